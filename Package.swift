@@ -116,7 +116,7 @@ let package = Package(
     module("JSONText", ["Basics"]),
     module("CQL2", ["Basics", "Geo", "JSONText"]),
     module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"]),
-    module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging]),
+    module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging], tests: ["MemoryStore"]),
     module("VectorTiles", ["Basics"]),
     module("PointIndex", ["Basics", "CPrefetch", "CQL2", "Geo", "JSONText", "Points", "VectorTiles"]),
     module("MemoryStore", ["Basics", "Geo", "PointIndex", "Points"], tests: ["JSONText"]),

@@ -118,7 +118,7 @@ private struct FieldBatch {
         let (source, sourceID) = (next(row.source), next(row.sourceID))
         guard let name, let tags else { continue }
         buffer.append(
-          PointFields(
+          BorrowedPoint(
             id: row.id, coordinate: row.coordinate, version: row.version, createdAt: row.time, updatedAt: row.time,
             name: name, category: category, tags: tags, source: source, sourceID: sourceID))
       }

@@ -60,7 +60,7 @@ struct MicroSubject: Sendable {
 
   private var searches: [MicroBenchmark] {
     func search(_ name: String, _ query: @escaping @Sendable (_ input: Int) throws -> PointQuery) -> MicroBenchmark {
-      MicroBenchmark(name) { [store] in try await store.summaries(matching: query($0)).summaries.count }
+      MicroBenchmark(name) { [store] in try await store.page(matching: query($0)).count }
     }
     return [
       search("search, nearest 20") { [centers] in PointQuery(proximity: .init(center: centers[$0])) },
@@ -82,14 +82,14 @@ struct MicroSubject: Sendable {
 
   private var writing: [MicroBenchmark] {
     get async throws {
-      var pages: [SummaryPage] = []
+      var pages: [PointPage] = []
       for center in centers {
-        pages.append(try await store.summaries(matching: PointQuery(proximity: .init(center: center))))
+        pages.append(try await store.page(matching: PointQuery(proximity: .init(center: center))))
       }
       return [
         MicroBenchmark("JSON of a page of 20") { [pages] in
           var buffer = ByteBuffer()
-          PointJSON.appendArray(of: pages[$0].summaries, fields: .standard, to: &buffer)
+          PointJSON.appendArray(of: pages[$0].borrowed, fields: .standard, to: &buffer)
           return buffer.readableBytes
         }
       ]

@@ -2,8 +2,83 @@ import Dispatch
 package import Logging
 import PointIndex
 package import Points
-import PostgresStore
+package import PostgresStore
 import Synchronization
+
+/// The source of a database's places and their changes, for an index that follows them.
+///
+/// A standby has no positions of changes: the calls that return one throw `.readOnly` then.
+package protocol PointChangeFeed: Sendable {
+  /// Returns what has changed since a position, as of a moment during the call.
+  ///
+  /// - Throws: ``Points/PointStoreError``.
+  func changes(after position: ChangePosition) async throws(PointStoreError) -> ChangeFeed.Answer
+
+  /// Returns the position of everything that was committed before the call.
+  ///
+  /// - Throws: ``Points/PointStoreError``.
+  func currentPosition() async throws(PointStoreError) -> ChangePosition
+
+  /// Returns an estimate of the number of places and of the bytes of their texts, from a sample.
+  ///
+  /// - Throws: ``Points/PointStoreError``.
+  func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int)
+
+  /// Passes all places of one snapshot to a closure, one at a time.
+  ///
+  /// - Returns: the position of the snapshot, and the number of bytes that were received.
+  /// - Throws: ``Points/PointStoreError``; some places may have been passed then.
+  func copyPoints(
+    _ body: @escaping @Sendable (BorrowedPoint) -> Void
+  ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int)
+
+  /// Passes the places that have changed since a position to a closure, one at a time, each once.
+  ///
+  /// - Throws: ``Points/PointStoreError``; some places may have been passed then.
+  func copyChanges(
+    after position: ChangePosition, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
+  ) async throws(PointStoreError) -> ChangeFeed.CopyResult
+
+  /// Calls a closure whenever changes may have been made, until the connection ends or the task is cancelled.
+  ///
+  /// - Returns: `false` where no notifications can be received.
+  /// - Throws: ``Points/PointStoreError`` when the connection ends.
+  func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool
+}
+
+extension ChangeFeed: PointChangeFeed {}
+
+/// The promise how fresh the results of reads are.
+package struct ReadFreshness: Hashable, Sendable {
+  /// The relation of a result to the writes before its request.
+  package enum Consistency: Hashable, Sendable {
+    /// A result contains every write that was committed before the request arrived.
+    case strict
+    /// A result contains every write that was committed more than this time before.
+    case bounded(maximumAge: Duration)
+  }
+
+  /// The relation of a result to the writes before its request.
+  package var consistency: Consistency
+
+  /// The time after the last confirmation of the index for which reads are answered from it while they can't be
+  /// current: the database is unavailable, or only the index can answer them and it catches up or is built again. Zero
+  /// for none.
+  package var staleLifetime: Duration
+
+  package init(_ consistency: Consistency = .strict, staleLifetime: Duration = .zero) {
+    self.consistency = consistency
+    self.staleLifetime = staleLifetime
+  }
+
+  /// The interval in which the index is confirmed without a request or a notification.
+  var pollInterval: Duration {
+    switch consistency {
+    case .strict: .seconds(1)
+    case .bounded(let maximumAge): max(.milliseconds(20), min(.seconds(1), maximumAge / 3))
+    }
+  }
+}
 
 /// An index of the places of a database, which follows the database's changes.
 ///
@@ -17,7 +92,7 @@ import Synchronization
 /// limit, or reads the last confirmed state where ``ReadFreshness/staleLifetime`` allows it.
 package final class IndexFollower: Sendable {
   /// An index and what it stands for.
-  struct Standing: Sendable {
+  fileprivate struct Standing: Sendable {
     var snapshot: PointSnapshot
     var position: ChangePosition
     /// The version that the places have had since the last change.
@@ -60,7 +135,7 @@ package final class IndexFollower: Sendable {
   }
 
   /// The outcome of a round for its callers.
-  fileprivate enum RoundOutcome {
+  private enum RoundOutcome {
     /// The index may be read.
     case readable(PointSnapshot)
     /// The index does not follow the database.
@@ -69,10 +144,10 @@ package final class IndexFollower: Sendable {
     case failed
   }
 
-  fileprivate typealias RoundWaiter = CheckedContinuation<RoundOutcome, Never>
+  private typealias RoundWaiter = CheckedContinuation<RoundOutcome, Never>
 
   /// The end of a wait for an index that follows the database.
-  fileprivate enum PhaseOutcome {
+  private enum PhaseOutcome {
     /// The index has everything that was committed before the read.
     case readable(PointSnapshot)
     /// The index follows.
@@ -82,13 +157,13 @@ package final class IndexFollower: Sendable {
   }
 
   /// A caller that waits until the index follows the database.
-  fileprivate struct PhaseWaiter {
+  private struct PhaseWaiter {
     /// The beginning of the read.
     let start: ContinuousClock.Instant
     let continuation: CheckedContinuation<PhaseOutcome, Never>
   }
 
-  struct State {
+  private struct State {
     var phase = Phase.building
     var standing: Standing?
     /// The latest moment at which the index is known to have had everything that was committed; `nil` before the first,
@@ -101,42 +176,41 @@ package final class IndexFollower: Sendable {
     /// A Boolean value that indicates whether the last round failed because the database was unavailable.
     var isDatabaseUnavailable = false
     /// The reads from the last confirmed state.
-    fileprivate var staleReads = StaleReads()
+    var staleReads = StaleReads()
     /// The index, unless it is being built again.
-    fileprivate var usedStanding: Standing? { phase == .following || phase == .catchingUp ? standing : nil }
-    fileprivate var isInRound = false
-    fileprivate var waitersForThisRound: [RoundWaiter] = []
-    fileprivate var waitersForNextRound: [RoundWaiter] = []
+    var usedStanding: Standing? { phase == .following || phase == .catchingUp ? standing : nil }
+    var isInRound = false
+    var waitersForThisRound: [RoundWaiter] = []
+    var waitersForNextRound: [RoundWaiter] = []
     /// The callers that wait until the index follows, by their numbers.
-    fileprivate var phaseWaiters: [Int: PhaseWaiter] = [:]
-    fileprivate var lastPhaseWaiter = 0
+    var phaseWaiters: [Int: PhaseWaiter] = [:]
+    var lastPhaseWaiter = 0
     /// A Boolean value that indicates whether large parts are being merged.
-    fileprivate var isMerging = false
+    var isMerging = false
     /// Merged parts that the next round puts into the index.
-    fileprivate var merge: PointSnapshot.Merge?
+    var merge: PointSnapshot.Merge?
     /// A Boolean value that indicates whether the index was complete, or found not to be used, at least once.
-    fileprivate var hasBeenComplete = false
+    var hasBeenComplete = false
     /// The beginning of the time for which the index has not followed the database; `nil` while it does, and where none
     /// is used.
-    fileprivate var notFollowingSince: ContinuousClock.Instant? = .now
+    var notFollowingSince: ContinuousClock.Instant? = .now
     /// The number of places that were copied for the index that is being built.
     var copiedPoints = 0
     var builds = 0
     var changes = 0
   }
 
-  let feed: any PointChangeFeed
-  let freshness: ReadFreshness
-  /// The maximum number of bytes of the index; `nil` where any size is allowed.
-  let memoryLimit: Int?
-  /// The fields that texts are searched in.
-  let textConfiguration: TextIndexConfiguration
-  /// The longest wait of a caller for an index that follows the database.
-  let waitLimit: Duration
-  let logger: Logger
-  let state = Mutex(State())
+  private let feed: any PointChangeFeed
+  /// The observers of the calls of the database.
+  let observers: [any StoreObserver]
+  private let freshness: ReadFreshness
+  private let memoryLimit: Int?
+  private let textConfiguration: TextIndexConfiguration
+  private let waitLimit: Duration
+  private let logger: Logger
+  private let state = Mutex(State())
   /// Wakes up the building when the index is lost.
-  let lossSignal = Signal()
+  private let lossSignal = Signal()
   /// The queue of merges of large parts, which would delay a round and so every strict read.
   let merges = DispatchQueue(label: "index merges", qos: .utility)
 
@@ -147,11 +221,14 @@ package final class IndexFollower: Sendable {
   ///     is allowed.
   ///   - text: the fields that texts are searched in.
   ///   - waitLimit: the longest wait of a read that only the index can answer while it is built or catches up.
+  ///   - observers: the observers of the calls of the database.
   package init(
     _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
-    text configuration: TextIndexConfiguration = .init(), waitLimit: Duration = .seconds(2), logger: Logger
+    text configuration: TextIndexConfiguration = .init(), waitLimit: Duration = .seconds(2),
+    observers: [any StoreObserver] = [], logger: Logger
   ) {
     self.feed = feed
+    self.observers = observers
     self.freshness = freshness
     self.memoryLimit = memoryLimit
     textConfiguration = configuration
@@ -319,7 +396,9 @@ package final class IndexFollower: Sendable {
   /// Puts an index in place that stands for a moment after `start`, and has waiting callers use it.
   ///
   /// - Parameter writes: the number of writes of this instance at the start.
-  func follow(_ standing: Standing, since start: ContinuousClock.Instant, writes: Int, _ count: (inout State) -> Void) {
+  private func follow(
+    _ standing: Standing, since start: ContinuousClock.Instant, writes: Int, _ count: (inout State) -> Void
+  ) {
     let former = state.withLock { state in
       defer { state.standing = standing }
       state.phase = .following
@@ -341,7 +420,7 @@ package final class IndexFollower: Sendable {
   /// Notes that no index is used.
   ///
   /// - Parameter phase: the reason.
-  func noteUnused(_ phase: Phase) {
+  private func noteUnused(_ phase: Phase) {
     state.withLock { state in
       state.phase = phase
       state.notFollowingSince = nil
@@ -353,7 +432,7 @@ package final class IndexFollower: Sendable {
   }
 
   /// Considers again whether an index that was not used can be.
-  func reconsider() {
+  private func reconsider() {
     state.withLock { state in
       state.phase = .building
       state.notFollowingSince = .now
@@ -408,6 +487,19 @@ package final class IndexFollower: Sendable {
     state.withLock { $0.phaseWaiters.removeValue(forKey: number) }?.continuation.resume(returning: .ended)
   }
 
+  // MARK: The database
+
+  /// Returns the position of everything that was committed before the call.
+  ///
+  /// While reads come from the index, there may be no other calls of the database that show an outage.
+  func currentPosition() async throws(PointStoreError) -> ChangePosition {
+    try await observers.observe(.version) { () throws(PointStoreError) in try await feed.currentPosition() }
+  }
+
+  private func changes(after position: ChangePosition) async throws(PointStoreError) -> ChangeFeed.Answer {
+    try await observers.observe(.version) { () throws(PointStoreError) in try await feed.changes(after: position) }
+  }
+
   // MARK: Rounds
 
   private func runRounds() async {
@@ -449,7 +541,7 @@ package final class IndexFollower: Sendable {
   private func runRound() async -> Result<PointSnapshot?, PointStoreError> {
     guard var standing = state.withLock({ $0.phase == .following ? $0.standing : nil }) else { return .success(nil) }
     do {
-      switch try await feed.changes(after: standing.position) {
+      switch try await changes(after: standing.position) {
       case .changes(let puts, let removals, let position):
         let merge = state.withLock { exchange(&$0.merge, with: nil) }
         if let merged = merge.flatMap({ standing.snapshot.adopting($0) }) { standing.snapshot = merged }
@@ -516,7 +608,7 @@ package final class IndexFollower: Sendable {
   }
 
   /// Stops using the index, and has it built again.
-  func lose(reason: String) {
+  private func lose(reason: String) {
     state.withLock { state in
       state.phase = .building
       state.confirmedAt = nil
@@ -525,13 +617,254 @@ package final class IndexFollower: Sendable {
     logger.notice("the index is built again", metadata: ["reason": "\(reason)"])
     lossSignal.send()
   }
+
+  // MARK: Building
+
+  /// Builds the index, follows the changes, and builds it again when it is lost, until the task is cancelled.
+  package func run() async {
+    await withTaskGroup { group in
+      group.addTask { await self.keepBuilt() }
+      group.addTask { await self.listen() }
+      group.addTask { await self.poll() }
+    }
+  }
+
+  /// The time after which a failed attempt is made again, doubled with each failure.
+  private static let backOff = (least: Duration.milliseconds(100), most: Duration.seconds(10))
+
+  private func keepBuilt() async {
+    var delay = Self.backOff.least
+    var rebuilding = RebuildBackOff(least: Self.backOff.least, most: Self.backOff.most)
+    var failure: String?
+    while !Task.isCancelled {
+      let phase = state.withLock { $0.phase }
+      do throws(PointStoreError) {
+        switch phase {
+        case .following:
+          await lossSignal.wait()
+          continue
+        case .tooLarge:
+          try? await Task.sleep(for: Self.estimateInterval)
+          reconsider()
+        case .standby:
+          try? await Task.sleep(for: Self.standbyInterval)
+          _ = try await currentPosition()
+          logger.notice("the database is no longer a standby")
+          reconsider()
+        case .building:
+          if let delay = rebuilding.delay(at: .now) { try? await Task.sleep(for: delay) }
+          if try await fits(), try await build() { rebuilding.noteBuild(at: .now) }
+        case .catchingUp: try await catchUp()
+        }
+        (delay, failure) = (Self.backOff.least, nil)
+      } catch .readOnly {
+        (delay, failure) = (Self.backOff.least, nil)
+        if phase != .standby { logger.notice("the database is a standby: no index is used") }
+        noteUnused(.standby)
+      } catch {
+        if failure != "\(error)" {
+          failure = "\(error)"
+          logger.warning("the index can't be built", metadata: ["reason": "\(error)"])
+        }
+        try? await Task.sleep(for: delay)
+        delay = min(delay * 2, Self.backOff.most)
+      }
+    }
+  }
+
+  /// The time after which an index that was too large is considered again.
+  private static let estimateInterval = Duration.seconds(600)
+
+  /// The time after which a standby is asked again whether it was promoted.
+  private static let standbyInterval = Duration.seconds(2)
+
+  /// The estimated number of bytes of a place in the index, besides its texts: 220, and 90 of the index of its words.
+  static let bytesPerPoint = 310
+
+  /// Returns a Boolean value that indicates whether the index may be built, by an estimate of its size.
+  ///
+  /// The estimate is from a sample, so ``build()`` measures too.
+  private func fits() async throws(PointStoreError) -> Bool {
+    guard let memoryLimit else { return true }
+    let estimate = try await feed.estimatedSize()
+    let bytes = estimate.points * Self.bytesPerPoint + estimate.textBytes
+    let fits = bytes <= memoryLimit
+    logger.info(
+      fits ? "the places fit into memory: the index is used" : "the places do not fit into memory: no index is used",
+      metadata: [
+        "estimated_places": .stringConvertible(estimate.points), "estimated_bytes": .stringConvertible(bytes),
+        "limit_bytes": .stringConvertible(memoryLimit),
+      ])
+    if !fits { noteUnused(.tooLarge) }
+    return fits
+  }
+
+  /// Returns a Boolean value that indicates whether an index of some places needs more memory than it may use.
+  private func exceedsLimit(_ places: PointBuffer) -> Bool {
+    exceedsLimit(count: places.count, textBytes: places.textBytes)
+  }
+
+  /// Returns a Boolean value that indicates whether an index needs more memory than it may use.
+  private func exceedsLimit(count: Int, textBytes: Int) -> Bool {
+    guard let memoryLimit else { return false }
+    return count * Self.bytesPerPoint + textBytes > memoryLimit
+  }
+
+  /// Copies all places and puts an index of them in place of the one before.
+  ///
+  /// - Returns: `false` where the places do not fit into memory. The copy is stopped at the first that does not.
+  private func build() async throws(PointStoreError) -> Bool {
+    let start = ContinuousClock.now
+    logger.info("building the index")
+    dropUnreadableIndex()
+    let writes = state.withLock { state in
+      state.copiedPoints = 0
+      return state.writes
+    }
+    let buffer = Mutex(PointBuffer())
+    let copied = try await copyPoints { [self] point in
+      let (count, fits) = buffer.withLock { buffer in
+        buffer.append(point)
+        return (buffer.count, !exceedsLimit(buffer))
+      }
+      if !fits { return false }
+      if count.isMultiple(of: Self.progressStep) {
+        state.withLock { $0.copiedPoints = count }
+        dropUnreadableIndex()
+      }
+      return true
+    }
+    guard let (position, byteCount) = copied else {
+      let count = buffer.withLock { exchange(&$0, with: PointBuffer()).count }
+      logger.warning(
+        "the places do not fit into memory: no index is used",
+        metadata: ["copied_places": .stringConvertible(count), "limit_bytes": .stringConvertible(memoryLimit ?? 0)])
+      noteUnused(.tooLarge)
+      return false
+    }
+    let snapshot = await offThreadPool { [textConfiguration] in
+      PointSnapshot(buffer.withLock { buffer in exchange(&buffer, with: PointBuffer()) }, text: textConfiguration)
+    }
+    let duration = ContinuousClock.now - start
+    follow(
+      Standing(snapshot: snapshot, position: position, version: DataVersion(token: position.text)), since: start,
+      writes: writes
+    ) { $0.builds += 1 }
+    logger.info(
+      "the index is built",
+      metadata: [
+        "places": .stringConvertible(snapshot.count), "seconds": .stringConvertible(duration.rounded),
+        "received_bytes": .stringConvertible(byteCount),
+      ])
+    return true
+  }
+
+  /// Passes all places to a closure, until it returns `false`.
+  ///
+  /// - Returns: the position of the places and the number of bytes that were received; `nil` where the closure returned
+  ///   `false`.
+  private func copyPoints(
+    _ body: @escaping @Sendable (BorrowedPoint) -> Bool
+  ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int)? {
+    typealias Copied = Result<(position: ChangePosition, byteCount: Int), PointStoreError>
+    let stop = CopyStop()
+    let result = await withTaskGroup(of: Copied?.self) { group in
+      group.addTask { [feed] in
+        do throws(PointStoreError) {
+          let copied = try await feed.copyPoints { point in
+            if !stop.isRequested.load(ordering: .relaxed), !body(point) { stop.request() }
+          }
+          return Copied.success(copied)
+        } catch {
+          return Copied.failure(error)
+        }
+      }
+      group.addTask {
+        await stop.signal.wait()
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+    if stop.isRequested.load(ordering: .relaxed) { return nil }
+    guard let result else { throw .unavailable(reason: "the copy was cancelled") }
+    return try result.get()
+  }
+
+  private static let progressStep = 10_000
+
+  /// Releases the former index, whose memory is needed, unless it may be read as the last confirmed state.
+  private func dropUnreadableIndex() {
+    if hasServableState { return }
+    let former = state.withLock { exchange(&$0.standing, with: nil) }
+    withExtendedLifetime(former) {}
+  }
+
+  /// Copies the changes since the index's position, and applies them at once. Where the changed places alone do not fit
+  /// into memory, the index is built again instead, which finds out whether all places do.
+  private func catchUp() async throws(PointStoreError) {
+    guard let standing = state.withLock({ $0.standing }) else {
+      return lose(reason: "there is no index to catch up")
+    }
+    let start = ContinuousClock.now
+    let writes = state.withLock { $0.writes }
+    let buffer = Mutex((changes: PointChanges(), fits: true))
+    let result = try await feed.copyChanges(after: standing.position) { [self] change in
+      buffer.withLock { buffer in
+        guard buffer.fits else { return }
+        switch change {
+        case .put(let point): buffer.changes.puts.append(point)
+        case .removal(let id): buffer.changes.removals.append(id)
+        }
+        if exceedsLimit(buffer.changes.puts) { buffer = (PointChanges(), false) }
+      }
+    }
+    let (changes, fits) = buffer.withLock { exchange(&$0, with: (PointChanges(), true)) }
+    switch result {
+    case .lost(let reason): lose(reason: reason)
+    case .copied where !fits: lose(reason: "the changes do not fit into memory")
+    case .copied(let position):
+      let count = changes.puts.count + changes.removals.count
+      let next = await offThreadPool { standing.applying(changes, to: position) }
+      let duration = ContinuousClock.now - start
+      follow(next, since: start, writes: writes) { $0.changes += count }
+      logger.info(
+        "the index has caught up",
+        metadata: ["changes": .stringConvertible(count), "seconds": .stringConvertible(duration.rounded)])
+    }
+  }
+
+  // MARK: Wake-ups
+
+  private func listen() async {
+    while !Task.isCancelled {
+      // A standby sends no notifications.
+      if state.withLock({ $0.phase == .standby }) {
+        try? await Task.sleep(for: Self.standbyInterval)
+        continue
+      }
+      let hasNotifications = try? await feed.listen { [self] in Task { await confirm() } }
+      // Through a pooler none arrive; the poll finds the changes.
+      if hasNotifications == false { return }
+      try? await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  private func poll() async {
+    while !Task.isCancelled {
+      _ = await confirm()
+      try? await Task.sleep(for: freshness.pollInterval)
+    }
+  }
 }
 
 extension IndexFollower.Standing {
   /// Returns the index after changes, at another position.
   ///
   /// - Parameter largestJoined: see ``PointIndex/PointSnapshot/applying(_:joiningUpTo:)``.
-  func applying(_ changes: PointChanges, to position: ChangePosition, joiningUpTo largestJoined: Int = .max) -> Self {
+  fileprivate func applying(
+    _ changes: PointChanges, to position: ChangePosition, joiningUpTo largestJoined: Int = .max
+  ) -> Self {
     if changes.isEmpty { return Self(snapshot: snapshot, position: position, version: version) }
     return Self(
       snapshot: snapshot.applying(changes, joiningUpTo: largestJoined), position: position,
@@ -540,7 +873,97 @@ extension IndexFollower.Standing {
 }
 
 /// Replaces a value, and returns the former one.
-func exchange<Value>(_ value: inout Value, with next: Value) -> Value {
+private func exchange<Value>(_ value: inout Value, with next: Value) -> Value {
   defer { value = next }
   return value
+}
+
+/// The request to stop a copy before its end.
+private final class CopyStop: Sendable {
+  let isRequested = Atomic(false)
+  let signal = Signal()
+
+  func request() {
+    isRequested.store(true, ordering: .relaxed)
+    signal.send()
+  }
+}
+
+/// The delay before an index is built again, which doubles as long as each index is lost soon after it was built.
+struct RebuildBackOff {
+  private let least: Duration
+  private let most: Duration
+  private var next: Duration
+  private var lastBuild: ContinuousClock.Instant?
+
+  /// The time after a build from which on a loss does not count as soon.
+  static let soon = Duration.seconds(60)
+
+  init(least: Duration, most: Duration) {
+    (self.least, self.most) = (least, most)
+    next = least
+  }
+
+  /// Notes that an index was built.
+  mutating func noteBuild(at time: ContinuousClock.Instant) { lastBuild = time }
+
+  /// Returns the delay of a build that begins now; `nil` for none. Later calls return none until the next build.
+  mutating func delay(at now: ContinuousClock.Instant) -> Duration? {
+    guard let lastBuild else { return nil }
+    self.lastBuild = nil
+    guard now - lastBuild < Self.soon else {
+      next = least
+      return nil
+    }
+    defer { next = min(next * 2, most) }
+    return next
+  }
+}
+
+extension Duration {
+  /// The seconds, rounded to hundredths.
+  fileprivate var rounded: Double { (self / .milliseconds(10)).rounded() / 100 }
+}
+
+/// A wake-up of one waiter, which is kept until the waiter comes.
+private final class Signal: Sendable {
+  private enum State {
+    case idle
+    case sent
+    case waiting(CheckedContinuation<Void, Never>)
+  }
+
+  private let state = Mutex(State.idle)
+
+  /// Wakes up the waiter, or the next one.
+  func send() {
+    let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
+      if case .waiting(let waiter) = state {
+        state = .idle
+        return waiter
+      }
+      state = .sent
+      return nil
+    }
+    waiter?.resume()
+  }
+
+  /// Waits until a signal is sent or the task is cancelled; returns at once if one was sent since the last call.
+  func wait() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        let isSent = state.withLock { state in
+          if case .sent = state {
+            state = .idle
+            return true
+          }
+          state = .waiting(waiter)
+          return false
+        }
+        if isSent { waiter.resume() }
+      }
+    } onCancel: {
+      send()
+    }
+  }
 }

@@ -14,8 +14,8 @@ import Synchronization
 ///   ``ReadFreshness/staleLifetime`` allows it.
 /// - The place at a pivot of the shuffled order comes from the database, so that instances with an index and without
 ///   one choose the same; from the index while the database is unavailable and the index may be read.
-package struct IndexedStore: Sendable {
-  private let database: any WritablePointStore
+package struct IndexedStore: PointStore, StoreIndex {
+  private let database: any PointStore
   private let follower: IndexFollower
   private let counts = ReadCounts()
 
@@ -29,14 +29,18 @@ package struct IndexedStore: Sendable {
   ///   - follower: an index that follows the same places.
   ///   - readinessLimit: the longest time from now for which the server is not ready because the index was not complete
   ///     yet.
-  package init(_ database: any WritablePointStore, index follower: IndexFollower, readinessLimit: Duration = .zero) {
+  package init(_ database: any PointStore, index follower: IndexFollower, readinessLimit: Duration = .zero) {
     self.database = database
     self.follower = follower
     awaitsIndexUntil = .now + readinessLimit
   }
 
+  package var index: (any StoreIndex)? { self }
+
+  // MARK: Reading
+
   private func read<Value>(
-    needsIndex: Bool = false,
+    _ operation: StoreOperation, needsIndex: Bool = false,
     fromIndex: (PointSnapshot) throws(PointStoreError) -> Value,
     fromDatabase: () async throws(PointStoreError) -> Value
   ) async throws(PointStoreError) -> Value {
@@ -46,7 +50,7 @@ package struct IndexedStore: Sendable {
       if needsIndex { throw missingIndex }
       counts.database.add(1, ordering: .relaxed)
       do {
-        return try await fromDatabase()
+        return try await follower.observers.observe(operation, fromDatabase)
       } catch {
         switch error {
         case .unavailable: snapshot = follower.staleSnapshot()
@@ -62,84 +66,50 @@ package struct IndexedStore: Sendable {
     return try fromIndex(snapshot)
   }
 
-  /// Returns the index for a read that the database can't answer.
-  private func neededSnapshot() async throws(PointStoreError) -> PointSnapshot {
-    guard let snapshot = await follower.snapshot(isNeeded: true) else { throw missingIndex }
-    counts.index.add(1, ordering: .relaxed)
-    return snapshot
-  }
-
   /// The error of a read that needs the index while it may not be read.
-  private var missingIndex: PointStoreError { follower.status.isUnused ? .indexRequired : .indexNotReady }
-}
+  private var missingIndex: PointStoreError { isUnused ? .indexRequired : .indexNotReady }
 
-extension IndexedStore {
-  /// The number of reads from the index so far.
-  package var indexReads: Int { counts.index.load(ordering: .relaxed) }
-
-  /// The number of reads from the database so far.
-  package var databaseReads: Int { counts.database.load(ordering: .relaxed) }
-}
-
-/// The numbers of reads by their source.
-private final class ReadCounts: Sendable {
-  let index = Atomic<Int>(0)
-  let database = Atomic<Int>(0)
-}
-
-extension IndexedStore: PointStore {
-  /// Returns a page of the matching places, all from one snapshot.
   package func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
+    try await read(.page, needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
       try snapshot.page(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.page(matching: query)
     }
   }
 
-  /// Returns the same page as summaries, whose texts are not copied if it is from the index.
-  package func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
-      try snapshot.summaries(matching: query)
-    } fromDatabase: { () throws(PointStoreError) in
-      try await database.summaries(matching: query)
-    }
-  }
-
-  /// Returns the number of matching places of one snapshot.
   package func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
-    try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
+    try await read(.count, needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
       try snapshot.count(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.count(matching: query)
     }
   }
 
-  /// Returns the place of an id, or `nil`.
   package func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
-    try await read {
+    try await read(.point) {
       $0.point(id: id)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.point(id: id)
     }
   }
 
-  /// Returns every category with the number of its places.
   package func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await read {
+    try await read(.categories) {
       $0.categoryCounts(in: box)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.categoryCounts(in: box)
     }
   }
 
-  /// Returns the data sets from the database.
-  package func sources() async throws(PointStoreError) -> [DataSource] { try await database.sources() }
+  package func sources() async throws(PointStoreError) -> [DataSource] {
+    try await follower.observers.observe(.sources) { () throws(PointStoreError) in try await database.sources() }
+  }
 
-  /// Returns the place from the database.
   package func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     do {
-      return try await database.point(shuffledAtOrAfter: pivot)
+      return try await follower.observers.observe(.shuffled) { () throws(PointStoreError) in
+        try await database.point(shuffledAtOrAfter: pivot)
+      }
     } catch {
       guard case .unavailable = error, let snapshot = follower.freshSnapshot() ?? follower.staleSnapshot() else {
         throw error
@@ -148,13 +118,13 @@ extension IndexedStore: PointStore {
     }
   }
 
-  /// Returns the version of the places in the index, after it was confirmed; `nil` where it could not be.
+  /// Returns the version of the places in the index, after it was confirmed; `nil` if it could not be.
   package func dataVersion() async throws(PointStoreError) -> DataVersion? {
     guard await follower.snapshot() != nil else { return nil }
     return knownDataVersion()
   }
 
-  /// Returns the version of the places in the index; `nil` where it is not in use.
+  /// Returns the version of the places in the index; `nil` if it is not in use.
   ///
   /// Reads from the database change the version's source: their results may be newer than the index.
   package func knownDataVersion() -> DataVersion? {
@@ -164,52 +134,44 @@ extension IndexedStore: PointStore {
   }
 
   /// Returns when the database is available and its schema is current, or the last confirmed state may be read.
-  ///
-  /// - Throws: ``Points/PointStoreError`` with the reason where neither is so.
   @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
     do {
-      return try await database.checkReadiness()
+      return try await follower.observers.observe(.readiness) { () throws(PointStoreError) in
+        try await database.checkReadiness()
+      }
     } catch {
       guard case .unavailable = error, follower.hasServableState else { throw error }
       return .readOnly(reason: "the database is unavailable")
     }
   }
-}
 
-extension IndexedStore: TextSearchableStore {
-  /// Returns a page of the places that match a text from the index. The database can't search for texts.
-  package func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
-    try await neededSnapshot().page(matching: query)
-  }
+  /// The number of reads from the index so far.
+  package var indexReads: Int { counts.index.load(ordering: .relaxed) }
 
-  /// The fields of places that are searched.
-  package var textConfiguration: TextIndexConfiguration { follower.textConfiguration }
+  /// The number of reads from the database so far.
+  package var databaseReads: Int { counts.database.load(ordering: .relaxed) }
 
-  /// A Boolean value that indicates whether an index is used, once it is built.
-  package var supportsTextSearch: Bool { !follower.status.isUnused }
-}
+  // MARK: The index
 
-extension IndexedStore: MappedStore {
-  /// Returns the places of the index. The database can't draw maps.
-  package func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
-    try await neededSnapshot()
-  }
-
-  /// Returns the places of the index; `nil` while reads come from the database.
-  package func currentSnapshot() async -> (any MapSnapshot)? {
-    guard let snapshot = await follower.snapshot() else { return nil }
+  package func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
+    guard let snapshot = await follower.snapshot(isNeeded: isRequired) else {
+      if isRequired { throw missingIndex }
+      return nil
+    }
     counts.index.add(1, ordering: .relaxed)
     return snapshot
   }
-}
 
-extension IndexedStore: PositionedStore {
+  package var isUnused: Bool { follower.status.isUnused }
+
+  package var followsDatabase: Bool { true }
+
   /// Returns the position of the index after it was confirmed, or else that of the database.
   package func currentPosition() async -> String? {
     if await follower.confirm() != nil, follower.ageWhileUnavailable() == nil, let position = follower.position() {
       return position.text
     }
-    return try? await follower.feed.currentPosition().text
+    return try? await follower.currentPosition().text
   }
 
   /// Returns when the index has reached a position, or reads go to the database.
@@ -222,74 +184,75 @@ extension IndexedStore: PositionedStore {
     follower.noteWrite()
     if await follower.confirm() != nil, follower.ageWhileUnavailable() == nil { return true }
     // Reads come from the database then, or fail.
-    _ = try await follower.feed.currentPosition()
+    _ = try await follower.currentPosition()
     follower.noteAvailability()
     return true
   }
 
   /// The phase of the index and the number of places in it, or copied so far while it is built.
-  package var indexState: (phase: String, points: Int) {
+  package var state: (phase: String, points: Int)? {
     let status = follower.status
     return (status.phase.rawValue, status.points)
   }
 
   /// A Boolean value that indicates whether the index has not been complete since the start, and the server should wait
   /// for it.
-  package var awaitsIndex: Bool { !follower.hasBeenComplete && ContinuousClock.now < awaitsIndexUntil }
+  package var isAwaited: Bool { !follower.hasBeenComplete && ContinuousClock.now < awaitsIndexUntil }
 
-  /// The reads from the last confirmed state; `nil` where there are never any.
   package var staleReads: StaleReads? { follower.staleReads }
-}
 
-extension IndexedStore: PointWriter {
-  /// Creates a place in the database.
-  package func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  // MARK: Writing
+
+  private func write<Value, Failure: Error>(
+    _ operation: StoreOperation, isWrite: Bool? = nil, _ call: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
     defer { follower.noteWrite() }
-    return try await database.create(draft, once: key)
+    return try await follower.observers.observe(operation, isWrite: isWrite, call)
   }
 
-  /// Replaces or creates a place in the database.
+  package func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    try await write(.create) { () throws(PointWriteError) in try await database.create(draft, once: key) }
+  }
+
   package func put(
     _ draft: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    defer { follower.noteWrite() }
-    return try await database.put(draft, id: id, if: condition)
+    try await write(.put) { () throws(PointWriteError) in try await database.put(draft, id: id, if: condition) }
   }
 
-  /// Deletes a place in the database.
   package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
-    defer { follower.noteWrite() }
-    try await database.delete(id: id, if: condition)
+    try await write(.delete) { () throws(PointWriteError) in try await database.delete(id: id, if: condition) }
   }
 
-  /// Deletes a batch of places in the database.
   package func deleteBatch(
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch {
-    defer { follower.noteWrite() }
-    return try await database.deleteBatch(ofSource: source, after: position)
+    try await write(.deletions) { () throws(PointWriteError) in
+      try await database.deleteBatch(ofSource: source, after: position)
+    }
   }
-}
 
-extension IndexedStore: PointImporter {
-  /// Imports rows into the database.
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    defer { follower.noteWrite() }
-    return try await database.importRows(batches, options: options)
+    try await write(.import, isWrite: !options.dryRun) { try await database.importRows(batches, options: options) }
   }
-}
 
-extension IndexedStore: PointExporter {
-  /// Passes every matching place from the index, or from the database, ordered by id and from one snapshot.
   package func exportPoints(
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     guard let snapshot = await follower.snapshot(isNeeded: query.needsIndex) else {
       if query.needsIndex { throw missingIndex }
-      return try await database.exportPoints(matching: query, to: consume)
+      return try await follower.observers.observe(.export) {
+        try await database.exportPoints(matching: query, to: consume)
+      }
     }
     try await snapshot.exportPoints(matching: query, to: consume)
   }
+}
+
+/// The numbers of reads by their source.
+private final class ReadCounts: Sendable {
+  let index = Atomic<Int>(0)
+  let database = Atomic<Int>(0)
 }

@@ -10,11 +10,9 @@ package typealias BackupAction = @Sendable () async throws(PointStoreError) -> B
 package struct LocationsAPI: Sendable {
   /// The parts that the interface is to, and the operator's decisions about it.
   package struct Configuration: Sendable {
-    /// The service that reads places.
+    /// The places.
     package var service: PointsService
 
-    /// The service that changes places; without it there are no calls that do.
-    package var editor: PointEditor?
     package var access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
     /// A Boolean value that indicates whether changes without `If-Match` are rejected.
@@ -30,9 +28,6 @@ package struct LocationsAPI: Sendable {
     /// The function that copies the store's file; without it the call that does is 501.
     package var backup: BackupAction?
     package var filtering = Filtering()
-
-    /// The store, where its reads may be older than its writes.
-    package var positions: (any PositionedStore)?
 
     /// The time of day. It is monotonic, and shared with a store that has the times of its changes.
     package var clock: any WallClock = SystemClock()
@@ -91,7 +86,9 @@ package struct LocationsAPI: Sendable {
     Router(
       endpoints(joining: others).map(\.route),
       middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access)]
-        + (configuration.positions.map { [FreshnessMiddleware(store: $0)] } ?? []) + [ReadConditionMiddleware()],
+        + (configuration.service.followingIndex.map { [FreshnessMiddleware(index: $0)] } ?? []) + [
+          ReadConditionMiddleware()
+        ],
       problemTypePrefix: Problem.serviceTypePrefix)
   }
 
@@ -142,22 +139,16 @@ package struct LocationsAPI: Sendable {
         service: service, revalidation: revalidation, filtering: filtering,
         clusterMaximumZoom: configuration.clusterMaximumZoom),
       FacetsRoute(service: service, revalidation: revalidation, filtering: filtering),
-    ]
-    if let editor = configuration.editor {
-      handlers += [
-        CreateRoute(editor: editor, address: configuration.address),
-        ReplaceRoute(editor: editor, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),
-        ChangeRoute(editor: editor, requiresIfMatch: configuration.requiresIfMatch),
-        DeleteRoute(editor: editor, requiresIfMatch: configuration.requiresIfMatch),
-        DeleteSourceRoute(editor: editor),
-        ImportRoute(editor: editor),
-        ExportRoute(service: service, editor: editor, filtering: filtering),
-      ]
-    }
-    handlers += [
+      CreateRoute(service: service, address: configuration.address),
+      ReplaceRoute(service: service, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),
+      ChangeRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
+      DeleteRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
+      DeleteSourceRoute(service: service),
+      ImportRoute(service: service),
+      ExportRoute(service: service, filtering: filtering),
       LiveRoute(),
       ReadyRoute(
-        service: service, positions: configuration.positions, uptime: configuration.uptime,
+        service: service, uptime: configuration.uptime,
         isDraining: configuration.isDraining),
     ]
     if let metrics = configuration.metrics {
@@ -173,6 +164,6 @@ package struct LocationsAPI: Sendable {
 
 extension LocationsAPI.Configuration {
   package init(service: PointsService, version: String) {
-    self.init(service: service, editor: nil, version: version)
+    self.init(service: service, requiresIfMatch: false, version: version)
   }
 }

@@ -1,15 +1,17 @@
+package import Basics
 package import Geo
 import PointIndex
 package import Points
+import Synchronization
 
 /// A store of places in memory: a ``PointIndex/PointIndex`` whose changes are committed to a journal.
 ///
 /// Reads search the current snapshot, and never wait for a write. A write builds the next snapshot, commits its effects
 /// to the journal, and replaces the current snapshot.
-package final class MemoryStore: Sendable {
+package final class MemoryStore: PointStore, StoreIndex {
   let writer: GroupCommitWriter
-  let clock: MonotoneClock
-  private let index: PointIndex
+  private let clock: MonotoneClock
+  private let places: PointIndex
 
   /// A Boolean value that indicates whether no place had ever been written to the store when it was created.
   package let wasNew: Bool
@@ -66,11 +68,11 @@ package final class MemoryStore: Sendable {
       // The program and its settings may differ from those before, and responses with them.
       dataVersions = DataVersionSequence(changedAt: max(lastWrite, now), nextNotBefore: nextWrite)
     }
-    index = PointIndex(PointSnapshot(contents.points, text: configuration), version: dataVersions.last)
+    places = PointIndex(PointSnapshot(contents.points, text: configuration), version: dataVersions.last)
     var keys = IdempotencyKeyCache(limits: keyLimits)
     for record in contents.records { _ = keys.insert(record) }
     writer = GroupCommitWriter(
-      index: index,
+      index: places,
       journal: journal,
       keys: keys,
       sources: contents.sources,
@@ -83,77 +85,240 @@ package final class MemoryStore: Sendable {
   /// The number of places.
   package var count: Int { snapshot.count }
 
-  var snapshot: PointSnapshot { index.snapshot }
-}
+  var snapshot: PointSnapshot { places.snapshot }
 
-extension MemoryStore: PointStore {
-  /// Returns one page of the matching places, all from one snapshot.
+  package var index: (any StoreIndex)? { self }
+
+  package func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? { snapshot }
+
+  // MARK: Reading
+
   package func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     try snapshot.page(matching: query)
   }
 
-  /// Returns the same page as summaries, whose texts are not copied.
-  package func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    try snapshot.summaries(matching: query)
-  }
-
-  /// Returns the number of matching places of one snapshot.
   package func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
     try snapshot.count(matching: query)
   }
 
-  /// Returns the place with that id, or `nil`. O(log² n).
+  /// O(log² n).
   package func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(id: id)
   }
 
-  /// Returns every category that a place has, the most frequent first. Without a box they are counted once after a
-  /// write.
+  /// Without a box the categories are counted once after a write.
   package func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     snapshot.categoryCounts(in: box)
   }
 
-  /// Returns the place with the least ``Points/PointID/shuffleKey`` that is not below the pivot, or else with the least
-  /// of all; `nil` when there are no places. O(log² n).
+  /// The shuffle key is ``Points/PointID/shuffleKey``. O(log² n).
   package func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(shuffledAtOrAfter: pivot)
   }
 
-  /// Returns the registered data sets, by name.
   package func sources() async throws(PointStoreError) -> [DataSource] { await writer.dataSources }
 
-  /// Returns the version of the current snapshot. No other process gives it, not even with the same places.
-  package func dataVersion() async throws(PointStoreError) -> DataVersion? { index.version }
+  /// No other process gives this version, not even with the same places.
+  package func dataVersion() async throws(PointStoreError) -> DataVersion? { places.version }
 
-  /// Returns the version of the current snapshot.
-  package func knownDataVersion() -> DataVersion? { index.version }
+  package func knownDataVersion() -> DataVersion? { places.version }
 
   /// Returns at once: memory can always be read.
   @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness { .ready }
-}
 
-extension MemoryStore: TextSearchableStore {
-  /// Returns a page of the places that match a text, all from one snapshot.
-  package func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
-    try snapshot.page(matching: query)
-  }
-
-  /// The fields of places that are searched.
-  package var textConfiguration: TextIndexConfiguration { snapshot.textConfiguration }
-}
-
-extension MemoryStore: MappedStore {
-  /// Returns the current snapshot.
-  package func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot { snapshot }
-}
-
-extension MemoryStore: PointExporter {
-  /// Passes every matching place of the current snapshot to a closure; see
-  /// ``PointIndex/PointSnapshot/exportPoints(matching:to:)``.
   package func exportPoints(
-    matching query: PointQuery,
-    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     try await snapshot.exportPoints(matching: query, to: consume)
+  }
+
+  // MARK: Writing
+
+  /// Concurrent requests with one key return the same place: none fails as being in flight.
+  package func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    try await write { transaction throws(PointWriteError) in
+      if let key, let record = transaction.record(of: key) {
+        guard record.key.requestHash == key.requestHash, case .created(let point) = record.outcome else {
+          throw .keyReused
+        }
+        return point
+      }
+      if let origin = place.origin, transaction.owner(of: origin) != nil { throw .originTaken }
+      var generator = SystemRandomNumberGenerator()
+      let point = transaction.put(place, id: PointID(at: transaction.now, using: &generator))
+      if let key { transaction.record(.created(point), of: key) }
+      return point
+    }
+  }
+
+  package func put(
+    _ place: PointDraft, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
+    try await write { transaction throws(PointWriteError) in
+      let former = transaction.point(id: id)
+      guard condition.holds(of: former?.version) else { throw .conditionFailed(currentVersion: former?.version) }
+      if let former, former.draft == place { return (former, false) }
+      if let origin = place.origin, let owner = transaction.owner(of: origin), owner != id { throw .originTaken }
+      return (transaction.put(place, id: id), former == nil)
+    }
+  }
+
+  package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+    try await write { transaction throws(PointWriteError) in
+      guard let point = transaction.point(id: id) else { throw .notFound }
+      guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
+      transaction.remove(point)
+    }
+  }
+
+  /// A batch has up to 1,000 places, in the order of their ids. They are searched outside the
+  /// writer, so that other writes do not wait for the search.
+  package func deleteBatch(
+    ofSource source: String, after position: ExactText?
+  ) async throws(PointWriteError) -> DeletedBatch {
+    let last = position.flatMap { PointID($0.text) }
+    let query = PointQuery(
+      source: .init(name: source), limit: PointQuery.limits.upperBound, after: last.map { .init(id: $0) })
+    let (ids, hasMore) = snapshot.ids(matching: query)
+    guard !ids.isEmpty else { return DeletedBatch(count: 0, next: nil) }
+    let count = try await write { transaction throws(PointWriteError) in
+      var count = 0
+      for id in ids {
+        // The place may have changed since the search.
+        guard let point = transaction.point(id: id), let origin = point.draft.origin,
+          origin.source.hasSameBytes(as: source)
+        else { continue }
+        transaction.remove(point)
+        count += 1
+      }
+      return count
+    }
+    return DeletedBatch(count: count, next: hasMore ? ids.last.map { ExactText($0.description) } : nil)
+  }
+
+  private func write<Outcome: Sendable>(
+    _ write: @escaping @Sendable (inout WriteTransaction) throws(PointWriteError) -> Outcome
+  ) async throws(PointWriteError) -> Outcome {
+    let result: Result<Outcome, PointWriteError>
+    do throws(PointStoreError) {
+      result = try await writer.commit { transaction in
+        Result { () throws(PointWriteError) in try write(&transaction) }
+      }
+    } catch {
+      throw .store(error)
+    }
+    return try result.get()
+  }
+
+  // MARK: Imports
+
+  /// O(n log n) for n rows. Until the last row has arrived, rows that change something are held, repeated ones once,
+  /// and of rows that equal a place of the store some 30 bytes. A dry run needs as much memory as an import.
+  package func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, options: ImportOptions
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    if options.dryRun {
+      let (stage, now) = (try await staged(batches), clock.now())
+      let plan = await offThreadPool { [snapshot] in
+        ImportPlan(
+          stage, mode: options.mode, removal: options.removal, into: snapshot, ids: NewIDs(at: now), version: 0, at: now
+        )
+      }
+      if let failure = plan.failure { throw failure }
+      return plan.report
+    }
+    if let key = options.key, let record = await writer.record(of: key.text) {
+      // The hash that distinguishes a repeat from another request covers the whole body.
+      for try await _ in batches {}
+      return try record.report(forRepeat: key.hashed())
+    }
+    return try await importRows(batches, options) { NewIDs(at: $0) }
+  }
+
+  /// Imports the rows, except those it rejects. Places without an id get one from the given source.
+  ///
+  /// - Throws: ``Points/PointStoreError``, or the error of the sequence; nothing has been imported then.
+  package func load<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches,
+    ids: any ImportIDSource = DerivedIDs()
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    try await importRows(batches, ImportOptions()) { _ in ids }
+  }
+
+  private func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches,
+    _ options: ImportOptions,
+    ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    let stage = try await staged(batches)
+    let key = options.key?.hashed()
+    let outcome: Result<ImportReport, any Error> = try await writer.commit(alone: true) { transaction in
+      if let key, let record = transaction.record(of: key) {
+        return Result { try record.report(forRepeat: key) }
+      }
+      let plan = ImportPlan(
+        stage,
+        mode: options.mode,
+        removal: options.removal,
+        into: transaction.snapshot,
+        ids: ids(transaction.now),
+        version: transaction.nextVersion(),
+        at: transaction.now
+      )
+      if let failure = plan.failure { return .failure(failure) }
+      transaction.apply(plan)
+      let takesNothing = options.mode == .atomic && plan.report.rejected > 0
+      if !takesNothing { transaction.register(options.sources) }
+      if let key, !takesNothing { transaction.record(.imported(plan.report), of: key) }
+      return .success(plan.report)
+    }
+    return try outcome.get()
+  }
+
+  /// Returns all the rows. A batch is staged while the sequence produces the next one.
+  private func staged<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches
+  ) async throws -> ImportStage where Batches.Element == [ImportRow] {
+    let stage = SharedStage(ImportStage(against: snapshot))
+    // A child task runs on the caller's executor.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for try await batch in batches {
+        _ = try await group.next()
+        group.addTask { stage.append(batch) }
+      }
+      try await group.waitForAll()
+    }
+    return stage.take()
+  }
+}
+
+extension IdempotencyRecord {
+  /// Returns the report of the import for a repeat of it.
+  ///
+  /// - Throws: ``Points/PointWriteError/keyReused`` for another request.
+  fileprivate func report(forRepeat repeated: IdempotencyKey) throws(PointWriteError) -> ImportReport {
+    guard key.requestHash == repeated.requestHash, case .imported(let report) = outcome else { throw .keyReused }
+    return report
+  }
+}
+
+/// A stage that one task at a time appends to.
+private final class SharedStage: Sendable {
+  private let stage: Mutex<ImportStage?>
+
+  init(_ stage: ImportStage) {
+    self.stage = Mutex(stage)
+  }
+
+  func append(_ batch: [ImportRow]) {
+    stage.withLock { $0?.append(batch) }
+  }
+
+  /// Removes the stage, once, and returns it.
+  func take() -> ImportStage {
+    stage.withLock { stage in
+      guard let taken = stage.take() else { preconditionFailure("the stage was taken before") }
+      return taken
+    }
   }
 }

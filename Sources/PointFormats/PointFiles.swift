@@ -1,7 +1,7 @@
 import Gzip
 package import Points
 
-/// Places in files, read one file after another, in batches for a `PointImporter`. Rows are numbered over all files. A
+/// Places in files, read one file after another, in batches for a `PointStore`. Rows are numbered over all files. A
 /// file may be compressed with gzip.
 package struct PointFiles: AsyncSequence, Sendable {
   /// Some rows, in order; never none.
@@ -154,7 +154,7 @@ package struct PointFiles: AsyncSequence, Sendable {
   }
 }
 
-/// Places read from chunks of bytes as they arrive, in batches for a `PointImporter`.
+/// Places read from chunks of bytes as they arrive, in batches for a `PointStore`.
 ///
 /// A chunk is read only when a batch is needed, so that the importer applies back-pressure to the sender. Memory is
 /// bounded by a record, a chunk and a batch, whatever the length of the whole.

@@ -113,11 +113,11 @@ public enum PointGeoJSON {
     json.endObject()
     json.write(name: "properties")
     json.beginObject()
-    found.withSummary { summary in
-      PointJSON.writeNames(of: summary, fields: fields, to: &json)
-      PointJSON.writeDistanceAndTags(of: summary, fields: fields, to: &json)
+    found.withBorrowed { point in
+      PointJSON.writeNames(of: point, fields: fields, to: &json)
+      PointJSON.writeOthers(of: point, fields: fields, to: &json)
     }
-    PointJSON.writeAdministrative(found, fields: fields, to: &json)
+    PointJSON.writeDerived(found, fields: fields, to: &json)
     json.endObject()
     json.endObject()
     return json.sink.end - start

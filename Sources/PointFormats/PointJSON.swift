@@ -28,25 +28,25 @@ public enum PointJSON {
     sink.write(UInt8(ascii: "]"))
   }
 
-  /// Appends an array of places.
+  /// Appends an array of borrowed places.
   ///
-  /// - Parameter fields: none of the administrative ones.
+  /// - Parameter fields: none of the derived ones.
   @inlinable
-  public static func appendArray(of summaries: any PointSummaries, fields: FieldSet, to sink: inout some ByteSink) {
-    sink.reserve(fixedLength * (summaries.count + 1))
+  public static func appendArray(of points: any PagePoints, fields: FieldSet, to sink: inout some ByteSink) {
+    sink.reserve(fixedLength * (points.count + 1))
     sink.write(UInt8(ascii: "["))
     var isFollowing = false
-    summaries.forEach { summary in
-      append(summary, fields: fields, isFollowing: isFollowing, to: &sink)
+    points.forEach { point in
+      append(point, fields: fields, isFollowing: isFollowing, to: &sink)
       isFollowing = true
     }
     sink.write(UInt8(ascii: "]"))
   }
 
   @inlinable
-  static func append(_ summary: PointSummary, fields: FieldSet, isFollowing: Bool, to sink: inout some ByteSink) {
-    sink.write(atMost: maximumLength(of: summary)) { start in
-      write(summary, fields: fields, isFollowing: isFollowing, to: start)
+  static func append(_ point: BorrowedPoint, fields: FieldSet, isFollowing: Bool, to sink: inout some ByteSink) {
+    sink.write(atMost: maximumLength(of: point)) { start in
+      write(point, fields: fields, isFollowing: isFollowing, to: start)
     }
   }
 
@@ -60,17 +60,12 @@ public enum PointJSON {
   @usableFromInline
   static func maximumLength(of found: FoundPoint) -> Int {
     var length = 0
-    found.withSummary { length = maximumLength(of: $0) }
+    found.withBorrowed { length = maximumLength(of: $0) }
     if let attribution = found.attribution {
       length += 20 + JSONString.maximumLength(utf8Count: attribution.utf8.count)
     }
     if let label = found.label { length += 12 + JSONString.maximumLength(utf8Count: label.utf8.count) }
     if let match = found.match { length += maximumLength(of: match) }
-    let point = found.point
-    if let origin = point.draft.origin {
-      length += JSONString.maximumLength(utf8Count: origin.source.utf8.count)
-      length += JSONString.maximumLength(utf8Count: origin.sourceID.utf8.count)
-    }
     return length
   }
 
@@ -81,11 +76,13 @@ public enum PointJSON {
   }
 
   @usableFromInline
-  static func maximumLength(of point: PointSummary) -> Int {
+  static func maximumLength(of point: BorrowedPoint) -> Int {
     var length = fixedLength + JSONString.maximumLength(utf8Count: point.name.count) + point.tags.count
     length += maximumLength(ofDegrees: point.coordinate.latitude)
     length += maximumLength(ofDegrees: point.coordinate.longitude)
     if let category = point.category { length += JSONString.maximumLength(utf8Count: category.count) }
+    if let source = point.source { length += JSONString.maximumLength(utf8Count: source.count) }
+    if let sourceID = point.sourceID { length += JSONString.maximumLength(utf8Count: sourceID.count) }
     return length
   }
 
@@ -103,8 +100,8 @@ public enum PointJSON {
   ) -> Int {
     var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
     json.beginObject()
-    found.withSummary { writeSummary($0, fields: fields, to: &json) }
-    writeAdministrative(found, fields: fields, to: &json)
+    found.withBorrowed { writeMembers(of: $0, fields: fields, to: &json) }
+    writeDerived(found, fields: fields, to: &json)
     json.endObject()
     return json.sink.end - start
   }
@@ -112,17 +109,17 @@ public enum PointJSON {
   /// Writes a place and returns the number of bytes.
   @usableFromInline
   static func write(
-    _ summary: PointSummary, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
+    _ point: BorrowedPoint, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
   ) -> Int {
     var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
     json.beginObject()
-    writeSummary(summary, fields: fields, to: &json)
+    writeMembers(of: point, fields: fields, to: &json)
     json.endObject()
     return json.sink.end - start
   }
 
-  private static func writeSummary(
-    _ point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  private static func writeMembers(
+    of point: BorrowedPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
   ) {
     if fields.contains(.id) { writeID(point.id, to: &json) }
     writeNames(of: point, fields: fields, to: &json)
@@ -134,7 +131,7 @@ public enum PointJSON {
       json.write(name: "long")
       json.write(number: point.coordinate.longitude)
     }
-    writeDistanceAndTags(of: point, fields: fields, to: &json)
+    writeOthers(of: point, fields: fields, to: &json)
   }
 
   static func writeID(_ id: PointID, to json: inout JSONWriter<UncheckedBytes>) {
@@ -146,7 +143,7 @@ public enum PointJSON {
   }
 
   /// Writes the members before the coordinates.
-  static func writeNames(of point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>) {
+  static func writeNames(of point: BorrowedPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>) {
     if fields.contains(.name) {
       json.write(name: "name")
       json.write(string: point.name)
@@ -157,9 +154,9 @@ public enum PointJSON {
     }
   }
 
-  /// Writes the members of a summary behind the coordinates.
-  static func writeDistanceAndTags(
-    of point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  /// Writes the members behind the coordinates, except those that are derived.
+  static func writeOthers(
+    of point: BorrowedPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
   ) {
     if fields.contains(.distance), let distance = point.distanceMetres {
       json.write(name: "distance")
@@ -173,15 +170,15 @@ public enum PointJSON {
       json.write(name: "tags")
       json.write(json: point.tags)
     }
-  }
-
-  static func writeAdministrative(
-    _ found: FoundPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
-  ) {
-    let point = found.point
     guard !fields.isDisjoint(with: .administrative) else { return }
-    if fields.contains(.source), let origin = point.draft.origin { json.write(member: "source", origin.source) }
-    if fields.contains(.sourceID), let origin = point.draft.origin { json.write(member: "sourceId", origin.sourceID) }
+    if fields.contains(.source), let source = point.source {
+      json.write(name: "source")
+      json.write(string: source)
+    }
+    if fields.contains(.sourceID), let sourceID = point.sourceID {
+      json.write(name: "sourceId")
+      json.write(string: sourceID)
+    }
     if fields.contains(.version) {
       json.write(name: "version")
       json.write(integer: point.version)
@@ -194,6 +191,11 @@ public enum PointJSON {
       json.write(name: "updatedAt")
       json.writeString(atMost: Timestamp.maximumTextLength) { point.updatedAt.write(to: $0) }
     }
+  }
+
+  /// Writes the members that are no fields of the place itself.
+  static func writeDerived(_ found: FoundPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>) {
+    guard !fields.isDisjoint(with: .derived) else { return }
     if fields.contains(.attribution), let attribution = found.attribution {
       json.write(member: "attribution", attribution)
     }
@@ -265,10 +267,11 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   /// The fields that only the places of a search have.
   static let ofSearch: FieldSet = [.distance, .along]
 
-  /// The fields that a `PointSummary` lacks.
-  public static let administrative: FieldSet = [
-    .source, .sourceID, .version, .createdAt, .updatedAt, .attribution, .label, .score, .match,
-  ]
+  /// The fields that the service sets.
+  static let administrative: FieldSet = [.source, .sourceID, .version, .createdAt, .updatedAt]
+
+  /// The fields that a place does not have by itself.
+  public static let derived: FieldSet = [.attribution, .label, .score, .match]
 
   /// The fields of the places in a list, where the request names none.
   public static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .along, .tags]

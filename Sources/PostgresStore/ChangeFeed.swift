@@ -282,7 +282,7 @@ package final class ChangeFeed: Sendable {
   /// A place that was changed, as a copy passes it.
   package enum Change {
     /// A place that exists, with its present fields.
-    case put(PointFields)
+    case put(BorrowedPoint)
     /// The id of a place that does not exist.
     case removal(PointID)
   }
@@ -369,7 +369,7 @@ package final class ChangeFeed: Sendable {
   /// - Returns: the position of the snapshot, and the number of bytes that the server sent.
   /// - Throws: ``PointStoreError``, `.readOnly` from a standby; some places may have been passed then.
   package func copyPoints(
-    _ body: @escaping @Sendable (PointFields) -> Void
+    _ body: @escaping @Sendable (BorrowedPoint) -> Void
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
     let decoder = Mutex(CopiedPoints())
     let position = try await withSnapshot { session throws(DatabaseError) in

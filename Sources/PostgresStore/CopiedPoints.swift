@@ -7,7 +7,7 @@ struct CopiedPoints {
   /// A row of the copy.
   enum Row {
     /// A place.
-    case point(PointFields)
+    case point(BorrowedPoint)
     /// The id of a place that no longer exists: a row whose other fields are null.
     case deleted(PointID)
   }
@@ -77,7 +77,7 @@ struct CopiedPoints {
     Tags.withJSON(stored: tags) { tags in
       body(
         .point(
-          PointFields(
+          BorrowedPoint(
             id: id, coordinate: coordinate, version: version, createdAt: Self.timestamp(createdAt),
             updatedAt: Self.timestamp(updatedAt), name: name, category: category, tags: tags,
             source: sourceID == nil ? nil : source, sourceID: source == nil ? nil : sourceID)))

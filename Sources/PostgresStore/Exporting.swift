@@ -2,9 +2,9 @@ import Geo
 package import Points
 import PostgresClient
 
-extension PostgresStore: PointExporter {
+extension PostgresStore {
   /// Passes every matching place, from one snapshot and ordered by id, to a handler; see
-  /// ``Points/PointExporter/exportPoints(matching:to:)``.
+  /// ``Points/PointStore/exportPoints(matching:to:)``.
   ///
   /// It uses a dedicated connection without a statement timeout; the number of these is limited. One batch is read
   /// ahead while the handler processes another: a slow handler holds the snapshot open, but memory does not grow. The

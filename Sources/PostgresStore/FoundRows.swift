@@ -71,25 +71,6 @@ struct FoundRows: Sendable {
     }
     return PointPage(points: points, hasMore: candidates.count > count)
   }
-
-  /// The page's summaries, which are decoded from the result in place.
-  var summaryPage: SummaryPage {
-    SummaryPage(self, next: candidates.count > count ? candidates[count - 1].position : nil)
-  }
-}
-
-extension FoundRows: PointSummaries {
-  func forEach(_ body: (PointSummary) -> Void) {
-    guard let result else { return }
-    for candidate in candidates.prefix(count) {
-      result.row(candidate.row).withSummary(
-        id: candidate.id,
-        at: candidate.coordinate,
-        distanceMetres: hasDistances ? candidate.distanceMetres : nil,
-        body
-      )
-    }
-  }
 }
 
 /// The handling of long tags, which the first statement of a page leaves out of its rows.

@@ -275,8 +275,8 @@ private enum ImportStatements {
   }
 }
 
-extension PostgresStore: PointImporter {
-  /// Imports all rows, or none; see ``Points/PointImporter/importRows(_:mode:dryRun:once:)``.
+extension PostgresStore {
+  /// Imports all rows, or none; see ``Points/PointStore/importRows(_:options:)``.
   ///
   /// It uses a dedicated connection without a statement timeout; the number of these is limited. It acquires one when
   /// the first rows have arrived, so that an upload that has not begun holds none. Rows are staged as they arrive;

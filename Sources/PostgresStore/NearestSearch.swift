@@ -9,7 +9,6 @@ enum NearestStatements {
   ///
   /// - Parameter ids: the places whose long tags are included.
   static func nearest(
-    _ columns: PointColumns,
     including ids: [PointID] = [],
     _ center: EarthCentred,
     _ filter: PointFilter,
@@ -18,23 +17,22 @@ enum NearestStatements {
     var values = BoundValues(planning: filter.planning)
     let point = values.bind(center)
     let sql = """
-      SELECT \(columns.list(including: ids, &values))
+      SELECT \(PointColumns.list(including: ids, &values))
       FROM (
-        SELECT \(columns)
+        SELECT \(PointColumns.all)
         FROM points
         \(filter.conditions(&values, center: point).asWhereClause)
         ORDER BY position <<->> \(point)
         LIMIT \(count)
       ) AS found
       """
-    let name = "\(columns.prefix(including: ids))nearest_\(count)\(filter.shape)"
+    let name = "\(PointColumns.prefix(including: ids))nearest_\(count)\(filter.shape)"
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
   /// Returns the statement that takes the nearest places by chord and drops those nearer than a minimum chord. Each row
   /// has the number of dropped places; if no other place is left, there is one row of nulls with that number.
   static func nearest(
-    _ columns: PointColumns,
     including ids: [PointID] = [],
     _ center: EarthCentred,
     _ filter: PointFilter,
@@ -47,26 +45,25 @@ enum NearestStatements {
     let conditions = filter.conditions(&values, center: point).asWhereClause
     let sql = """
       WITH first AS MATERIALIZED (
-        SELECT \(columns), position <<->> \(point) AS chord
+        SELECT \(PointColumns.all), position <<->> \(point) AS chord
         FROM points
         \(conditions)
         ORDER BY chord
         LIMIT \(depth)
       )
-      SELECT \(columns.list(including: ids, &values)), total
+      SELECT \(PointColumns.list(including: ids, &values)), total
       FROM (SELECT count(*) AS total FROM first) AS counted
       LEFT JOIN (
         SELECT * FROM first WHERE chord >= \(values.bind(chord)) ORDER BY chord, id LIMIT \(count)
       ) AS rest ON true
       ORDER BY chord, id
       """
-    let name = "\(columns.prefix(including: ids))next_\(depth)_\(count)\(filter.shape)"
+    let name = "\(PointColumns.prefix(including: ids))next_\(depth)_\(count)\(filter.shape)"
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
   /// Returns the statement for all matches in no particular order, up to a limit.
   static func few(
-    _ columns: PointColumns,
     including ids: [PointID] = [],
     _ center: EarthCentred,
     _ filter: PointFilter,
@@ -75,19 +72,18 @@ enum NearestStatements {
     var values = BoundValues()
     let point = filter.greatestChord == nil ? nil : values.bind(center)
     let sql = """
-      SELECT \(columns.list(including: ids, &values))
+      SELECT \(PointColumns.list(including: ids, &values))
       FROM points
       \(filter.conditions(&values, center: point).asWhereClause)
       LIMIT \(count)
       """
-    return (Statement("\(columns.prefix(including: ids))few", planning: .eachTime, sql), values.parameters)
+    return (Statement("\(PointColumns.prefix(including: ids))few", planning: .eachTime, sql), values.parameters)
   }
 
   /// Returns the statement for the nearest places in a ring by PostGIS's geodesic, whose error is below a thousandth of
   /// the tolerance. It returns at most one page of places for each spot. Spots within the tolerance of the position
   /// count twice, once for the places up to the position's id and once for those after it.
   static func ring(
-    _ columns: PointColumns,
     including ids: [PointID] = [],
     _ center: (coordinate: Coordinate, position: EarthCentred),
     _ filter: PointFilter,
@@ -100,21 +96,21 @@ enum NearestStatements {
   ) -> (Statement, Parameters) {
     var values = BoundValues()
     let point = values.bind(center.position)
-    let ring = inRing(columns, point, filter, chords: chords, cover: cover, &values)
+    let ring = inRing(point, filter, chords: chords, cover: cover, &values)
     let origin = values.bind([center.coordinate.longitude, center.coordinate.latitude])
     let (least, greatest) = (
       values.bind(position.distanceMetres - toleranceMetres), values.bind(position.distanceMetres + toleranceMetres)
     )
     let sql = """
-      SELECT \(columns.list(including: ids, &values))
+      SELECT \(PointColumns.list(including: ids, &values))
       FROM (
-        SELECT \(columns)
+        SELECT \(PointColumns.all)
         FROM (
           SELECT *, row_number() OVER (
             PARTITION BY lat, long, distance <= \(greatest) AND id > \(values.bind(position.id)) ORDER BY id
           ) AS place
           FROM (
-            SELECT DISTINCT ON (id) \(columns), ST_Distance(
+            SELECT DISTINCT ON (id) \(PointColumns.all), ST_Distance(
               ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography,
               ST_SetSRID(ST_MakePoint((\(origin))[1], (\(origin))[2]), 4326)::geography
             ) AS distance
@@ -128,13 +124,12 @@ enum NearestStatements {
         LIMIT \(values.bind(Int64(count)))
       ) AS found
       """
-    return (Statement("\(columns.prefix(including: ids))ring_\(filter.shape)", sql), values.parameters)
+    return (Statement("\(PointColumns.prefix(including: ids))ring_\(filter.shape)", sql), values.parameters)
   }
 
   /// Returns a subquery for the places in the boxes and between the chords. A place on the common face of two boxes
   /// occurs twice.
   private static func inRing(
-    _ columns: PointColumns,
     _ point: String,
     _ filter: PointFilter,
     chords: ClosedRange<Double>,
@@ -149,7 +144,7 @@ enum NearestStatements {
       ["position <<->> \(point) BETWEEN \(bounds)"]
       + filter.conditions(&values, center: point, skippingRegion: true)
     return """
-      SELECT \(columns), position <<->> \(point) AS chord
+      SELECT \(PointColumns.all), position <<->> \(point) AS chord
       FROM (
         SELECT ST_SetSRID(ST_MakeLine(ST_MakePoint(x1, y1, z1), ST_MakePoint(x2, y2, z2)), 4978) AS bounds
         FROM unnest(\(edges.joined(separator: ", "))) AS edges (x1, y1, z1, x2, y2, z2)
@@ -209,7 +204,6 @@ struct NearestSearch {
 
   private let store: PostgresStore
   private let query: PointQuery
-  private let columns: PointColumns
   private let included: [PointID]
   private let center: Coordinate
   private let position: EarthCentred
@@ -222,18 +216,15 @@ struct NearestSearch {
   /// Creates a search.
   ///
   /// - Parameters:
-  ///   - columns: the columns to read.
   ///   - included: the places whose long tags are included.
   init(
     store: PostgresStore,
     query: PointQuery,
     proximity: PointQuery.Proximity,
-    columns: PointColumns,
     including included: [PointID]
   ) {
     self.store = store
     self.query = query
-    self.columns = columns
     self.included = included
     center = proximity.center
     position = EarthCentred(center)
@@ -259,7 +250,7 @@ struct NearestSearch {
   private func nearest() async throws(PointStoreError) -> Proof {
     let count = Self.fetchCount(for: wanted)
     let result = try await store.read(
-      NearestStatements.nearest(columns, including: included, position, filter, count: count))
+      NearestStatements.nearest(including: included, position, filter, count: count))
     let ranked = try rank(result, after: Self.start)
     let proof = proof(by: ranked, of: result, isComplete: result.count < count)
     // There are too few places within the radius, or the missing ones are close to it.
@@ -271,7 +262,7 @@ struct NearestSearch {
   private func next(after end: PointQuery.Position) async throws(PointStoreError) -> Proof {
     if filter.mayBeSelective {
       let result = try await store.read(
-        NearestStatements.few(columns, including: included, position, filter, atMost: Self.fewCount + 1))
+        NearestStatements.few(including: included, position, filter, atMost: Self.fewCount + 1))
       if result.count <= Self.fewCount {
         return .page(FoundRows(try rank(result, after: end).candidates, in: result, limit: query.limit))
       }
@@ -280,7 +271,7 @@ struct NearestSearch {
     let depth = Self.shallowPages * count
     let result = try await store.read(
       NearestStatements.nearest(
-        columns, including: included, position, filter, notNearerThan: leastChord(at: end), amongFirst: depth,
+        including: included, position, filter, notNearerThan: leastChord(at: end), amongFirst: depth,
         count: count)
     )
     guard let total = try result.rows.first?.integer(result.columnCount - 1) else {
@@ -324,7 +315,6 @@ struct NearestSearch {
     while true {
       let result = try await store.read(
         NearestStatements.ring(
-          columns,
           including: included,
           (center, position),
           filter,

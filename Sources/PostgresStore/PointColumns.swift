@@ -3,43 +3,27 @@ import Points
 import PostgresClient
 
 /// The columns that queries read for each place.
-enum PointColumns: CustomStringConvertible {
-  /// The columns of a summary, which responses contain by default.
-  case summary
-  /// The columns of a complete place, beginning with those of a summary.
-  case all
-
+enum PointColumns {
   /// The column list as SQL.
-  var description: String {
-    switch self {
-    case .summary: "id, lat, long, name, category, tags"
-    case .all: "id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id"
-    }
-  }
+  static let all = "id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id"
 
   /// Returns the column list, with the length of long tags in place of the tags.
   ///
   /// - Parameter ids: the places whose long tags are included.
-  func list(including ids: [PointID] = [], _ values: inout BoundValues) -> String {
+  static func list(including ids: [PointID], _ values: inout BoundValues) -> String {
     let placeholder = ids.isEmpty ? nil : values.bind(ids)
-    return description.replacing("tags", with: "\(LongTags.expression(including: placeholder)) AS tags")
+    return all.replacing("tags", with: "\(LongTags.expression(including: placeholder)) AS tags")
   }
 
   /// Returns the prefix of the names of statements that return ``list(including:_:)``.
-  func prefix(including ids: [PointID] = []) -> String {
-    let length = ids.isEmpty ? "bounded_" : "whole_"
-    return switch self {
-    case .summary: "brief_" + length
-    case .all: length
-    }
-  }
+  static func prefix(including ids: [PointID]) -> String { ids.isEmpty ? "bounded_" : "whole_" }
 
   /// The number of columns of ``all``; a query's additional columns come after them.
   static let count: Int32 = 11
 
   /// Returns the columns of ``all`` qualified by a table's name.
   static func all(of table: String) -> String {
-    "\(table)." + all.description.replacing(", ", with: ", \(table).")
+    "\(table)." + all.replacing(", ", with: ", \(table).")
   }
 }
 
@@ -82,29 +66,5 @@ extension QueryResult.Row {
     let tags = bytes(5)
     let length = tags.flatMap(LongTags.length)
     return PageStep.Texts(bytes: (bytes(3)?.count ?? 0) + (length ?? tags?.count ?? 0), lacksTags: length != nil)
-  }
-
-  /// Calls the body with a summary from the columns of ``PointColumns/summary``.
-  func withSummary(
-    id: PointID,
-    at coordinate: Coordinate,
-    distanceMetres: Double?,
-    _ body: (PointSummary) -> Void
-  ) {
-    // The name and the tags are never null.
-    let none = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-    let (name, category) = (bytes(3) ?? none, bytes(4))
-    Tags.withJSON(stored: bytes(5) ?? none) { tags in
-      body(
-        PointSummary(
-          id: id,
-          coordinate: coordinate,
-          distanceMetres: distanceMetres,
-          name: name,
-          category: category,
-          tags: tags
-        )
-      )
-    }
   }
 }

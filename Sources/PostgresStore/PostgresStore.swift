@@ -64,7 +64,6 @@ package final class PostgresStore: Sendable {
 extension PostgresStore {
   /// Returns the places that fit into a page, with all of their tags.
   private func fittingRows(
-    _ columns: PointColumns,
     _ query: PointQuery
   ) async throws(PointStoreError) -> FoundRows {
     var query = query
@@ -73,10 +72,10 @@ extension PostgresStore {
       let found =
         if let proximity = query.proximity {
           try await NearestSearch(
-            store: self, query: query, proximity: proximity, columns: columns, including: included
+            store: self, query: query, proximity: proximity, including: included
           ).found()
         } else {
-          try await listed(columns, including: included, query)
+          try await listed(including: included, query)
         }
       switch found.step(including: included) {
       case .page(let count): return found.prefix(count)
@@ -87,18 +86,14 @@ extension PostgresStore {
 }
 
 extension PostgresStore: PointStore {
+  package var index: (any StoreIndex)? { nil }
+
   /// Returns one page of places; see ``Points/PointStore/page(matching:)``.
   ///
   /// A page of nearest places costs the same at any depth, except for the first pages, which cost less.
   package func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     guard !query.needsIndex else { throw .indexRequired }
-    return try await fittingRows(.all, query).page()
-  }
-
-  /// Returns the summaries of a page. It reads fewer columns, and their texts stay in the database's response.
-  package func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    guard !query.needsIndex else { throw .indexRequired }
-    return try await fittingRows(.summary, query).summaryPage
+    return try await fittingRows(query).page()
   }
 
   /// Checks that the database responds and that its schema is compatible: it has run exactly the store's migrations, or

@@ -225,8 +225,8 @@ enum WriteStatements {
   private static let confirmation = "SELECT pg_logical_emit_message(true, 'waymark', '') AS position"
 }
 
-extension PostgresStore: PointWriter {
-  /// Creates a place under a new id; see ``Points/PointWriter/create(_:once:)``.
+extension PostgresStore {
+  /// Creates a place under a new id; see ``Points/PointStore/create(_:once:)``.
   ///
   /// - Throws: ``PointWriteError``.
   package func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
@@ -251,7 +251,7 @@ extension PostgresStore: PointWriter {
     }
   }
 
-  /// Replaces the place with an id, or creates it; see ``Points/PointWriter/put(_:id:if:)``.
+  /// Replaces the place with an id, or creates it; see ``Points/PointStore/put(_:id:if:)``.
   ///
   /// - Throws: ``PointWriteError``.
   package func put(
@@ -281,7 +281,7 @@ extension PostgresStore: PointWriter {
     }
   }
 
-  /// Deletes the place with an id; see ``Points/PointWriter/delete(id:if:)``.
+  /// Deletes the place with an id; see ``Points/PointStore/delete(id:if:)``.
   ///
   /// - Throws: ``PointWriteError``.
   package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
@@ -299,7 +299,7 @@ extension PostgresStore: PointWriter {
     }
   }
 
-  /// Deletes a batch of a data set's places, up to 250; see ``Points/PointWriter/deleteBatch(ofSource:after:)``.
+  /// Deletes a batch of a data set's places, up to 250; see ``Points/PointStore/deleteBatch(ofSource:after:)``.
   ///
   /// - Throws: ``PointWriteError``.
   package func deleteBatch(

@@ -17,6 +17,7 @@ struct Application {
   private let logger: Logger
   private let http: HTTPServerConfiguration
   private let store: RunningStore
+  private let service: PointsService
   private let analytics: (any BackgroundAnalytics)?
   private let access: AccessControl
   private let tokenKeys: RemoteTokenKeys<ContinuousClock>?
@@ -55,12 +56,10 @@ struct Application {
     self.http = http
     let collectors = Self.buildCollectors(
       server: serverMetrics, store: store, analytics: analytics, tokenKeys: tokenKeys, metrics: metrics)
-    var api = LocationsAPI.Configuration(
-      service: PointsService(
-        store: store.store, textStore: store.textStore, mapStore: store.mapStore, analytics: analytics ?? NoAnalytics(),
-        recordsTexts: configuration.search.minimumTextCount != nil),
-      version: waymarkVersion)
-    api.editor = PointEditor(store: store.store)
+    service = PointsService(
+      store: store.store, observers: store.observers, analytics: analytics ?? NoAnalytics(),
+      recordsTexts: configuration.search.minimumTextCount != nil)
+    var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
@@ -71,7 +70,6 @@ struct Application {
     api.filtering = Filtering(
       queryables: try configuration.queryablesFile.map { path in try Queryables(path: path) } ?? Queryables(),
       timeLimit: configuration.filterTimeLimit)
-    api.positions = store.positions
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
     api.address = configuration.address
@@ -95,7 +93,7 @@ struct Application {
     let server = try await listen()
     // A store that is not ready yet is logged, with what the operator has to do. The server runs on: the store recovers
     // by itself.
-    let check = Task { [store] in try? await store.store.checkReadiness() }
+    let check = Task { [service] in try? await service.checkReadiness() }
     defer { check.cancel() }
     try await serviceGroup(server, reloading, stopSignals).run()
     logger.info("stopped")

@@ -32,7 +32,7 @@ import Testing
     #expect(metrics["http_requests_total{method=\"GET\",route=\"none\",status=\"404\"}"] == 1)
     #expect(metrics["http_requests_total{method=\"other\",route=\"/locations\",status=\"405\"}"] == 1)
     #expect(metrics["http_request_duration_seconds_count{method=\"GET\",route=\"/locations\"}"] == 4)
-    #expect(metrics["store_call_duration_seconds_count{operation=\"summaries\",outcome=\"ok\"}"] == 3)
+    #expect(metrics["store_call_duration_seconds_count{operation=\"page\",outcome=\"ok\"}"] == 3)
     #expect(try #require(metrics["memory_store_places"]) >= 200)
     #expect(try #require(metrics["http_connections_open"]) >= 1)
     #expect(metrics["http_requests_in_flight"] == 1)

@@ -55,7 +55,7 @@ import Testing
       #expect(index.status.builds == 0)
       let store = IndexedStore(postgres, index: index)
       #expect(try await store.page(matching: PointQuery(limit: 10)).points.count == 10)
-      await #expect(throws: PointStoreError.indexRequired) { try await store.mapSnapshot() }
+      await #expect(throws: PointStoreError.indexRequired) { try await store.snapshot(isRequired: true) }
     }
     await postgres.shutDown()
   }
@@ -116,7 +116,7 @@ private struct UnderestimatingFeed: PointChangeFeed {
   func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int) { (0, 0) }
 
   func copyPoints(
-    _ body: @escaping @Sendable (PointFields) -> Void
+    _ body: @escaping @Sendable (BorrowedPoint) -> Void
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
     try await feed.copyPoints(body)
   }

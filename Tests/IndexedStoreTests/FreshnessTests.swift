@@ -106,7 +106,7 @@ import Testing
     try await withStore(ReadFreshness()) { store, feed in
       feed.state.withLock { $0.answer = answer }
 
-      async let read = store.mapSnapshot()
+      async let read = store.snapshot(isRequired: true)
       try await feed.waitForCopies()
       feed.endCopies()
 
@@ -119,7 +119,7 @@ import Testing
     try await withStore(ReadFreshness(), waitLimit: .milliseconds(1)) { store, feed in
       feed.state.withLock { $0.answer = .manyChanges }
 
-      await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+      await #expect(throws: PointStoreError.indexNotReady) { try await store.snapshot(isRequired: true) }
     }
   }
 
@@ -127,7 +127,7 @@ import Testing
     try await withStore(ReadFreshness()) { store, feed in
       feed.state.withLock { $0.answer = nil }
 
-      await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+      await #expect(throws: PointStoreError.indexNotReady) { try await store.snapshot(isRequired: true) }
     }
   }
 
@@ -136,9 +136,9 @@ import Testing
     try await withStore(ReadFreshness(staleLifetime: .seconds(600))) { store, feed in
       feed.state.withLock { $0.answer = answer }
 
-      _ = try await store.mapSnapshot()
+      _ = try await store.snapshot(isRequired: true)
       try await feed.waitForCopies()
-      _ = try await store.mapSnapshot()
+      _ = try await store.snapshot(isRequired: true)
       try await read(store)
 
       #expect(store.staleReads?.count == 2)
@@ -154,9 +154,9 @@ import Testing
       feed.state.withLock { $0.answer = answer }
 
       await RequiredPosition.$text.withValue(Self.later) {
-        await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+        await #expect(throws: PointStoreError.indexNotReady) { try await store.snapshot(isRequired: true) }
       }
-      try await RequiredPosition.$text.withValue(Self.former) { _ = try await store.mapSnapshot() }
+      try await RequiredPosition.$text.withValue(Self.former) { _ = try await store.snapshot(isRequired: true) }
 
       #expect(store.staleReads?.count == 1)
     }
@@ -168,7 +168,7 @@ import Testing
       feed.state.withLock { $0.answer = .lost(reason: "a test") }
       #expect(await store.currentPosition() != nil)
 
-      await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+      await #expect(throws: PointStoreError.indexNotReady) { try await store.snapshot(isRequired: true) }
     }
   }
 
@@ -178,19 +178,19 @@ import Testing
     let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
     let index = IndexFollower(feed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let store = IndexedStore(MemoryStore(), index: index, readinessLimit: .seconds(600))
-    #expect(store.awaitsIndex)
-    #expect(!IndexedStore(MemoryStore(), index: index, readinessLimit: .zero).awaitsIndex)
+    #expect(store.isAwaited)
+    #expect(!IndexedStore(MemoryStore(), index: index, readinessLimit: .zero).isAwaited)
 
     let task = Task { await index.run() }
     try await index.waitUntilFollowing()
-    #expect(!store.awaitsIndex)
+    #expect(!store.isAwaited)
 
     // A later build is not awaited.
     feed.state.withLock { $0.copyMayEnd = false }
     feed.state.withLock { $0.answer = .lost(reason: "a test") }
     try await feed.waitForCopies()
     #expect(index.status.phase == .building)
-    #expect(!store.awaitsIndex)
+    #expect(!store.isAwaited)
     task.cancel()
     feed.endCopies()
     await task.value
@@ -203,7 +203,7 @@ import Testing
     let task = Task { await index.run() }
     try await index.wait { $0.phase == .tooLarge }
 
-    #expect(!store.awaitsIndex)
+    #expect(!store.isAwaited)
 
     task.cancel()
     await task.value
@@ -243,17 +243,14 @@ import Testing
         feed.answerOnce(puts: try points(part * size..<(part + 1) * size))
         while await index.confirm()?.count != Int((part + 1) * size) {}
       }
-      #expect(index.partCount == 2)
+      #expect(await index.confirm()?.partCount == 2)
 
       feed.answerOnce(puts: try points(2 * size..<2 * size + 1), removals: [.sample(0)])
       while await index.confirm()?.point(id: .sample(2 * size)) == nil {}
-      #expect(index.partCount == 3)
+      #expect(await index.confirm()?.partCount == 3)
 
       index.merges.resume()
-      while index.partCount != 2 {
-        await index.confirm()
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      while await index.confirm()?.partCount != 2 { try await Task.sleep(for: .milliseconds(1)) }
       let snapshot = try #require(await index.confirm())
       #expect(snapshot.count == Int(2 * size))
       #expect(snapshot.point(id: .sample(0)) == nil)
@@ -265,7 +262,7 @@ import Testing
       feed.state.withLock { $0.answer = .manyChanges }
       let store = IndexedStore(MemoryStore(), index: index)
 
-      for _ in 0..<20 { _ = try await store.mapSnapshot() }
+      for _ in 0..<20 { _ = try await store.snapshot(isRequired: true) }
 
       #expect(store.indexReads == 20)
     }
@@ -276,7 +273,7 @@ import Testing
       feed.state.withLock { $0.copyMayEnd = false }
       feed.state.withLock { $0.answer = .manyChanges }
       let store = IndexedStore(MemoryStore(), index: index)
-      let read = Task { try await store.mapSnapshot() }
+      let read = Task { try await store.snapshot(isRequired: true) }
       try await feed.waitForCopies()
 
       read.cancel()
@@ -366,11 +363,6 @@ import Testing
   }
 }
 
-extension IndexFollower {
-  /// The number of parts of the index.
-  fileprivate var partCount: Int { state.withLock { $0.standing?.snapshot.partCount ?? 0 } }
-}
-
 /// An index whose database becomes a standby, and is promoted.
 @Suite struct StandbyFollowingTests {
   @Test(arguments: [Duration.zero, .seconds(600)])
@@ -384,11 +376,11 @@ extension IndexFollower {
     let task = Task { await index.run() }
     try await index.wait { $0.phase == .standby }
 
-    #expect(!store.awaitsIndex)
-    #expect(!store.supportsTextSearch)
+    #expect(!store.isAwaited)
+    #expect(store.isUnused)
     #expect(index.status.notReady == .zero)
     #expect(await store.currentPosition() == nil)
-    await #expect(throws: PointStoreError.indexRequired) { try await store.mapSnapshot() }
+    await #expect(throws: PointStoreError.indexRequired) { try await store.snapshot(isRequired: true) }
     await #expect(throws: PointStoreError.readOnly(reason: "a test")) {
       try await store.waitUntilReads(contain: "1.a.a")
     }
@@ -396,17 +388,17 @@ extension IndexFollower {
     // After its promotion the index follows, until the server is a standby again.
     feed.state.withLock { $0.isStandby = false }
     try await index.waitUntilFollowing()
-    _ = try await store.mapSnapshot()
-    #expect(store.supportsTextSearch)
+    _ = try await store.snapshot(isRequired: true)
+    #expect(!store.isUnused)
     feed.state.withLock { $0.isStandby = true }
     try await index.wait { $0.phase == .standby }
     _ = try await store.page(matching: PointQuery(limit: 1))
     #expect(store.databaseReads == 1)
     // The last confirmed state may be read as long as it is allowed.
     if staleLifetime == .zero {
-      await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+      await #expect(throws: PointStoreError.indexNotReady) { try await store.snapshot(isRequired: true) }
     } else {
-      _ = try await store.mapSnapshot()
+      _ = try await store.snapshot(isRequired: true)
     }
 
     task.cancel()
@@ -469,7 +461,7 @@ private final class ScriptedFeed: PointChangeFeed {
   func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int) { (0, 0) }
 
   func copyPoints(
-    _ body: @escaping @Sendable (PointFields) -> Void
+    _ body: @escaping @Sendable (BorrowedPoint) -> Void
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
     try checkPrimary()
     state.withLock { $0.builds += 1 }
@@ -487,7 +479,7 @@ private final class ScriptedFeed: PointChangeFeed {
         tags.withUTF8 { tags in
           body(
             .put(
-              PointFields(
+              BorrowedPoint(
                 id: point.id, coordinate: point.draft.coordinate, version: point.version, createdAt: point.createdAt,
                 updatedAt: point.updatedAt, name: name, category: nil, tags: tags, source: nil, sourceID: nil)))
         }

@@ -47,7 +47,6 @@ import Testing
 
       for query in queries {
         await #expect(throws: PointStoreError.indexRequired) { try await database.page(matching: query) }
-        await #expect(throws: PointStoreError.indexRequired) { try await database.summaries(matching: query) }
         await #expect(throws: PointStoreError.indexRequired) { try await database.count(matching: query) }
         await #expect(throws: PointStoreError.indexRequired) {
           try await database.exportPoints(matching: query) { _ in }
@@ -66,7 +65,7 @@ import Testing
     let query = PointQuery(filter: try PropertyFilter("name = 'x'"))
 
     await #expect(throws: PointStoreError.indexNotReady) {
-      try await IndexedStore(database, index: index).summaries(matching: query)
+      try await IndexedStore(database, index: index).page(matching: query)
     }
   }
 

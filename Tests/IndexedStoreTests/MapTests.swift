@@ -31,7 +31,10 @@ import Testing
       // It builds its index after the writes, which the first one followed.
       let second = try await indexes.store(over: database).store
 
-      let snapshots = (try await first.mapSnapshot(), try await second.mapSnapshot())
+      let snapshots = (
+        try #require(try await first.snapshot(isRequired: true)),
+        try #require(try await second.snapshot(isRequired: true))
+      )
       #expect(snapshots.0.bounds == snapshots.1.bounds)
       for point in points {
         for zoom in [0, 6, 14] {
@@ -55,7 +58,7 @@ import Testing
       try await index.wait { $0.phase == .tooLarge }
 
       await #expect(throws: PointStoreError.indexRequired) {
-        _ = try await IndexedStore(database, index: index).mapSnapshot()
+        _ = try await IndexedStore(database, index: index).snapshot(isRequired: true)
       }
     }
   }

@@ -371,10 +371,10 @@ import Testing
     }
     _ = try await memory.load(AsyncStream([rows]))
     let store = ComputedStore(store: memory, onComputing: onComputing, onFacets: onFacets, onTransfer: onTransfer)
-    let service = PointsService(store: store, textStore: memory, mapStore: store)
+    let service = PointsService(store: store)
     let api = LocationsAPI(
       .init(
-        service: service, editor: PointEditor(store: store), filtering: Filtering(timeLimit: .seconds(3_600)),
+        service: service, filtering: Filtering(timeLimit: .seconds(3_600)),
         version: "1.2.3"))
     let router = api.routerOfAllCalls()
     var configuration = HTTPServerConfiguration(port: 0)
@@ -425,7 +425,7 @@ extension RawHTTPConnection {
 }
 
 /// A store whose long searches and transfers call closures of a test.
-private struct ComputedStore: ForwardingStore, MappedStore {
+private struct ComputedStore: ForwardingStore {
   let store: MemoryStore
   let onComputing: @Sendable () -> Void
   let onFacets: @Sendable (String) -> Void
@@ -458,8 +458,5 @@ private struct ComputedStore: ForwardingStore, MappedStore {
     }
   }
 
-  func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
-    ComputedSnapshot(
-      snapshot: try await store.mapSnapshot(), onComputing: onComputing, onFacets: onFacets)
-  }
+  var index: (any StoreIndex)? { ComputedIndex(index: store, onComputing: onComputing, onFacets: onFacets) }
 }

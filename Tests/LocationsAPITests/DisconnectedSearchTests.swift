@@ -31,7 +31,7 @@ import Testing
     _ = try await store.store.load(AsyncStream([rows]))
     // Only the disconnect may end the search.
     let filtering = Filtering(timeLimit: .seconds(3_600))
-    let service = PointsService(store: store, textStore: store.store, mapStore: store)
+    let service = PointsService(store: store)
     let router = LocationsAPI(.init(service: service, filtering: filtering, version: "1.2.3")).routerOfAllCalls()
     let responder = RecordingResponder(router)
 
@@ -99,12 +99,12 @@ private struct RecordingResponder: HTTPResponder {
 }
 
 /// A store whose searches begin once their client has disconnected.
-private struct DisconnectedStore: ForwardingStore, MappedStore {
+private struct DisconnectedStore: ForwardingStore {
   let store = MemoryStore.countingFromOne()
   let hasBegun = Gate()
 
-  func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
-    ComputedSnapshot(snapshot: try await store.mapSnapshot()) { [hasBegun] in
+  var index: (any StoreIndex)? {
+    ComputedIndex(index: store) { [hasBegun] in
       hasBegun.open()
       // It holds its thread, as a search does.
       while !Task.isCancelled { Thread.sleep(forTimeInterval: 0.001) }

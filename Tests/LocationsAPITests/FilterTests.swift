@@ -26,7 +26,7 @@ import Testing
     return ServiceDriver(
       LocationsAPI(
         .init(
-          service: PointsService(store: store, textStore: store, mapStore: store), editor: PointEditor(store: store),
+          service: PointsService(store: store),
           filtering: Filtering(queryables: queryables, timeLimit: timeLimit), version: "1.2.3")))
   }
 

@@ -18,7 +18,7 @@ import Testing
     let store = MemoryStore()
     let api = LocationsAPI(
       .init(
-        service: PointsService(store: store), editor: PointEditor(store: store), baseMap: baseMap, version: "1.2.3"))
+        service: PointsService(store: store), baseMap: baseMap, version: "1.2.3"))
     let response = await api.router().respond(to: ServiceDriver.request(.GET, target, headers: headers))
     return ServiceDriver.Response(
       target: target, status: Int(response.status.code), headers: response.headers,

@@ -21,7 +21,7 @@ import Testing
     let proxies = TrustedProxies(try proxy.map { [try #require(IPNetwork($0))] } ?? [])
     let router = LocationsAPI(
       .init(
-        service: PointsService(store: store), editor: PointEditor(store: store),
+        service: PointsService(store: store),
         access: AccessControl(
           AccessPolicy(keys: [APIKey(name: "w", scope: .write, secret: "w")], isLoopback: true)),
         address: PublicAddress(url: url, proxies: proxies), version: "1")
@@ -124,9 +124,7 @@ import Testing
         ],
         body: ByteBuffer(
           string: #"{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"name":"a"}}"#))
-      let store = MemoryStore()
-      var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
-      api.editor = PointEditor(store: store)
+      var api = LocationsAPI.Configuration(service: PointsService(store: MemoryStore()), version: "1")
       api.access = AccessControl(
         AccessPolicy(keys: [APIKey(name: "w", scope: .write, secret: "w")], isLoopback: true))
       api.address = address

@@ -194,12 +194,16 @@ import Testing
     #expect(!response.text.contains("SELECT"))
   }
 
-  @Test(arguments: ["/locations", "/locations/check", "/locations/featured", "/categories", "/health/live", "/"])
-  func otherMethodsAreRejectedWithTheAllowedOnes(target: String) async throws {
-    let response = try await ServiceDriver(store: StubStore()).send(.DELETE, target)
+  @Test(arguments: [
+    ("/locations", "DELETE, GET, HEAD, OPTIONS, POST"), ("/locations/check", "GET, HEAD, OPTIONS"),
+    ("/locations/featured", "GET, HEAD, OPTIONS"), ("/categories", "GET, HEAD, OPTIONS"),
+    ("/health/live", "GET, HEAD, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
+  ])
+  func otherMethodsAreRejectedWithTheAllowedOnes(target: String, allowed: String) async throws {
+    let response = try await ServiceDriver(store: StubStore()).send(.PUT, target)
 
     #expect(response.status == 405)
-    #expect(response.headers["allow"] == ["GET, HEAD, OPTIONS"])
+    #expect(response.headers["allow"] == [allowed])
     #expect(try response.code == "method-not-allowed")
   }
 }

@@ -18,6 +18,12 @@ struct ScriptedExports: ForwardingStore {
   func exportPoints(matching query: PointQuery, to consume: Consume) async throws { try await export(consume) }
 }
 
+/// A store without an index.
+struct UnindexedStore: ForwardingStore {
+  let store: MemoryStore
+  var index: (any StoreIndex)? { nil }
+}
+
 /// A store that rejects some changes, which a memory store never does.
 struct RefusingStore: ForwardingStore {
   let store: MemoryStore
@@ -78,11 +84,15 @@ struct RefusingStore: ForwardingStore {
 }
 
 /// A store that forwards to another one, except for the operations that a test overrides.
-protocol ForwardingStore: WritablePointStore {
+protocol ForwardingStore: PointStore {
   var store: MemoryStore { get }
 }
 
 extension ForwardingStore {
+  var index: (any StoreIndex)? { store.index }
+
+  func sources() async throws(PointStoreError) -> [DataSource] { try await store.sources() }
+
   func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     try await store.create(place, once: key)
   }
@@ -117,10 +127,6 @@ extension ForwardingStore {
     try await store.page(matching: query)
   }
 
-  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    try await store.summaries(matching: query)
-  }
-
   func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
     try await store.count(matching: query)
   }
@@ -142,20 +148,27 @@ extension ForwardingStore {
   func checkReadiness() async throws(PointStoreError) -> StoreReadiness { .ready }
 }
 
-/// The places of a moment, each search of which calls closures of a test.
-struct ComputedSnapshot: MapSnapshot {
-  let snapshot: any MapSnapshot
+/// An index of the places of another one, each search of which calls closures of a test.
+struct ComputedIndex: StoreIndex {
+  let index: MemoryStore
   let onComputing: @Sendable () -> Void
   var onFacets: @Sendable (String) -> Void = { _ in }
+
+  func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
+    guard let snapshot = try await index.snapshot(isRequired: isRequired) else { return nil }
+    return ComputedSnapshot(snapshot: snapshot, onComputing: onComputing, onFacets: onFacets)
+  }
+}
+
+/// The places of a moment, each search of which calls closures of a test.
+private struct ComputedSnapshot: IndexSnapshot {
+  let snapshot: any IndexSnapshot
+  let onComputing: @Sendable () -> Void
+  let onFacets: @Sendable (String) -> Void
 
   func page(matching query: PointQuery) throws(PointStoreError) -> PointPage {
     onComputing()
     return try snapshot.page(matching: query)
-  }
-
-  func summaries(matching query: PointQuery) throws(PointStoreError) -> SummaryPage {
-    onComputing()
-    return try snapshot.summaries(matching: query)
   }
 
   func count(matching query: PointQuery) throws(PointStoreError) -> Int {
@@ -164,7 +177,8 @@ struct ComputedSnapshot: MapSnapshot {
   }
 
   func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
-    onComputing()
+    // With a limit it is a short search.
+    if query.stepLimit == nil { onComputing() }
     return try snapshot.page(matching: query)
   }
 

@@ -38,13 +38,10 @@ struct ServiceDriver {
   init(
     store: any PointStore, clock: any WallClock = SystemClock(), metrics: (any MetricsSource)? = nil,
     filtering: Filtering = Filtering(timeLimit: .seconds(600)),
-    uptime: @escaping @Sendable () -> Duration = monotonicTime, hasTextSearch: Bool = true, hasPhoton: Bool = true
+    uptime: @escaping @Sendable () -> Duration = monotonicTime, hasPhoton: Bool = true
   ) {
     var api = LocationsAPI.Configuration(
-      service: PointsService(
-        store: store, textStore: hasTextSearch ? store as? any TextSearchableStore : nil,
-        mapStore: store as? any MappedStore, clock: clock),
-      version: "1.2.3")
+      service: PointsService(store: store, clock: clock), version: "1.2.3")
     api.metrics = metrics
     api.filtering = filtering
     api.uptime = uptime
@@ -53,7 +50,7 @@ struct ServiceDriver {
 
   /// Creates a driver of a service that accepts writes.
   init(
-    writing store: some WritablePointStore,
+    writing store: some PointStore,
     access: AccessPolicy = AccessPolicy(keys: nil, isLoopback: true),
     requiresIfMatch: Bool = false
   ) {
@@ -61,12 +58,9 @@ struct ServiceDriver {
   }
 
   /// Creates a driver of a service that accepts writes and whose keys may change.
-  init(writing store: some WritablePointStore, control: AccessControl, requiresIfMatch: Bool = false) {
+  init(writing store: some PointStore, control: AccessControl, requiresIfMatch: Bool = false) {
     var api = LocationsAPI.Configuration(
-      service: PointsService(
-        store: store, textStore: store as? any TextSearchableStore, mapStore: store as? any MappedStore),
-      version: "1.2.3")
-    api.editor = PointEditor(store: store)
+      service: PointsService(store: store), version: "1.2.3")
     api.access = control
     api.requiresIfMatch = requiresIfMatch
     self.init(LocationsAPI(api))
@@ -108,7 +102,7 @@ struct ServiceDriver {
 
   /// Returns the response of a service over a store, with its body unread.
   static func respond(
-    _ method: HTTPMethod, _ target: String, store: some WritablePointStore
+    _ method: HTTPMethod, _ target: String, store: some PointStore
   ) async throws -> HTTPResponse {
     await ServiceDriver(writing: store).responder.respond(to: request(method, target))
   }

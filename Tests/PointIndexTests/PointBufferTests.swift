@@ -51,7 +51,7 @@ import Testing
           withBytes(bytes(draft.origin?.source)) { source in
             withBytes(bytes(draft.origin?.sourceID)) { sourceID in
               buffer.append(
-                PointFields(
+                BorrowedPoint(
                   id: point.id, coordinate: draft.coordinate, version: point.version, createdAt: point.createdAt,
                   updatedAt: point.updatedAt, name: name, category: category, tags: tags, source: source,
                   sourceID: sourceID))

@@ -176,12 +176,12 @@ import Testing
       return query
     }
     for var query in queries {
-      #expect(throws: PointStoreError.stepLimit) { try snapshot.summaries(matching: query) }
+      #expect(throws: PointStoreError.stepLimit) { try snapshot.page(matching: query) }
       query.needsBuiltIndexes = false
-      #expect(try snapshot.summaries(matching: query).summaries.count == query.limit)
+      #expect(try snapshot.page(matching: query).count == query.limit)
     }
 
-    for query in queries { #expect(try snapshot.summaries(matching: query).summaries.count == query.limit) }
+    for query in queries { #expect(try snapshot.page(matching: query).count == query.limit) }
   }
 
   @Test func indexesOfVeryManySourcesHaveBoundedMemory() throws {

@@ -1,6 +1,7 @@
 import Basics
 import Geo
 import JSONText
+import MemoryStore
 import Synchronization
 import TestSupport
 import Testing
@@ -48,6 +49,90 @@ import Testing
     #expect(analytics.searches.isEmpty)
   }
 
+  @Test func observersNoteEachCallOfTheStore() async throws {
+    let observer = RecordingObserver()
+    let service = PointsService(store: MemoryStore(), observers: [observer])
+    let none = PointID(high: 1, low: 1)
+
+    _ = try await service.page(matching: PointQuery())
+    _ = try await service.matches(of: TextQuery(text: "a"))
+    _ = try await service.count(matching: PointQuery())
+    _ = try await service.point(id: none)
+    _ = try await service.featuredPoint()
+    _ = try await service.categoryCounts()
+    _ = try await service.sources()
+    _ = try await service.dataVersion()
+    try await service.checkReadiness()
+    let created = try await service.create(harbour.draft, once: nil)
+    _ = try await service.update(id: created.id, if: .none) { _ in harbour.draft }
+    try? await service.delete(id: none, if: .none)
+    _ = try await service.deletePlaces(ofSource: "none")
+    _ = try await service.importRows(AsyncStream<[ImportRow]> { $0.finish() }, options: ImportOptions(dryRun: true))
+    try await service.exportPoints(matching: PointQuery()) { _ in }
+
+    #expect(
+      observer.calls == [
+        "page", "matches", "count", "point", "shuffled", "categories", "sources", "version", "readiness",
+        "create to write", "point", "put to write", "delete to write: notFound", "deletions to write", "import",
+        "export",
+      ])
+  }
+
+  @Test func observersNoteEachSearchOfASnapshot() async throws {
+    let store = MemoryStore()
+    try await store.importRows(try (1...1_000).map { try .sample("\($0)", 1, 1, number: $0) })
+    let observer = RecordingObserver()
+    let service = PointsService(store: store, observers: [observer])
+    let snapshot = try #require(try await service.snapshot(isRequired: true))
+    let world = try #require(TileAddress(zoom: 0, x: 0, y: 0))
+
+    _ = try service.page(matching: PointQuery(), in: snapshot)
+    _ = try service.matches(of: TextQuery(text: "a"), in: snapshot)
+    _ = try service.count(matching: PointQuery(), in: snapshot)
+    _ = try service.categoryCounts(in: nil, of: snapshot)
+    _ = try service.tile(matching: TileQuery(tile: world), in: snapshot) { _ in false }
+    _ = try service.cells(matching: CellQuery(box: nil, level: 1), in: snapshot, limit: 1)
+    #expect(throws: PointStoreError.filterTimeout) {
+      try service.facets(matching: FacetQuery(facets: [.category], timeLimit: .seconds(-1)), in: snapshot)
+    }
+
+    #expect(
+      observer.calls == [
+        "page", "matches", "count", "categories", "tile", "clusters", "facets: filter_timeout",
+      ])
+  }
+
+  @Test func withoutAnIndexThereIsNoSnapshotAndNoText() async throws {
+    let observer = RecordingObserver()
+    let service = PointsService(store: StubStore(), observers: [observer])
+
+    #expect(!service.hasIndex && !service.usesIndex && service.followingIndex == nil)
+    #expect(try await service.snapshot(isRequired: true) == nil)
+    await #expect(throws: PointStoreError.indexRequired) { try await service.matches(of: TextQuery(text: "a")) }
+    #expect(observer.calls == ["matches: index_required"])
+  }
+
+  @Test func requiredSnapshotThatIsNotReadyIsNotedAsATile() async throws {
+    let observer = RecordingObserver()
+    var store = StubStore()
+    store.index = UnreadyIndex()
+    let service = PointsService(store: store, observers: [observer])
+
+    #expect(try await service.snapshot(isRequired: false) == nil)
+    await #expect(throws: PointStoreError.indexNotReady) { try await service.snapshot(isRequired: true) }
+    #expect(observer.calls == ["tile: index_not_ready"])
+    #expect(service.hasIndex && !service.usesIndex && service.followingIndex != nil)
+  }
+
+  @Test func storeThatRefusedAWriteIsReadyForReadsAlone() async throws {
+    let observer = RecordingObserver()
+    let service = PointsService(store: MemoryStore(), observers: [observer])
+
+    #expect(try await service.checkReadiness() == .ready)
+    observer.refuse("the disk is full")
+    #expect(try await service.checkReadiness() == .readOnly(reason: "the disk is full"))
+  }
+
   @Test func nearestPointIsQueriedByRadiusWithLimitOne() async throws {
     let asked = Mutex<PointQuery?>(nil)
     let found = FoundPoint(point: harbour, distanceMetres: 12)
@@ -86,4 +171,31 @@ private final class RecordingAnalytics: Analytics {
   private let recorded = Mutex<[Search]>([])
   var searches: [Search] { recorded.withLock { $0 } }
   func record(_ search: Search) { recorded.withLock { $0.append(search) } }
+}
+
+/// An observer that keeps a line for each call: its operation, whether it writes, its error.
+private final class RecordingObserver: StoreObserver {
+  private let recorded = Mutex<(calls: [String], refusal: String?)>(([], nil))
+
+  var calls: [String] { recorded.withLock { $0.calls } }
+
+  var refusalOfWrites: String? { recorded.withLock { $0.refusal } }
+
+  func refuse(_ reason: String) { recorded.withLock { $0.refusal = reason } }
+
+  func note(_ operation: StoreOperation, error: (any Error)?, took duration: Duration, isWrite: Bool) {
+    let line = "\(operation)" + (isWrite ? " to write" : "") + (error.map { ": \($0)" } ?? "")
+    recorded.withLock { $0.calls.append(line) }
+  }
+}
+
+/// An index of a database that is not ready yet, and of which none knows whether it will be.
+private struct UnreadyIndex: StoreIndex {
+  let isUnused = true
+  let followsDatabase = true
+
+  func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
+    if isRequired { throw .indexNotReady }
+    return nil
+  }
 }

@@ -2,6 +2,7 @@ import Basics
 import Geo
 import JSONText
 import Logging
+import MemoryStore
 import Synchronization
 import TestSupport
 import Testing
@@ -75,12 +76,10 @@ import Testing
 
   @Test func serviceRecordsSearchesOfTextsOnce() async throws {
     let recorder = Recorder()
-    let store = EmptyTextStore()
-    let service = PointsService(
-      store: StubStore(), textStore: store, analytics: recorder, recordsTexts: true)
+    let service = PointsService(store: MemoryStore(), analytics: recorder, recordsTexts: true)
 
-    _ = try await service.matches(of: TextQuery(text: "Nothing"), in: store)
-    _ = try await service.matches(of: TextQuery(text: "Hidden"), in: store, isRecorded: false)
+    _ = try await service.matches(of: TextQuery(text: "Nothing"))
+    _ = try await service.matches(of: TextQuery(text: "Hidden"), isRecorded: false)
 
     #expect(recorder.searches.map(\.text) == ["nothing"])
     #expect(recorder.searches.map(\.found) == [0])
@@ -93,10 +92,4 @@ private final class Recorder: Analytics {
   var searches: [Search] { log.withLock { $0 } }
 
   func record(_ search: Search) { log.withLock { $0.append(search) } }
-}
-
-private struct EmptyTextStore: TextSearchableStore {
-  let textConfiguration = TextIndexConfiguration()
-
-  func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage { TextPage(matches: [], next: nil) }
 }

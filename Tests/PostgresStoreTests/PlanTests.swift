@@ -54,11 +54,11 @@ import Testing
   }
 
   private func nearest(_ query: PointQuery) -> (Statement, Parameters) {
-    NearestStatements.nearest(.summary, position, PointFilter(query, center: position), count: 24)
+    NearestStatements.nearest(position, PointFilter(query, center: position), count: 24)
   }
 
   private func listing(_ query: PointQuery) -> (Statement, Parameters) {
-    PostgresStore.listing(.summary, query, PointFilter(query, center: nil))
+    PostgresStore.listing(query, PointFilter(query, center: nil))
   }
 
   @Test func nearestPlacesUseTheSpatialIndex() async throws {
@@ -84,7 +84,7 @@ import Testing
     let store = try await Self.prepared.value
     let query = PointQuery(proximity: .init(center: center, radiusMetres: radius))
     let (statement, parameters) = NearestStatements.nearest(
-      .all, position, PointFilter(query, center: position), count: count)
+      position, PointFilter(query, center: position), count: count)
     let plans = Statement(
       "plans",
       planning: .eachTime,
@@ -184,7 +184,6 @@ import Testing
     let query = PointQuery(proximity: .init(center: center))
     let chords = 100_000.0...101_000.0
     let statement = NearestStatements.ring(
-      .summary,
       (center, position),
       PointFilter(query, center: position),
       chords: chords,

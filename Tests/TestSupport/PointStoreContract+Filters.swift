@@ -64,8 +64,8 @@ extension PointStoreContract {
         #expect(try await store.names(PointQuery(box: whole, limit: limit)) == (1...limit).map(String.init))
         #expect(try await store.names(PointQuery(box: part, limit: limit)) == Array(inPart.prefix(limit)))
       }
-      #expect(try await store.summaries(matching: PointQuery(box: whole, limit: 1_000)).next?.id == .sample(1_000))
-      #expect(try await store.summaries(matching: PointQuery(box: part, limit: 1_000)).next == nil)
+      #expect(try await store.page(matching: PointQuery(box: whole, limit: 1_000)).next?.id == .sample(1_000))
+      #expect(try await store.page(matching: PointQuery(box: part, limit: 1_000)).next == nil)
     },
     PointStoreContract("box may be a point") { makeStore in
       let store = try await makeStore([.sample("there", 8, 7), .sample("elsewhere", 8, 7.000_000_1)])

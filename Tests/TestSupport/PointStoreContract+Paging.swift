@@ -38,17 +38,15 @@ extension PointStoreContract {
         var query = base
         query.limit = 100
         let page = try await store.page(matching: query)
-        let summaries = try await store.summaries(matching: query)
         let found = try await store.allMatches(of: query)
         #expect((5...15).contains(page.points.count))
         #expect(page.hasMore)
-        #expect(summaries.summaries.count == page.points.count)
-        #expect(summaries.next == page.next)
+        #expect(page.count == page.points.count)
         #expect(found.count == 30)
         #expect(Set(found.map(\.point.id)).count == 30)
       }
     },
-    PointStoreContract("summaries match the places of the page") { makeStore in
+    PointStoreContract("borrowed places of a page are the same as the copied ones") { makeStore in
       var rows = try (0..<30).map { try ImportRow.sample("Ünï \($0) \"x\"", 1, Double($0) / 10, category: "all") }
       rows.append(
         ImportRow(
@@ -57,7 +55,8 @@ extension PointStoreContract {
           draft: try PointDraft(
             name: "plain",
             coordinate: try Coordinate(latitude: 1, longitude: 0),
-            tags: try Tags(["b": "\u{1}\\", "a": "\u{1F3D4}", "": ""])
+            tags: try Tags(["b": "\u{1}\\", "a": "\u{1F3D4}", "": ""]),
+            source: "Quelle", sourceID: "ñ/1"
           )
         )
       )
@@ -70,9 +69,8 @@ extension PointStoreContract {
           var query = base
           query.limit = limit
           let page = try await store.page(matching: query)
-          let summaries = try await store.summaries(matching: query)
-          #expect(summaries.contents == SummaryPage(page).contents)
-          #expect(summaries.next == page.next)
+          #expect(page.copied == page.points)
+          #expect(page.count == page.points.count)
         }
       }
     },

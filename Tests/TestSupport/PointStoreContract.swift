@@ -11,10 +11,10 @@ import Testing
 ///     }
 ///
 /// The contract doesn't depend on how a store assigns ids or shuffle keys. Stores must also conform to
-/// ``Points/PointImporter``.
+/// ``Points/PointStore``.
 package struct PointStoreContract: Sendable {
   /// A function that creates a store with the given places.
-  package typealias MakeStore = @Sendable ([ImportRow]) async throws -> any PointStore & PointImporter
+  package typealias MakeStore = @Sendable ([ImportRow]) async throws -> any PointStore
 
   /// The description of the behaviour.
   package let behaviour: String

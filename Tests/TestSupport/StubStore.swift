@@ -1,9 +1,12 @@
+package import Basics
 package import Geo
 package import Points
 import Testing
 
 /// A store with closures for its methods, which fails the test on an unexpected call.
 package struct StubStore: PointStore {
+  package var index: (any StoreIndex)?
+
   /// Returns a page.
   package var onPage: @Sendable (PointQuery) async throws(PointStoreError) -> PointPage = { _ in
     Issue.record("unexpected request for a page")
@@ -70,36 +73,56 @@ package struct StubStore: PointStore {
     onReadiness = { () throws(PointStoreError) in throw error }
   }
 
-  /// Calls ``onPage``.
   package func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage { try await onPage(query) }
 
-  /// Calls ``onPage`` and summarizes the page.
-  package func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    SummaryPage(try await onPage(query))
-  }
-
-  /// Calls ``onCount``.
   package func count(matching query: PointQuery) async throws(PointStoreError) -> Int { try await onCount(query) }
 
-  /// Calls ``onPoint``.
   package func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await onPoint(id) }
 
-  /// Calls ``onShuffled``.
   package func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     try await onShuffled(pivot)
   }
 
-  /// Calls ``onCategories``.
   package func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     try await onCategories()
   }
 
-  /// Calls ``onDataVersion``.
   package func dataVersion() async throws(PointStoreError) -> DataVersion? { try await onDataVersion() }
 
-  /// Calls ``onKnownDataVersion``.
   package func knownDataVersion() -> DataVersion? { onKnownDataVersion() }
 
-  /// Calls ``onReadiness``.
   package func checkReadiness() async throws(PointStoreError) -> StoreReadiness { try await onReadiness() }
+
+  package func sources() async throws(PointStoreError) -> [DataSource] { [] }
+
+  package func create(
+    _ place: PointDraft, once key: IdempotencyKey?
+  ) async throws(PointWriteError) -> PointOfInterest { throw unexpectedWrite() }
+
+  package func put(
+    _ place: PointDraft, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) { throw unexpectedWrite() }
+
+  package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+    throw unexpectedWrite()
+  }
+
+  package func deleteBatch(
+    ofSource source: String, after position: ExactText?
+  ) async throws(PointWriteError) -> DeletedBatch { throw unexpectedWrite() }
+
+  package func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, options: ImportOptions
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] { throw unexpectedWrite() }
+
+  package func exportPoints(
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+  ) async throws {
+    Issue.record("unexpected export")
+  }
+
+  private func unexpectedWrite() -> PointWriteError {
+    Issue.record("unexpected write")
+    return .store(.unexpected(reason: "unexpected write"))
+  }
 }

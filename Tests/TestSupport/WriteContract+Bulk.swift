@@ -116,7 +116,7 @@ extension WriteContract {
   private struct ConsumerError: Error {}
 }
 
-extension PointExporter {
+extension PointStore {
   /// Returns the batches of an export.
   fileprivate func exported(_ query: PointQuery) async throws -> [[PointOfInterest]] {
     let batches = Mutex<[[PointOfInterest]]>([])

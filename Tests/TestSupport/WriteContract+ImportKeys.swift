@@ -78,7 +78,7 @@ extension WriteContract {
   ]
 }
 
-extension PointImporter {
+extension PointStore {
   fileprivate func importRows(
     _ rows: [ImportRow], mode: ImportMode = .partial, dryRun: Bool = false, once key: String, hash: UInt64
   ) async throws -> ImportReport {

@@ -6,7 +6,7 @@ import Testing
 /// A store's tests check each behaviour with a function that creates a store, as with ``PointStoreContract``.
 package struct WriteContract: Sendable {
   /// A store with all its capabilities.
-  package typealias Store = PointStore & PointImporter & PointWriter & PointExporter
+  package typealias Store = PointStore
 
   /// A function that creates a store with the given places.
   package typealias MakeStore = @Sendable ([ImportRow]) async throws -> any Store

@@ -1,5 +1,4 @@
 import Points
-import PrometheusMetrics
 import TestSupport
 import Testing
 
@@ -9,9 +8,8 @@ import Testing
   private let store = SwitchedStore()
   private let recorder = LogRecorder()
 
-  private func observed(watching watch: OutageLog.Watch = .all) -> ObservedStore {
-    ObservedStore(
-      store, factory: PrometheusMetrics(), outages: OutageLog(watching: watch, logger: recorder.logger))
+  private func observed(watching watch: OutageLog.Watch = .all) -> PointsService {
+    PointsService(store: store, observers: [OutageLog(watching: watch, logger: recorder.logger)])
   }
 
   @Test func outageAndRecoveryOfWritesAreLoggedOnceEach() async throws {
@@ -20,7 +18,7 @@ import Testing
     store.fail(with: .unavailable(reason: "gone"))
     await store.write(through: log)
     await store.write(through: log)
-    _ = try? await log.importRows([ImportRow](), mode: .partial)
+    _ = try? await log.importRows([ImportRow]().inOneBatch, options: ImportOptions())
     _ = try? await log.page(matching: PointQuery())
     store.fail(with: nil)
     await store.write(through: log)
@@ -33,9 +31,8 @@ import Testing
   }
 
   @Test func storeWhoseLastWriteWasRefusedIsReadyForReads() async throws {
-    let log = ObservedStore(
-      store, factory: PrometheusMetrics(),
-      outages: OutageLog(watching: .writes, hiding: ("/data/places.db", "THE_FILE"), logger: recorder.logger))
+    let outages = OutageLog(watching: .writes, hiding: ("/data/places.db", "THE_FILE"), logger: recorder.logger)
+    let log = PointsService(store: store, observers: [outages])
     #expect(try await log.checkReadiness() == .ready)
 
     store.reject(with: .store(.unavailable(reason: "the journal /data/places.db: database or disk is full")))
@@ -137,7 +134,7 @@ import Testing
     store.reject(with: .store(.unavailable(reason: "disk full")))
     await store.write(through: log)
     _ = try await log.page(matching: PointQuery())
-    _ = try await log.importRows([ImportRow](), mode: .partial, dryRun: true)
+    _ = try await log.importRows([ImportRow]().inOneBatch, options: ImportOptions(dryRun: true))
     await store.write(through: log)
 
     #expect(recorder.lines.count == 1)

@@ -5,24 +5,25 @@ import Synchronization
 import TestSupport
 
 /// A store without places that fails on demand.
-final class SwitchedStore: WritablePointStore {
+final class SwitchedStore: PointStore {
+  let index: (any StoreIndex)? = nil
   private let errors = Mutex<(read: PointStoreError?, write: PointWriteError?)>((nil, nil))
 
   func fail(with error: PointStoreError?) { errors.withLock { $0 = (error, error.map { .store($0) }) } }
 
   func reject(with error: PointWriteError) { errors.withLock { $0 = (nil, error) } }
 
-  func write(through store: some WritablePointStore) async { await call("delete", through: store) }
+  func write(through service: PointsService) async { await call("delete", through: service) }
 
-  func call(_ name: String, through store: some WritablePointStore) async {
+  func call(_ name: String, through service: PointsService) async {
     guard let place = try? ImportRow.sample("a", 1, 1).draft else { return }
     switch name {
-    case "create": _ = try? await store.create(place, once: nil)
-    case "put": _ = try? await store.put(place, id: .sample(1), if: .none)
-    case "delete": try? await store.delete(id: .sample(1), if: .none)
-    case "import": _ = try? await store.importRows([ImportRow](), mode: .partial)
-    case "export": try? await store.exportPoints(matching: PointQuery()) { _ in }
-    default: _ = try? await store.page(matching: PointQuery())
+    case "create": _ = try? await service.create(place, once: nil)
+    case "put": _ = try? await service.put(place, id: .sample(1), if: .none)
+    case "delete": try? await service.delete(id: .sample(1), if: .none)
+    case "import": _ = try? await service.importRows([ImportRow]().inOneBatch, options: ImportOptions())
+    case "export": try? await service.exportPoints(matching: PointQuery()) { _ in }
+    default: _ = try? await service.page(matching: PointQuery())
     }
   }
 
@@ -65,10 +66,6 @@ final class SwitchedStore: WritablePointStore {
     return PointPage(points: [], hasMore: false)
   }
 
-  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    SummaryPage(try await page(matching: query))
-  }
-
   func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
     try checkRead()
     return 0
@@ -99,5 +96,10 @@ final class SwitchedStore: WritablePointStore {
   func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
     try checkRead()
     return .ready
+  }
+
+  func sources() async throws(PointStoreError) -> [DataSource] {
+    try checkRead()
+    return []
   }
 }

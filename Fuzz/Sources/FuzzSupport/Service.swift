@@ -24,7 +24,7 @@ public struct Service: Sendable {
         continuation.finish()
       }
       _ = try? await store.importRows(stream, mode: .partial, dryRun: false)
-      let service = PointsService(store: store, textStore: store, mapStore: store)
+      let service = PointsService(store: store)
       var configuration = LocationsAPI.Configuration(service: service, version: "0")
       configuration.filtering = Filtering(timeLimit: .seconds(600))
       let api = LocationsAPI(configuration)

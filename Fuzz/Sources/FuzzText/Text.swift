@@ -68,7 +68,7 @@ private struct NamedPlaces {
   func matches(of query: TextQuery) -> TextPage {
     let page = Mutex<TextPage?>(nil)
     Task.immediate { [store] in
-      let found = try? await store.matches(of: query)
+      let found = try? await store.snapshot(isRequired: true)?.page(matching: query)
       page.withLock { $0 = found }
     }
     guard let page = page.withLock({ $0 }) else { fatalError("no result at once") }

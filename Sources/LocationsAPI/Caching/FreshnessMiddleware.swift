@@ -11,11 +11,11 @@ import Points
 struct FreshnessMiddleware: Middleware {
   private static let minimumPosition = "waymark-min-position"
 
-  let store: any PositionedStore
+  let index: any StoreIndex
 
   func intercepts(_ request: HTTPRequest) -> Bool {
     switch request.route?.scope {
-    case .read: request.headers.contains(name: Self.minimumPosition) || store.staleReads != nil
+    case .read: request.headers.contains(name: Self.minimumPosition) || index.staleReads != nil
     case .write: true
     default: false
     }
@@ -25,7 +25,7 @@ struct FreshnessMiddleware: Middleware {
     do throws(Problem) {
       if let position = request.headers.first(name: Self.minimumPosition) {
         try await wait(for: position, request)
-      } else if request.method == .PATCH, let position = await store.currentPosition() {
+      } else if request.method == .PATCH, let position = await index.currentPosition() {
         // The fields that a patch does not name are read first.
         try await wait(for: position, request)
       }
@@ -35,13 +35,13 @@ struct FreshnessMiddleware: Middleware {
       return response
     }
     // The index may become stale, and current again, while the request is in progress.
-    let former = store.staleReads
+    let former = index.staleReads
     var response = await respond(to: request, next)
     if request.route?.scope == .write {
-      if response.status.code / 100 == 2, let position = await store.currentPosition() {
+      if response.status.code / 100 == 2, let position = await index.currentPosition() {
         response.headers.add(name: "waymark-position", value: position)
       }
-    } else if let reads = store.staleReads, reads.count != former?.count, let time = reads.confirmedAt {
+    } else if let reads = index.staleReads, reads.count != former?.count, let time = reads.confirmedAt {
       response.headers.replaceOrAdd(name: "age", value: String((ContinuousClock.now - time).components.seconds))
     }
     return response
@@ -56,7 +56,7 @@ struct FreshnessMiddleware: Middleware {
 
   private nonisolated(nonsending) func wait(for position: String, _ request: HTTPRequest) async throws(Problem) {
     let isPosition = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await store.waitUntilReads(contain: position)
+      try await index.waitUntilReads(contain: position)
     }
     guard isPosition else {
       throw Problem(

@@ -92,18 +92,18 @@ final class Revalidation: Sendable {
     let version: DataVersion?
     if let condition {
       version = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.store.dataVersion()
+        try await service.dataVersion()
       }
       if let version, let fields = confirmed(condition, version: version, suffix) {
         return HTTPResponse(status: .notModified, headers: varying(fields, by: languages))
       }
     } else {
-      version = service.store.knownDataVersion()
+      version = service.knownDataVersion()
     }
     var response = try await search()
     var fields: HTTPHeaders
     // The search may have used another server than the one that the version is from.
-    if let version, let known = service.store.knownDataVersion(), known.source == version.source {
+    if let version, let known = service.knownDataVersion(), known.source == version.source {
       fields = self.fields(of: version, suffix)
       if !known.isExact || known.token != version.token {
         fields.replaceOrAdd(name: "etag", value: tag(of: version, suffix, digest: Self.digest(of: response)))

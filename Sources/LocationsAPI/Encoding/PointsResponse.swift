@@ -29,10 +29,10 @@ extension HTTPResponse {
     self.init(contentType: format.mediaType, bytes: buffer)
   }
 
-  /// Creates a response of summaries, as JSON. The caller adds the `Vary` header.
-  init(_ summaries: any PointSummaries, fields: FieldSet) {
+  /// Creates a response of borrowed places, as JSON. The caller adds the `Vary` header.
+  init(_ points: any PagePoints, fields: FieldSet) {
     var buffer = ByteBuffer()
-    PointJSON.appendArray(of: summaries, fields: fields, to: &buffer)
+    PointJSON.appendArray(of: points, fields: fields, to: &buffer)
     self.init(contentType: PointFormat.json.mediaType, bytes: buffer)
   }
 

@@ -33,9 +33,9 @@ struct CategoriesRoute: CallHandler {
     try await service.searching(
       PointQuery(box: box), isLong: box != nil, for: request
     ) { snapshot throws(PointStoreError) in
-      try snapshot.categoryCounts(in: box)
+      try service.categoryCounts(in: box, of: snapshot)
     } inStore: { _ throws(PointStoreError) in
-      try await service.store.categoryCounts(in: box)
+      try await service.categoryCounts(in: box)
     } response: { counts in
       Self.response(counts)
     }

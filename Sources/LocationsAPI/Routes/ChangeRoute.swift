@@ -16,7 +16,7 @@ struct ChangeRoute: CallHandler {
       ]),
     responses: [.written(200, "The changed place.", media: .place)])
 
-  let editor: PointEditor
+  let service: PointsService
   let requiresIfMatch: Bool
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -27,7 +27,7 @@ struct ChangeRoute: CallHandler {
 
     let point: PointOfInterest
     do {
-      point = try await editor.update(id: id, if: condition) { point throws(Problem) in
+      point = try await service.update(id: id, if: condition) { point throws(Problem) in
         try Self.draft(of: point, changedBy: patch)
       }
     } catch {

@@ -11,7 +11,7 @@ struct CreateRoute: CallHandler {
     description: "The service gives the id; one in the body is ignored.", parameters: .presentation, body: .draft,
     responses: [.written(201, "The new place.", media: .place)])
 
-  let editor: PointEditor
+  let service: PointsService
   let address: PublicAddress
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -20,7 +20,7 @@ struct CreateRoute: CallHandler {
     let key = try IdempotencyKey.read(request, of: request.principal, body: body)
 
     let point = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await editor.store.create(document.draft, once: key)
+      try await service.create(document.draft, once: key)
     }
 
     let relative = "locations/\(point.id)"

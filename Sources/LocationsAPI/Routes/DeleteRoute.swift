@@ -8,7 +8,7 @@ struct DeleteRoute: CallHandler {
     .DELETE, "/locations/{id}", scope: .write, id: "deleteLocation", group: .write, summary: "Delete a place",
     responses: [.init(204, "The place is deleted.")])
 
-  let editor: PointEditor
+  let service: PointsService
   let requiresIfMatch: Bool
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -17,7 +17,7 @@ struct DeleteRoute: CallHandler {
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
 
     do {
-      try await editor.store.delete(id: id, if: condition)
+      try await service.delete(id: id, if: condition)
     } catch .conditionFailed(nil) {
       // Without the condition it would be 404 too, and that comes first (RFC 9110, section 13.2.1).
       throw .notFound("there is no place with the id \(id)")

@@ -17,7 +17,7 @@ struct DeleteSourceRoute: CallHandler {
     responses: [.init(200, "The number of deleted places.", media: .json(.component("Deletion")))],
     problems: [.init(412, .versionMismatch)])
 
-  let editor: PointEditor
+  let service: PointsService
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let source = try Self.source(of: request)
@@ -25,7 +25,7 @@ struct DeleteSourceRoute: CallHandler {
       // Finding the places of each batch is work enough to hold up the other connections of this one's event loop.
       let count = try await withTaskExecutorPreference(request.transferExecutor) {
         () throws(IncompleteDeletion) -> Int in
-        try await editor.deletePlaces(ofSource: source)
+        try await service.deletePlaces(ofSource: source)
       }
       var json = JSONWriter()
       json.beginObject()

@@ -28,7 +28,6 @@ struct ExportRoute: CallHandler {
     ])
 
   let service: PointsService
-  let editor: PointEditor
   let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -36,7 +35,7 @@ struct ExportRoute: CallHandler {
 
     // Once the head is sent an error can only cut the connection: errors are looked for before.
     _ = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.store.checkReadiness()
+      try await service.checkReadiness()
     }
 
     var headers: HTTPHeaders = [
@@ -45,7 +44,7 @@ struct ExportRoute: CallHandler {
     ]
     if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
-    let export = RunningExport(arguments, editor, request)
+    let export = RunningExport(arguments, service, request)
     do {
       try await export.begun()
     } catch let error as PointStoreError {
@@ -78,7 +77,7 @@ private final class RunningExport: Sendable {
   private let beginning: AsyncThrowingStream<Void, any Error>
   private let writers: AsyncStream<HTTPResponseWriter>.Continuation
 
-  init(_ arguments: ExportArguments, _ editor: PointEditor, _ request: HTTPRequest) {
+  init(_ arguments: ExportArguments, _ service: PointsService, _ request: HTTPRequest) {
     let (beginning, begun) = AsyncThrowingStream.makeStream(of: Void.self)
     let (awaited, writers) = AsyncStream.makeStream(of: HTTPResponseWriter.self)
     self.beginning = beginning
@@ -100,7 +99,7 @@ private final class RunningExport: Sendable {
           guard let writer else { throw HTTPConnectionClosed() }
           if bytes.readableBytes > 0 { try await writer.write(bytes) }
         }
-        try await editor.store.exportPoints(matching: arguments.query) { points in
+        try await service.exportPoints(matching: arguments.query) { points in
           // Chunk by chunk: a batch of long places is megabytes. What is written is not kept while that waits.
           var rest = ArraySlice(points)
           repeat { try await write(text.withLock { $0.take(&rest) }) } while !rest.isEmpty

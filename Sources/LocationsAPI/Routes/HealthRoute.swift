@@ -26,16 +26,14 @@ struct ReadyRoute: CallHandler {
   static let maximumAge: Duration = .seconds(1)
 
   let service: PointsService
-  private let positions: (any PositionedStore)?
   private let readiness: RecentValue<Result<StoreReadiness, Problem>>
   private let isDraining: @Sendable () -> Bool
 
   init(
-    service: PointsService, positions: (any PositionedStore)?, uptime: @escaping @Sendable () -> Duration,
+    service: PointsService, uptime: @escaping @Sendable () -> Duration,
     isDraining: @escaping @Sendable () -> Bool
   ) {
     self.service = service
-    self.positions = positions
     self.isDraining = isDraining
     readiness = RecentValue(maximumAge: Self.maximumAge, uptime: uptime)
   }
@@ -47,20 +45,20 @@ struct ReadyRoute: CallHandler {
     }
     let store = try await readiness.value({ await check(request.logger) }).get()
     // A store that is read-only because its database is a standby has no index.
-    if store == .ready, let positions, positions.awaitsIndex {
-      let (phase, places) = positions.indexState
+    let index = service.followingIndex
+    if store == .ready, let index, index.isAwaited, let state = index.state {
       var problem = Problem(.indexNotReady)
-      problem.detail = "the index of the places is not complete yet; its phase is \(phase)"
-      problem.counts = [("places", places)]
+      problem.detail = "the index of the places is not complete yet; its phase is \(state.phase)"
+      problem.counts = [("places", state.points)]
       throw problem
     }
-    return .healthy(store, index: positions?.indexState)
+    return .healthy(store, index: index?.state)
   }
 
   /// Returns what the store can do, or why it is not ready.
   private func check(_ logger: Logger) async -> Result<StoreReadiness, Problem> {
     do {
-      return .success(try await service.store.checkReadiness())
+      return .success(try await service.checkReadiness())
     } catch {
       logger.warning("the server is not ready", metadata: ["error": "\(error)"])
       var problem = Problem(error)

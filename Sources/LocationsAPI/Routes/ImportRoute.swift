@@ -39,7 +39,7 @@ struct ImportRoute: CallHandler {
   static let mediaTypes =
     "application/x-ndjson, application/geo+json, application/geo+json-seq, text/csv, application/json"
 
-  let editor: PointEditor
+  let service: PointsService
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ImportArguments(request)
@@ -68,13 +68,13 @@ struct ImportRoute: CallHandler {
         removal: arguments.replacedSource.map { .others(source: $0) }, sources: arguments.sources)
       if arguments.isAtomic {
         let all = AllOrNothing(rows) { rejections.withLock { $0 } }
-        report = try await editor.importRows(all, options: options)
+        report = try await service.importRows(all, options: options)
         guard report.rejected == 0 else {
           report.locateRejections(notes.location)
           throw RejectedImport(report: report)
         }
       } else {
-        report = try await editor.importRows(rows, options: options)
+        report = try await service.importRows(rows, options: options)
       }
     } catch {
       throw problem(for: error, request)

@@ -48,8 +48,8 @@ struct ListRoute: CallHandler {
 
   /// Returns the response of the search.
   func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    if arguments.hasSummaries, arguments.text == nil {
-      return try await service.summaries(matching: arguments.query, for: request) { page in
+    if arguments.areBorrowed, arguments.text == nil {
+      return try await service.page(matching: arguments.query, isCopied: false, for: request) { page in
         response(of: page, arguments, for: request)
       }
     }
@@ -72,8 +72,8 @@ struct ListRoute: CallHandler {
     }
   }
 
-  private func response(of page: SummaryPage, _ arguments: ListArguments, for request: HTTPRequest) -> HTTPResponse {
-    var response = HTTPResponse(page.summaries, fields: arguments.fields)
+  private func response(of page: PointPage, _ arguments: ListArguments, for request: HTTPRequest) -> HTTPResponse {
+    var response = HTTPResponse(page.borrowed, fields: arguments.fields)
     if let next = page.next.map({ nextTarget(after: $0, arguments, for: request) }) { response.addLink(toNext: next) }
     return response
   }
@@ -136,9 +136,9 @@ struct ListArguments: Hashable {
   /// The arguments of a search for a text; `nil` without `q`.
   let text: TextArguments?
 
-  /// A Boolean value that indicates whether summaries of the places have all that the response does.
-  var hasSummaries: Bool {
-    format == .json && fields.isDisjoint(with: .administrative) && languages.languages == nil
+  /// A Boolean value that indicates whether the response is written from the places in their store.
+  var areBorrowed: Bool {
+    format == .json && fields.isDisjoint(with: .derived) && languages.languages == nil
   }
 
   /// Creates the arguments from a request.

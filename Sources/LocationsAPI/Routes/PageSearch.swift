@@ -32,10 +32,12 @@ extension PointQuery {
 extension PointsService {
   /// Returns the response of a page of places.
   ///
+  /// - Parameter isCopied: a Boolean value that indicates whether the response makes values of the places, and parses or
+  ///   writes their texts again.
   /// - Throws: `Problem`.
   @inline(__always)
   func page<Response>(
-    matching query: PointQuery, isRecorded: Bool = true, for request: HTTPRequest,
+    matching query: PointQuery, isRecorded: Bool = true, isCopied: Bool = true, for request: HTTPRequest,
     response: (PointPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     try await searching(
@@ -45,25 +47,7 @@ extension PointsService {
     } inStore: { isOnEventLoop throws(PointStoreError) in
       try await page(matching: query.bounded(ifOnEventLoop: isOnEventLoop), isRecorded: isRecorded)
     } textBytes: { page in
-      page.points.textBytes
-    } response: { page throws(Problem) in
-      try response(page)
-    }
-  }
-
-  /// Returns the response of a page of summaries, whose texts are written as they are stored.
-  ///
-  /// - Throws: `Problem`.
-  @inline(__always)
-  func summaries<Response>(
-    matching query: PointQuery, for request: HTTPRequest, response: (SummaryPage) throws(Problem) -> Response
-  ) async throws(Problem) -> Response {
-    try await searching(
-      query, for: request
-    ) { snapshot throws(PointStoreError) in
-      try summaries(matching: query, in: snapshot)
-    } inStore: { isOnEventLoop throws(PointStoreError) in
-      try await summaries(matching: query.bounded(ifOnEventLoop: isOnEventLoop))
+      isCopied ? page.textBytes : 0
     } response: { page throws(Problem) in
       try response(page)
     }
@@ -79,7 +63,7 @@ extension PointsService {
     of query: TextQuery, isRecorded: Bool = true, for request: HTTPRequest,
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
-    let names = try textSearch()
+    try requireTextSearch()
     var filters = query.filters
     filters.limit = query.limit
     return try await searching(
@@ -89,7 +73,7 @@ extension PointsService {
     } inStore: { isOnEventLoop throws(PointStoreError) in
       var query = query
       query.stepLimit = isOnEventLoop ? Self.stepsOnEventLoop : nil
-      return try await matches(of: query, in: names, isRecorded: isRecorded)
+      return try await matches(of: query, isRecorded: isRecorded)
     } textBytes: { page in
       page.matches.reduce(0) { $0 + $1.point.draft.textBytes }
     } response: { page throws(Problem) in
@@ -97,12 +81,11 @@ extension PointsService {
     }
   }
 
-  /// Returns the store that searches for texts.
+  /// Checks that texts can be searched for.
   ///
-  /// - Throws: `Problem` 501 if texts can't be searched for.
-  func textSearch() throws(Problem) -> any TextSearchableStore {
-    guard let textStore, textStore.supportsTextSearch else { throw .noTextSearch }
-    return textStore
+  /// - Throws: `Problem` 501.
+  func requireTextSearch() throws(Problem) {
+    if !usesIndex { throw .noTextSearch }
   }
 
   /// The number of bytes of the names and tags of places up to which their response is made on the event loop.
@@ -122,7 +105,7 @@ extension PointsService {
   @inline(__always)
   func searching<Found, Response>(
     _ query: PointQuery, isLong: Bool = false, needsIndex: Bool = false, for request: HTTPRequest,
-    _ inSnapshot: (any MapSnapshot) throws(PointStoreError) -> Found,
+    _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
     inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
     textBytes: (Found) -> Int = { _ in 0 },
     response: (Found) throws(Problem) -> Response
@@ -152,14 +135,14 @@ extension PointsService {
   /// database. Where the store searches elsewhere, only the response is made beside the event loop.
   private func searchingBesideEventLoop<Found, Response>(
     _ query: PointQuery, needsIndex: Bool, for request: HTTPRequest,
-    _ inSnapshot: (any MapSnapshot) throws(PointStoreError) -> Found,
+    _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
     inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     var reservation: MemoryReservation?
     if let bytes = query.memoryBytes { reservation = try await request.reserveMemory(bytes: bytes) }
     defer { extendLifetime(reservation) }
-    let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any MapSnapshot)? in
+    let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any IndexSnapshot)? in
       try await self.snapshot(isRequired: needsIndex)
     }
     guard let snapshot else {
@@ -169,6 +152,15 @@ extension PointsService {
     return try await request.computing { () throws(Problem) in
       try response(request.reportingSearchErrors { () throws(PointStoreError) in try inSnapshot(snapshot) })
     }
+  }
+}
+
+extension PointPage {
+  /// The number of bytes of the names and tags.
+  fileprivate var textBytes: Int {
+    var bytes = 0
+    borrowed.forEach { bytes += $0.name.count + $0.tags.count }
+    return bytes
   }
 }
 

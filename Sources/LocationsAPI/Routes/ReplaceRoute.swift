@@ -12,7 +12,7 @@ struct ReplaceRoute: CallHandler {
       .written(200, "The replaced place.", media: .place), .written(201, "The new place.", media: .place),
     ])
 
-  let editor: PointEditor
+  let service: PointsService
   let address: PublicAddress
   let requiresIfMatch: Bool
 
@@ -24,7 +24,7 @@ struct ReplaceRoute: CallHandler {
     try document.checkID(is: id)
 
     let (point, wasCreated) = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await editor.store.put(document.draft, id: id, if: condition)
+      try await service.put(document.draft, id: id, if: condition)
     }
 
     let location = address.target(path: "/locations/\(point.id)", relative: "\(point.id)", for: request)

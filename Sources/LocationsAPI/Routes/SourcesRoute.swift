@@ -21,7 +21,7 @@ struct SourcesRoute: CallHandler {
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.store.sources()
+      try await service.sources()
     }
     var json = JSONWriter()
     json.writeArray(of: sources) { source, json in
@@ -42,7 +42,7 @@ extension PointsService {
   /// - Throws: `Problem` of the store's error.
   func attributions(for fields: FieldSet, _ request: HTTPRequest) async throws(Problem) -> Attributions? {
     guard fields.contains(.attribution) else { return nil }
-    return try await request.reportingStoreErrors { () throws(PointStoreError) in try await Attributions(of: store) }
+    return try await request.reportingStoreErrors { () throws(PointStoreError) in try await Attributions(of: self) }
   }
 }
 
@@ -50,11 +50,11 @@ extension PointsService {
 struct Attributions {
   private var texts: [ExactText: String] = [:]
 
-  /// Reads the attributions of a store.
+  /// Reads the attributions.
   ///
   /// - Throws: `PointStoreError`.
-  init(of store: any PointStore) async throws(PointStoreError) {
-    for source in try await store.sources() {
+  init(of service: PointsService) async throws(PointStoreError) {
+    for source in try await service.sources() {
       texts[ExactText(source.name)] = source.attribution ?? source.licence ?? source.name
     }
   }

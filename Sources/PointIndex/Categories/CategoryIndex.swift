@@ -9,8 +9,9 @@ struct CategoryIndex: Sendable {
   var names: [String] { numbers.texts }
 
   let numbers: TextNumbers
-  private let nameStarts: FixedBuffer<Int>
-  private let nameBytes: FixedBuffer<UInt8>
+
+  /// The names in UTF-8.
+  let packedNames: PackedTexts
   private let placeStarts: ContiguousArray<Int>
   private let nodeStarts: ContiguousArray<Int>
   private let slots: FixedBuffer<UInt32>
@@ -26,9 +27,7 @@ struct CategoryIndex: Sendable {
     columns: SegmentColumns
   ) {
     self.numbers = numbers
-    nameBytes = FixedBuffer(numbers.texts.flatMap(\.utf8))
-    nameStarts = FixedBuffer(
-      numbers.texts.reduce(into: [0]) { starts, name in starts.append(starts[starts.count - 1] + name.utf8.count) })
+    packedNames = PackedTexts(numbers.texts)
     var starts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
     for slot in 0..<records.count {
       let category = records.category(at: slot)
@@ -73,11 +72,6 @@ struct CategoryIndex: Sendable {
   /// Returns the number of a category, or `nil` if no place has it.
   func number(of category: String) -> Int? {
     numbers.existingNumber(of: category).map { Int($0) }
-  }
-
-  /// The start of each category's name, and the names in UTF-8, one after another; valid for the life of the segment.
-  var namePointers: (starts: UnsafePointer<Int>, names: UnsafePointer<UInt8>) {
-    (nameStarts.pointer, nameBytes.pointer)
   }
 
   /// Returns the number of places of a category.

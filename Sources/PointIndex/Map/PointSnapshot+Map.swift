@@ -3,7 +3,7 @@ import JSONText
 public import Points
 import VectorTiles
 
-extension PointSnapshot: MapSnapshot {
+extension PointSnapshot: IndexSnapshot {
   /// Returns the version of the places of a tile. O(log n).
   public func contentVersion(of tile: TileAddress) -> ContentVersion {
     knownVersions(of: tile).own ?? version(of: places(of: tile))
@@ -23,7 +23,7 @@ extension PointSnapshot: MapSnapshot {
 
   private func version(of places: ContiguousArray<TilePlace>) -> ContentVersion {
     var digest = ContentDigest()
-    summaryColumns.withUnsafeBufferPointer { columns in
+    placeColumns.withUnsafeBufferPointer { columns in
       for place in places { digest.add(ContentDigest(place.id, columns[Int(place.part)].records[Int(place.slot)])) }
     }
     return ContentVersion(count: places.count, high: digest.high, low: digest.low)
@@ -125,7 +125,7 @@ extension PointSnapshot: MapSnapshot {
     var places: ContiguousArray<TilePlace> = []
     try forEachPlace(in: MapSquare(tile).area, matching: filter) { part, slot, position in
       places.append(
-        TilePlace(summaryColumns[part].ids[slot], part: UInt32(part), slot: slot, at: position, zoom: tile.zoom))
+        TilePlace(placeColumns[part].ids[slot], part: UInt32(part), slot: slot, at: position, zoom: tile.zoom))
       return places.count <= limit
     }
     return places

@@ -44,7 +44,7 @@ extension PointSnapshot {
   /// Returns the sums over the texts of places, which it prefetches.
   func texts(of places: ContiguousArray<TilePlace>, withTags: Bool) -> TileTexts {
     var texts = TileTexts()
-    summaryColumns.withUnsafeBufferPointer { columns in
+    placeColumns.withUnsafeBufferPointer { columns in
       for place in places {
         let (columns, slot) = (columns[Int(place.part)], Int(place.slot))
         let record = columns.records[slot]
@@ -138,12 +138,12 @@ struct TileDrawing {
   /// - Parameter texts: the sums over the texts of the places.
   mutating func append(_ places: ContiguousArray<TilePlace>, _ texts: TileTexts) {
     let areIDsUnique = tags.isEmpty && !texts.mayRepeatIDs
-    snapshot.summaryColumns.withUnsafeBufferPointer { columns in
+    snapshot.placeColumns.withUnsafeBufferPointer { columns in
       for place in places { append(place, of: columns[Int(place.part)], isIDUnique: areIDsUnique) }
     }
   }
 
-  private mutating func append(_ place: TilePlace, of columns: SummaryColumns, isIDUnique: Bool) {
+  private mutating func append(_ place: TilePlace, of columns: PlaceColumns, isIDUnique: Bool) {
     let record = columns.records[Int(place.slot)]
     let name = columns.texts + record.start
     places.set(placeKeys.id, isIDUnique ? uniqueValue(place.id) : value(place.id))
@@ -165,7 +165,7 @@ struct TileDrawing {
 
   /// Returns the value of the name of a category, which is looked up only where it is not that of the place before.
   private mutating func value(
-    ofCategory category: UInt32, part: UInt32, of columns: SummaryColumns
+    ofCategory category: UInt32, part: UInt32, of columns: PlaceColumns
   ) -> VectorTileLayer.Value {
     let slot = Int(category) & (Self.keptCategories - 1)
     if let kept = categoryValues[slot], kept.number == category, kept.part == part { return kept.value }
@@ -187,7 +187,7 @@ struct TileDrawing {
 
   /// Appends a cell.
   mutating func append(_ cell: FoundCell, level: Int) {
-    let columns = snapshot.summaryColumns[cell.part]
+    let columns = snapshot.placeColumns[cell.part]
     if cell.count == 1 {
       let position = MercatorPosition(columns.coordinates[cell.slot])
       append(
@@ -197,7 +197,7 @@ struct TileDrawing {
     }
     var layer = clusters.take() ?? ClusterLayer()
     layer.append(
-      cell, level: level, name: columns.summary(at: cell.slot, distanceMetres: nil).name,
+      cell, level: level, name: columns.place(at: cell.slot, distanceMetres: nil).name,
       category: cell.categoryNumber == PointRecord.none
         ? nil : snapshot.pyramid.categories.texts[Int(cell.categoryNumber)], zoom: zoom)
     clusters = layer

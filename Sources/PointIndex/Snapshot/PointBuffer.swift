@@ -58,7 +58,7 @@ public struct PointBuffer: Sendable {
   }
 
   /// Appends a place.
-  public mutating func append(_ fields: PointFields) {
+  public mutating func append(_ fields: BorrowedPoint) {
     let record = PointRecord(
       start: texts.count,
       nameLength: fields.name.count,

@@ -71,10 +71,14 @@ struct PointRecords: Sendable {
   /// The sources by their numbers.
   let sources: TextNumbers
 
+  /// The sources in UTF-8.
+  let packedSources: PackedTexts
+
   init(_ records: FixedBuffer<PointRecord>, texts: FixedBuffer<UInt8>, sources: TextNumbers) {
     self.records = records
     bytes = texts
     self.sources = sources
+    packedSources = PackedTexts(sources.texts)
   }
 
   /// The numbers of bytes of the records and of the texts.

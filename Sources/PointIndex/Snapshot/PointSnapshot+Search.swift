@@ -4,7 +4,7 @@ import JSONText
 public import Points
 
 extension PointSnapshot {
-  /// Returns one page of the matching places.
+  /// Returns one page of the matching places, whose texts are not copied.
   ///
   /// O(log n) and the length of the page, wherever in the result it is. The exceptions are conditions that no index
   /// narrows down: many places at one distance from the centre, or a box with few of many places at its edge; and a
@@ -14,39 +14,15 @@ extension PointSnapshot {
   ///   filter, an area or a route.
   public func page(matching query: PointQuery) throws(PointStoreError) -> PointPage {
     let found = try filteredCandidates(for: query)
-    let distances = DistanceColumns(query)
     let count = fittingCount(of: found, limit: query.limit)
-    return PointPage(
-      points: found.prefix(count).map { candidate in
-        let segment = parts[Int(candidate.part)].segment
-        let (distance, along) = distances.values(of: candidate) { segment.columns }
-        return FoundPoint(point: segment.point(at: Int(candidate.slot)), distanceMetres: distance, alongMetres: along)
-      },
-      hasMore: found.count > count
-    )
-  }
-
-  /// Returns the same page as summaries, whose texts are not copied.
-  ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the search took longer than the time limit of a property
-  ///   filter, an area or a route.
-  public func summaries(matching query: PointQuery) throws(PointStoreError) -> SummaryPage {
-    let found = try filteredCandidates(for: query)
-    let count = fittingCount(of: found, limit: query.limit)
-    let summaries = SnapshotSummaries(
-      snapshot: self,
-      candidates: found,
-      count: count,
-      distances: DistanceColumns(query)
-    )
-    var next: PointQuery.Position?
-    if found.count > count { next = .init(distanceMetres: found[count - 1].distance, id: found[count - 1].id) }
-    return SummaryPage(summaries, next: next)
+    let places = SnapshotPoints(snapshot: self, candidates: found, count: count, distances: DistanceColumns(query))
+    let next = found.count > count ? found[count - 1] : nil
+    return PointPage(places, next: next.map { .init(distanceMetres: $0.distance, id: $0.id) })
   }
 
   /// Returns the number of candidates that fit into a page.
   private func fittingCount(of candidates: [Candidate], limit: Int) -> Int {
-    summaryColumns.withUnsafeBufferPointer { columns in
+    placeColumns.withUnsafeBufferPointer { columns in
       PointPage.fittingCount(of: min(candidates.count, limit)) { index in
         columns[Int(candidates[index].part)].textBytes(at: Int(candidates[index].slot))
       }
@@ -164,7 +140,7 @@ extension PointSnapshot {
 
   /// Prefetches the columns that a response is made of.
   private func prefetch(_ candidates: [Candidate]) {
-    summaryColumns.withUnsafeBufferPointer { columns in
+    placeColumns.withUnsafeBufferPointer { columns in
       for candidate in candidates { columns[Int(candidate.part)].prefetchPlace(at: Int(candidate.slot)) }
     }
   }
@@ -290,8 +266,8 @@ private struct DistanceColumns: Sendable {
   }
 }
 
-/// The summaries of places found in a snapshot, which they keep alive.
-private struct SnapshotSummaries: PointSummaries {
+/// The places of a page in a snapshot, which they keep alive.
+private struct SnapshotPoints: PagePoints {
   let snapshot: PointSnapshot
   let candidates: [Candidate]
   let count: Int
@@ -300,8 +276,8 @@ private struct SnapshotSummaries: PointSummaries {
   /// The number of places whose texts are prefetched ahead of the one being written.
   private static let prefetched = 32
 
-  func forEach(_ body: (PointSummary) -> Void) {
-    snapshot.summaryColumns.withUnsafeBufferPointer { columns in
+  func forEach(_ body: (BorrowedPoint) -> Void) {
+    snapshot.placeColumns.withUnsafeBufferPointer { columns in
       for candidate in candidates.prefix(min(count, Self.prefetched)) {
         columns[Int(candidate.part)].prefetchTexts(at: Int(candidate.slot))
       }
@@ -315,9 +291,17 @@ private struct SnapshotSummaries: PointSummaries {
           snapshot.parts[Int(candidate.part)].segment.columns
         }
         body(
-          columns[Int(candidate.part)].summary(
+          columns[Int(candidate.part)].place(
             at: Int(candidate.slot), distanceMetres: distance, alongMetres: along))
       }
+    }
+  }
+
+  var points: [FoundPoint] {
+    candidates.prefix(count).map { candidate in
+      let segment = snapshot.parts[Int(candidate.part)].segment
+      let (distance, along) = distances.values(of: candidate) { segment.columns }
+      return FoundPoint(point: segment.point(at: Int(candidate.slot)), distanceMetres: distance, alongMetres: along)
     }
   }
 }

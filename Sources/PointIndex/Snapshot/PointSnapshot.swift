@@ -99,8 +99,8 @@ public final class PointSnapshot: Sendable {
   /// The number of parts.
   package var partCount: Int { parts.count }
 
-  /// The columns that summaries are made of, by part.
-  let summaryColumns: [SummaryColumns]
+  /// The columns that places are borrowed from, by part.
+  let placeColumns: [PlaceColumns]
 
   /// The number of places.
   public let count: Int
@@ -124,7 +124,7 @@ public final class PointSnapshot: Sendable {
     textConfiguration = configuration
     self.pyramid = pyramid ?? Self.pyramid(of: parts)
     self.parts = parts.sorted { $0.count > $1.count }
-    summaryColumns = self.parts.map(\.segment.summaryColumns)
+    placeColumns = self.parts.map(\.segment.placeColumns)
     count = parts.reduce(0) { $0 + $1.count }
   }
 

@@ -151,15 +151,15 @@ final class Segment: Sendable {
     SegmentColumns(ids: ids.pointer, x: x.pointer, y: y.pointer, z: z.pointer, coordinates: coordinates.pointer)
   }
 
-  /// The columns that summaries are made of; valid for the life of the segment.
-  var summaryColumns: SummaryColumns {
-    SummaryColumns(
+  /// The columns that places are borrowed from; valid for the life of the segment.
+  var placeColumns: PlaceColumns {
+    PlaceColumns(
       ids: ids.pointer,
       coordinates: coordinates.pointer,
       records: records.pointers.records,
       texts: records.pointers.texts,
-      categoryStarts: categories.namePointers.starts,
-      categoryNames: categories.namePointers.names
+      categories: categories.packedNames.pointers,
+      sources: records.packedSources.pointers
     )
   }
 

@@ -70,6 +70,33 @@ struct TextNumbers: Sendable {
   }
 }
 
+/// Texts in UTF-8, one after another, by their numbers.
+struct PackedTexts: Sendable {
+  private let starts: FixedBuffer<Int>
+  private let bytes: FixedBuffer<UInt8>
+
+  init(_ texts: [String]) {
+    starts = FixedBuffer(
+      texts.reduce(into: [0]) { starts, text in starts.append(starts[starts.count - 1] + text.utf8.count) })
+    bytes = FixedBuffer(texts.flatMap(\.utf8))
+  }
+
+  /// The texts as plain pointers, which are valid for the life of these.
+  var pointers: Pointers { Pointers(starts: starts.pointer, bytes: bytes.pointer) }
+
+  struct Pointers: BitwiseCopyable, @unchecked Sendable {
+    // Sendable: the memory behind the pointers is never written after the initialization.
+
+    fileprivate let starts: UnsafePointer<Int>
+    fileprivate let bytes: UnsafePointer<UInt8>
+
+    subscript(number: Int) -> UnsafeBufferPointer<UInt8> {
+      let start = starts[number]
+      return UnsafeBufferPointer(start: bytes + start, count: starts[number + 1] - start)
+    }
+  }
+}
+
 extension String {
   /// Returns a Boolean value that indicates whether the text is the given UTF-8.
   fileprivate func hasSameBytes(as other: UnsafeBufferPointer<UInt8>) -> Bool {

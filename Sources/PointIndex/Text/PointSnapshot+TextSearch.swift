@@ -59,7 +59,7 @@ extension PointSnapshot {
   private func page(of search: TextSearch, of query: TextQuery) -> TextPage {
     let found = search.run()
     let count = PointPage.fittingCount(of: min(found.count, query.limit)) { index in
-      summaryColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))
+      placeColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))
     }
     var names = query.includesMatchedNames ? MatchedName(search.terms, textConfiguration, search.limit) : nil
     let matches = found.prefix(count).map { candidate in

@@ -1,150 +1,204 @@
+import Basics
 public import Geo
+import Synchronization
 
-/// The searches of the service. It adds to a store what does not depend on where the places are: analytics, and the
-/// calls that are made of others. All other reads go to ``store`` directly.
-public struct PointsService: Sendable {
-  /// The store of the places.
-  public let store: any PointStore
+/// The places, for all handlers: the only door to the store.
+///
+/// It has observers note every call of the store, records searches in analytics, and adds what does not depend on where
+/// the places are: calls that consist of several, and the rejection of imports that repeat one in progress.
+public final class PointsService: Sendable {
+  /// The maximum number of attempts at an update that other changes come before. Each time one of those has succeeded.
+  public static let maximumAttempts = 100
 
-  /// The store that finds the same places by text; `nil` where there is none.
-  public let textStore: (any TextSearchableStore)?
-
-  /// The store that has the same places for maps; `nil` where there is none.
-  public let mapStore: (any MappedStore)?
-
+  private let store: any PointStore
+  private let index: (any StoreIndex)?
+  private let observers: [any StoreObserver]
   private let analytics: any Analytics
   private let recordsTexts: Bool
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
 
+  /// The keys of the imports in progress.
+  private let importKeys = Mutex<Set<ExactText>>([])
+
   /// Creates a service over a store.
   ///
   /// - Parameters:
-  ///   - textStore: the store that finds the same places by text; `nil` where there is none.
-  ///   - mapStore: the store that has the same places for maps; `nil` where there is none.
+  ///   - observers: the observers of the calls of the store.
   ///   - analytics: the recorder of each search.
   ///   - recordsTexts: a Boolean value that indicates whether texts that found nothing are recorded.
   ///   - clock: the time of day, which decides the featured place.
-  ///   - uptime: a monotonic time, which searches are timed by.
+  ///   - uptime: a monotonic time, which calls are timed by.
   public init(
     store: any PointStore,
-    textStore: (any TextSearchableStore)? = nil,
-    mapStore: (any MappedStore)? = nil,
+    observers: [any StoreObserver] = [],
     analytics: any Analytics = NoAnalytics(),
     recordsTexts: Bool = false,
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime
   ) {
     self.store = store
-    self.textStore = textStore
-    self.mapStore = mapStore
+    index = store.index
+    self.observers = observers
     self.analytics = analytics
     self.recordsTexts = recordsTexts
     self.clock = clock
     self.uptime = uptime
   }
 
-  /// Returns a page of the places that match, in the query's order.
+  private func observe<Value, Failure: Error>(
+    _ operation: StoreOperation, isWrite: Bool? = nil, _ call: () async throws(Failure) -> Value,
+    onSuccess: (Value, Duration) -> Void = { _, _ in }
+  ) async throws(Failure) -> Value {
+    try await observers.observe(operation, isWrite: isWrite, uptime: uptime, call, onSuccess: onSuccess)
+  }
+
+  private func compute<Value>(
+    _ operation: StoreOperation, _ search: () throws(PointStoreError) -> Value,
+    onSuccess: (Value, Duration) -> Void = { _, _ in }
+  ) throws(PointStoreError) -> Value {
+    let start = uptime()
+    do {
+      let value = try search()
+      let duration = uptime() - start
+      observers.note(operation, error: nil, took: duration, isWrite: false)
+      onSuccess(value, duration)
+      return value
+    } catch {
+      observers.note(operation, error: error, took: uptime() - start, isWrite: false)
+      throw error
+    }
+  }
+
+  // MARK: Searches
+
+  /// Returns a page of the places that match, in the query's order; see ``PointStore/page(matching:)``.
   ///
   /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
-  /// - Throws: ``PointStoreError``.
   public func page(
     matching query: PointQuery, isRecorded: Bool = true
   ) async throws(PointStoreError) -> PointPage {
-    let start = uptime()
-    let page = try await store.page(matching: query)
-    guard isRecorded else { return page }
-    analytics.record(Search(query, found: page.points.count, took: uptime() - start))
-    return page
-  }
-
-  /// Returns the same page as ``page(matching:)``, with only the fields of list responses.
-  ///
-  /// - Throws: ``PointStoreError``.
-  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    let start = uptime()
-    let page = try await store.summaries(matching: query)
-    analytics.record(Search(query, found: page.summaries.count, took: uptime() - start))
-    return page
+    try await observe(.page) { () throws(PointStoreError) in
+      try await store.page(matching: query)
+    } onSuccess: { page, duration in
+      if isRecorded { analytics.record(Search(query, found: page.count, took: duration)) }
+    }
   }
 
   /// Returns a page of the places that match a text, in the query's order.
   ///
-  /// - Parameters:
-  ///   - store: the store to search in, ``textStore``.
-  ///   - isRecorded: a Boolean value that indicates whether the search counts in analytics.
-  /// - Throws: ``PointStoreError``.
-  public func matches(
-    of query: TextQuery, in store: any TextSearchableStore, isRecorded: Bool = true
-  ) async throws(PointStoreError) -> TextPage {
-    let start = uptime()
-    let page = try await store.matches(of: query)
-    if isRecorded {
-      analytics.record(
-        Search(query, found: page.matches.count, took: uptime() - start, recordsText: recordsTexts))
+  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
+  /// - Throws: ``PointStoreError``; ``PointStoreError/indexRequired`` without an index.
+  public func matches(of query: TextQuery, isRecorded: Bool = true) async throws(PointStoreError) -> TextPage {
+    try await observe(.matches) { () throws(PointStoreError) in
+      guard let snapshot = try await index?.snapshot(isRequired: true) else { throw .indexRequired }
+      return try snapshot.page(matching: query)
+    } onSuccess: { page, duration in
+      if isRecorded { record(query, page, took: duration) }
     }
-    return page
   }
 
-  // MARK: Long searches
+  private func record(_ query: TextQuery, _ page: TextPage, took duration: Duration) {
+    analytics.record(Search(query, found: page.matches.count, took: duration, recordsText: recordsTexts))
+  }
 
-  /// Returns the places of the moment, in which long searches are computed without waiting; `nil` where the store
+  /// Returns the number of places that match; see ``PointStore/count(matching:)``.
+  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+    try await observe(.count) { () throws(PointStoreError) in try await store.count(matching: query) }
+  }
+
+  /// Returns every category with the number of its places; see ``PointStore/categoryCounts(in:)``.
+  public func categoryCounts(in box: BoundingBox? = nil) async throws(PointStoreError) -> [CategoryCount] {
+    try await observe(.categories) { () throws(PointStoreError) in try await store.categoryCounts(in: box) }
+  }
+
+  // MARK: Searches of a snapshot
+
+  /// A Boolean value that indicates whether the store has an index, now or later.
+  public var hasIndex: Bool { index != nil }
+
+  /// A Boolean value that indicates whether the index is used, once it is complete.
+  public var usesIndex: Bool { index.map { !$0.isUnused } ?? false }
+
+  /// The index of the store, if it follows a database, so that reads may be older than writes; otherwise `nil`.
+  public var followingIndex: (any StoreIndex)? { index.flatMap { $0.followsDatabase ? $0 : nil } }
+
+  /// Returns the places of the moment, in which long searches are computed without waiting; `nil` if the store
   /// searches elsewhere.
   ///
   /// - Parameter isRequired: a Boolean value that indicates whether only an index can search.
-  /// - Throws: ``PointStoreError`` where an index is required and can't be read.
-  public func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any MapSnapshot)? {
-    guard let mapStore else { return nil }
-    return isRequired ? try await mapStore.mapSnapshot() : await mapStore.currentSnapshot()
-  }
-
-  /// Returns a page of the places of a snapshot that match, in the query's order.
-  ///
-  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
-  /// - Throws: ``PointStoreError``.
-  public func page(
-    matching query: PointQuery, in snapshot: any MapSnapshot, isRecorded: Bool = true
-  ) throws(PointStoreError) -> PointPage {
+  /// - Throws: ``PointStoreError`` if an index is required and can't be read.
+  public func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
     let start = uptime()
-    let page = try snapshot.page(matching: query)
-    guard isRecorded else { return page }
-    analytics.record(Search(query, found: page.points.count, took: uptime() - start))
-    return page
-  }
-
-  /// Returns the same page as ``page(matching:in:)``, with only the fields of list responses.
-  ///
-  /// - Throws: ``PointStoreError``.
-  public func summaries(
-    matching query: PointQuery, in snapshot: any MapSnapshot
-  ) throws(PointStoreError) -> SummaryPage {
-    let start = uptime()
-    let page = try snapshot.summaries(matching: query)
-    analytics.record(Search(query, found: page.summaries.count, took: uptime() - start))
-    return page
-  }
-
-  /// Returns a page of the places of a snapshot that match a text, in the query's order.
-  ///
-  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
-  /// - Throws: ``PointStoreError``.
-  public func matches(
-    of query: TextQuery, in snapshot: any MapSnapshot, isRecorded: Bool = true
-  ) throws(PointStoreError) -> TextPage {
-    let start = uptime()
-    let page = try snapshot.page(matching: query)
-    if isRecorded {
-      analytics.record(
-        Search(query, found: page.matches.count, took: uptime() - start, recordsText: recordsTexts))
+    do {
+      return try await index?.snapshot(isRequired: isRequired)
+    } catch {
+      observers.note(.tile, error: error, took: uptime() - start, isWrite: false)
+      throw error
     }
-    return page
+  }
+
+  /// Returns a page of the places of a snapshot that match; see ``page(matching:isRecorded:)``.
+  public func page(
+    matching query: PointQuery, in snapshot: any IndexSnapshot, isRecorded: Bool = true
+  ) throws(PointStoreError) -> PointPage {
+    try compute(.page) { () throws(PointStoreError) in
+      try snapshot.page(matching: query)
+    } onSuccess: { page, duration in
+      if isRecorded { analytics.record(Search(query, found: page.count, took: duration)) }
+    }
+  }
+
+  /// Returns a page of the places of a snapshot that match a text; see ``matches(of:isRecorded:)``.
+  public func matches(
+    of query: TextQuery, in snapshot: any IndexSnapshot, isRecorded: Bool = true
+  ) throws(PointStoreError) -> TextPage {
+    try compute(.matches) { () throws(PointStoreError) in
+      try snapshot.page(matching: query)
+    } onSuccess: { page, duration in
+      if isRecorded { record(query, page, took: duration) }
+    }
+  }
+
+  /// Returns the number of places of a snapshot that match.
+  public func count(matching query: PointQuery, in snapshot: any IndexSnapshot) throws(PointStoreError) -> Int {
+    try compute(.count) { () throws(PointStoreError) in try snapshot.count(matching: query) }
+  }
+
+  /// Returns every category with the number of its places in a snapshot.
+  public func categoryCounts(
+    in box: BoundingBox?, of snapshot: any IndexSnapshot
+  ) throws(PointStoreError) -> [CategoryCount] {
+    try compute(.categories) { () throws(PointStoreError) in try snapshot.categoryCounts(in: box) }
+  }
+
+  /// Returns a vector tile of a snapshot; see ``IndexSnapshot/tile(matching:unless:)``.
+  public func tile(
+    matching query: TileQuery, in snapshot: any IndexSnapshot, unless isKnown: (ContentVersion) -> Bool
+  ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?) {
+    try compute(.tile) { () throws(PointStoreError) in try snapshot.tile(matching: query, unless: isKnown) }
+  }
+
+  /// Returns the cells of a grid over a snapshot; see ``IndexSnapshot/cells(matching:limit:)``.
+  public func cells(
+    matching query: CellQuery, in snapshot: any IndexSnapshot, limit: Int
+  ) throws(PointStoreError) -> [MapCell]? {
+    try compute(.clusters) { () throws(PointStoreError) in try snapshot.cells(matching: query, limit: limit) }
+  }
+
+  /// Returns the counts of the most frequent values of facets of a snapshot.
+  public func facets(matching query: FacetQuery, in snapshot: any IndexSnapshot) throws(PointStoreError) -> Facets {
+    try compute(.facets) { () throws(PointStoreError) in try snapshot.facets(matching: query) }
   }
 
   // MARK: Single places
 
+  /// Returns the place of an id, or `nil`.
+  public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
+    try await observe(.point) { () throws(PointStoreError) in try await store.point(id: id) }
+  }
+
   /// Returns the nearest place within a distance of a coordinate, or `nil`.
-  ///
-  /// - Throws: ``PointStoreError``.
   public func nearestPoint(
     to coordinate: Coordinate, withinMetres radius: Double
   ) async throws(PointStoreError) -> FoundPoint? {
@@ -154,20 +208,194 @@ public struct PointsService: Sendable {
 
   /// Returns the featured place of the moment and the number of seconds that it stays, 1 to 10; `nil` when there are no
   /// places.
-  ///
-  /// - Throws: ``PointStoreError``.
   public func featuredPoint() async throws(PointStoreError) -> (point: PointOfInterest, remainingSeconds: Int64)? {
     let now = clock.now()
     let slot = FeaturedPlace.Slot(at: now)
-    guard let point = try await store.point(shuffledAtOrAfter: FeaturedPlace.choice(at: slot)) else { return nil }
-    return (point, slot.remainingSeconds(at: now))
+    let point = try await observe(.shuffled) { () throws(PointStoreError) in
+      try await store.point(shuffledAtOrAfter: FeaturedPlace.choice(at: slot))
+    }
+    return point.map { ($0, slot.remainingSeconds(at: now)) }
+  }
+
+  // MARK: The store
+
+  /// Returns the registered data sets, by name.
+  public func sources() async throws(PointStoreError) -> [DataSource] {
+    try await observe(.sources) { () throws(PointStoreError) in try await store.sources() }
+  }
+
+  /// Returns the version of the places; see ``PointStore/dataVersion()``.
+  public func dataVersion() async throws(PointStoreError) -> DataVersion? {
+    try await observe(.version) { () throws(PointStoreError) in try await store.dataVersion() }
+  }
+
+  /// Returns a version of the places without waiting; see ``PointStore/knownDataVersion()``.
+  public func knownDataVersion() -> DataVersion? { store.knownDataVersion() }
+
+  /// Returns the store's readiness; that it refuses writes, if the last one found it unavailable and only writes find
+  /// that.
+  ///
+  /// - Throws: ``PointStoreError`` with the reason if the store is not available.
+  @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
+    let readiness = try await observe(.readiness) { () throws(PointStoreError) in try await store.checkReadiness() }
+    let refusal = observers.lazy.compactMap(\.refusalOfWrites).first
+    return refusal.map { .readOnly(reason: $0) } ?? readiness
+  }
+
+  // MARK: Changes
+
+  /// Creates a place under a new id; see ``PointStore/create(_:once:)``.
+  public func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    try await observe(.create) { () throws(PointWriteError) in try await store.create(draft, once: key) }
+  }
+
+  /// Replaces the place of an id, or creates it; see ``PointStore/put(_:id:if:)``.
+  public func put(
+    _ draft: PointDraft, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
+    try await observe(.put) { () throws(PointWriteError) in try await store.put(draft, id: id, if: condition) }
+  }
+
+  /// Deletes the place of an id; see ``PointStore/delete(id:if:)``.
+  public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+    try await observe(.delete) { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
+  }
+
+  /// Deletes all places of a data set, batch by batch; others may read and write in between.
+  ///
+  /// - Returns: the number of places that were deleted.
+  /// - Throws: ``IncompleteDeletion`` when a batch fails or the task is cancelled. The batches before it stay deleted.
+  public func deletePlaces(ofSource source: String) async throws(IncompleteDeletion) -> Int {
+    var count = 0
+    var last: ExactText?
+    repeat {
+      let batch: DeletedBatch
+      do throws(PointWriteError) {
+        if Task.isCancelled { throw .store(.unavailable(reason: "the call was cancelled")) }
+        batch = try await observe(.deletions) { () throws(PointWriteError) in
+          try await store.deleteBatch(ofSource: source, after: last)
+        }
+      } catch {
+        throw IncompleteDeletion(count: count, error: error)
+      }
+      count += batch.count
+      last = batch.next
+    } while last != nil
+    return count
+  }
+
+  /// Replaces the place of an id by the result of a closure.
+  ///
+  /// The change is made to the version that the closure received, or not at all: if another change came between, the
+  /// closure is called again with the result of that one, so that neither is lost.
+  ///
+  /// - Throws: ``PointUpdateError``.
+  public func update<Failure>(
+    id: PointID,
+    if condition: WriteCondition,
+    _ change: (PointOfInterest) throws(Failure) -> PointDraft
+  ) async throws(PointUpdateError<Failure>) -> PointOfInterest {
+    for _ in 0..<Self.maximumAttempts {
+      let current: PointOfInterest?
+      do {
+        current = try await point(id: id)
+      } catch {
+        throw .write(.store(error))
+      }
+      guard let current else { throw .write(.notFound) }
+      guard condition.holds(of: current.version) else {
+        throw .write(.conditionFailed(currentVersion: current.version))
+      }
+      let changed: PointDraft
+      do {
+        changed = try change(current)
+      } catch {
+        throw .change(error)
+      }
+      do {
+        return try await put(changed, id: id, if: .versions([current.version])).point
+      } catch {
+        guard case .conditionFailed = error else { throw .write(error) }
+      }
+    }
+    throw .contended
+  }
+
+  /// Imports all rows except those it rejects, or none when the sequence or the store fails; see ``PointStore/importRows(_:options:)``.
+  ///
+  /// An import lasts as long as its upload, and its repeats would wait behind it. A repeat of one in progress here is
+  /// rejected before its first row.
+  public func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, options: ImportOptions
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    let key = options.dryRun ? nil : options.key.map { ExactText($0.text) }
+    if let key, !importKeys.withLock({ $0.insert(key).inserted }) { throw PointWriteError.keyInFlight }
+    defer { if let key { importKeys.withLock { _ = $0.remove(key) } } }
+    // A dry run writes nothing.
+    return try await observe(.import, isWrite: !options.dryRun) {
+      try await store.importRows(batches, options: options)
+    }
+  }
+
+  /// Passes every place that matches to a closure, in batches; see ``PointStore/exportPoints(matching:to:)``.
+  public func exportPoints(
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+  ) async throws {
+    try await observe(.export) { try await store.exportPoints(matching: query, to: consume) }
   }
 }
 
-/// Returns a monotonic time: the duration since an arbitrary moment in the past.
-@Sendable
-public func monotonicTime() -> Duration {
-  monotonicOrigin.duration(to: .now)
+/// The error of a deletion that ended before the last place of a data set.
+public struct IncompleteDeletion: Error, Hashable, Sendable {
+  /// The number of places that were deleted before.
+  public let count: Int
+
+  /// The error that ended the deletion.
+  public let error: PointWriteError
 }
 
-private let monotonicOrigin = ContinuousClock.now
+/// The error of an update that was not made.
+public enum PointUpdateError<Change: Error>: Error {
+  /// The store did not make the change.
+  case write(PointWriteError)
+  /// The closure failed.
+  case change(Change)
+  /// Other changes came before, ``PointsService/maximumAttempts`` times.
+  case contended
+}
+
+extension PointUpdateError: Equatable where Change: Equatable {}
+
+/// The choice of the featured place.
+///
+/// Time is divided into slots of ten seconds. The slot alone decides where among the shuffled places to look, so every
+/// instance over the same places features the same one, and nothing needs to be stored or scheduled.
+public enum FeaturedPlace {
+  /// The length of a slot, in seconds.
+  public static let intervalSeconds: Int64 = 10
+
+  /// An interval of time in which the featured place stays the same.
+  public struct Slot: Hashable, Sendable {
+    /// The number of slots between 1970-01-01T00:00:00Z and the start of this one.
+    public let index: Int64
+
+    public init(at time: Timestamp) {
+      let length = FeaturedPlace.intervalSeconds * 1_000_000
+      let (quotient, remainder) = time.microsecondsSinceEpoch.quotientAndRemainder(dividingBy: length)
+      index = remainder < 0 ? quotient - 1 : quotient
+    }
+
+    /// Returns the number of seconds that are left of the slot at a moment in it, 1 to
+    /// ``FeaturedPlace/intervalSeconds``, rounded up, so that a request after that many seconds is in the next slot.
+    public func remainingSeconds(at time: Timestamp) -> Int64 {
+      let end = (index + 1) * FeaturedPlace.intervalSeconds * 1_000_000
+      return (end - time.microsecondsSinceEpoch + 999_999) / 1_000_000
+    }
+  }
+
+  /// Returns the shuffle key that selects the slot's place: the one with the least key that is not below it, or else
+  /// the one with the least key of all.
+  public static func choice(at slot: Slot) -> UInt64 {
+    SplitMix64.mix(UInt64(bitPattern: slot.index))
+  }
+}

@@ -45,3 +45,11 @@ public final class MonotoneClock: WallClock {
     return Timestamp(microsecondsSinceEpoch: Swift.max(now, former))
   }
 }
+
+/// Returns a monotonic time: the duration since an arbitrary moment in the past.
+@Sendable
+public func monotonicTime() -> Duration {
+  monotonicOrigin.duration(to: .now)
+}
+
+private let monotonicOrigin = ContinuousClock.now

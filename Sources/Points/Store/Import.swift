@@ -146,28 +146,6 @@ public struct ImportReport: Hashable, Sendable {
   }
 }
 
-/// The import of places in bulk.
-public protocol PointImporter: Sendable {
-  /// Imports all rows except those it rejects, or none when the sequence or the store fails.
-  ///
-  /// A row with an id replaces the place of that id, or creates it. A row without one replaces the place of the same
-  /// origin; where there is none, or the row has no origin, it creates a place. A replaced place keeps its id and its
-  /// `createdAt`, and its version grows; a place that has the row's values already is left unchanged. Of rows for the
-  /// same place the last one counts and the others are reported as rejected; so is a row whose id and origin belong to
-  /// two places.
-  ///
-  /// A parser that rejects rows itself throws from the sequence where the mode is ``ImportMode/atomic``; see
-  /// ``AllOrNothing``.
-  ///
-  /// - Parameters:
-  ///   - batches: the rows, some thousands at a time; requested one batch after another, at the store's pace.
-  /// - Throws: ``PointStoreError``, ``PointWriteError/keyInFlight``, ``PointWriteError/keyReused``,
-  ///   ``EmptyReplacement``, or the error of the sequence; nothing has been imported then.
-  func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, options: ImportOptions
-  ) async throws -> ImportReport where Batches.Element == [ImportRow]
-}
-
 /// The options of an import.
 public struct ImportOptions: Sendable {
   /// The treatment of the other rows where one is rejected; in an atomic import the report then has only the rejected
@@ -239,31 +217,6 @@ public struct EmptyReplacement: Error, Hashable, Sendable, CustomStringConvertib
   }
 }
 
-extension PointImporter {
-  /// Imports all rows except those it rejects; see ``importRows(_:options:)``.
-  ///
-  /// - Throws: ``PointStoreError``, ``PointWriteError``, or the error of the sequence; nothing has been imported then.
-  public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
-    mode: ImportMode,
-    dryRun: Bool,
-    once key: ImportKey?
-  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await importRows(batches, options: ImportOptions(mode: mode, dryRun: dryRun, key: key))
-  }
-
-  /// Imports all rows except those it rejects, without an idempotency key.
-  ///
-  /// - Throws: ``PointStoreError``, or the error of the sequence; nothing has been imported then.
-  public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
-    mode: ImportMode,
-    dryRun: Bool
-  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await importRows(batches, mode: mode, dryRun: dryRun, once: nil)
-  }
-}
-
 /// The idempotency key of an import, whose hash is known when its last row is parsed.
 public struct ImportKey: Sendable {
   /// The owner of the key and the key: what is unique.
@@ -283,14 +236,58 @@ public struct ImportKey: Sendable {
   public func hashed() -> IdempotencyKey { IdempotencyKey(text: text, requestHash: requestHash()) }
 }
 
-extension PointImporter {
-  /// Imports all rows except those it rejects; see ``importRows(_:mode:dryRun:)``.
+/// A sequence of batches of rows that ends with an error once a row has been rejected, so that no store keeps any of
+/// them.
+///
+/// After the first rejection the rest is parsed, but not passed on, until ``ImportReport/maximumRejections`` rows have
+/// been rejected: an operator sees more than one error at a time.
+public struct AllOrNothing<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == [ImportRow] {
+  private let base: Base
+  private let rejections: @Sendable () -> ImportReport
+
+  /// Creates the sequence.
   ///
-  /// - Throws: ``PointStoreError``, or the error of the sequence; nothing has been imported then.
-  public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
-    dryRun: Bool = false
-  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await importRows(batches, mode: .partial, dryRun: dryRun)
+  /// - Parameter rejections: the rows that have been rejected so far.
+  public init(_ base: Base, rejections: @escaping @Sendable () -> ImportReport) {
+    self.base = base
+    self.rejections = rejections
+  }
+
+  /// Returns an iterator that starts at the first batch.
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(base: base.makeAsyncIterator(), rejections: rejections)
+  }
+
+  /// An iterator over the batches.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate var base: Base.AsyncIterator
+    fileprivate let rejections: @Sendable () -> ImportReport
+
+    /// Returns the next batch; `nil` at the end.
+    ///
+    /// - Throws: ``RejectedImport``, or the error of the batches.
+    public mutating func next() async throws -> [ImportRow]? {
+      let batch = try await base.next()
+      guard rejections().rejected > 0 else { return batch }
+      var isAtEnd = batch == nil
+      while !isAtEnd, rejections().rejected < ImportReport.maximumRejections { isAtEnd = try await base.next() == nil }
+      throw RejectedImport(report: rejections())
+    }
+  }
+}
+
+/// The error of an import that takes all rows or none, and took none.
+public struct RejectedImport: Error, CustomStringConvertible {
+  /// The rows that were rejected: not all of them where there are many.
+  public let report: ImportReport
+
+  /// Creates the error from a report with at least one rejection.
+  public init(report: ImportReport) {
+    self.report = report
+  }
+
+  /// The first rejection, for a user.
+  public var description: String {
+    report.rejections.first.map { "row \($0.number): \($0.detail)" } ?? "a row was rejected"
   }
 }

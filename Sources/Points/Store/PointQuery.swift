@@ -1,5 +1,6 @@
-public import Geo
 public import Basics
+public import CQL2
+public import Geo
 
 /// A query for places: conditions, order and page.
 ///
@@ -48,6 +49,41 @@ public struct PointQuery: Hashable, Sendable {
     public init(name: String, sourceID: String? = nil) {
       self.name = ExactText(name)
       self.sourceID = sourceID.map { ExactText($0) }
+    }
+  }
+
+  /// An area that places are in.
+  public struct Area: Hashable, Sendable {
+    /// The polygons.
+    public let shape: GeodesicArea
+
+    /// The longest time that a search in the area may take.
+    public let timeLimit: Duration
+
+    public init(_ shape: GeodesicArea, timeLimit: Duration = .seconds(1)) {
+      self.shape = shape
+      self.timeLimit = timeLimit
+    }
+  }
+
+  /// A route that places are near, and along which they are ordered.
+  public struct Route: Hashable, Sendable {
+    /// The line.
+    public let line: GeodesicRoute
+
+    /// The maximum distance from the line, in metres on the WGS 84 geodesic, inclusive.
+    public let radiusMetres: Double
+
+    /// The longest time that a search along the route may take.
+    public let timeLimit: Duration
+
+    /// Creates a condition.
+    ///
+    /// - Parameter radiusMetres: 0 to `GeodesicRoute.maximumRadiusMetres`.
+    public init(_ line: GeodesicRoute, radiusMetres: Double, timeLimit: Duration = .seconds(1)) {
+      self.line = line
+      self.radiusMetres = radiusMetres
+      self.timeLimit = timeLimit
     }
   }
 
@@ -109,100 +145,92 @@ public struct PointQuery: Hashable, Sendable {
     self.limit = limit
     self.after = after
   }
-}
 
-/// A place that a query found.
-public struct FoundPoint: Hashable, Sendable {
-  /// The place.
-  public internal(set) var point: PointOfInterest
+  /// A Boolean value that indicates whether only an index evaluates the query.
+  public var needsIndex: Bool { filter != nil || area != nil || route != nil }
 
-  /// The geodesic distance in metres from the query's centre or route; `nil` where the query has neither.
-  public let distanceMetres: Double?
-
-  /// The length in metres of the query's route up to its position that is nearest to the place; `nil` where the query
-  /// has no route.
-  public let alongMetres: Double?
-
-  /// The attribution of the place's data set, where it was requested and there is one.
-  @ComparedByBytes public var attribution: String? = nil
-
-  /// The label of the place, where it was requested.
-  @ComparedByBytes public var label: String? = nil
-
-  /// The score of the match, where the place was found by a text.
-  public var score: Double? = nil
-
-  /// The name that matches the text, where it was requested.
-  public var match: TextMatch.Name? = nil
-
-  public init(point: PointOfInterest, distanceMetres: Double?, alongMetres: Double? = nil) {
-    self.point = point
-    self.distanceMetres = distanceMetres
-    self.alongMetres = alongMetres
+  /// The time limit of the search; `nil` where it has none.
+  public var timeLimit: Duration? {
+    [filter?.timeLimit, area?.timeLimit, route?.timeLimit].compactMap(\.self).min()
   }
 }
 
-extension FoundPoint {
-  /// Creates the place of a match.
-  public init(_ match: TextMatch) {
-    self.init(point: match.point, distanceMetres: match.distanceMetres)
-    score = match.score
-    self.match = match.name
-  }
-}
-
-/// A page of the places that match a query.
-public struct PointPage: Hashable, Sendable {
-  /// The maximum number of bytes of the names and tags of a page's places together. A page whose places have more ends
-  /// early, with at least one place, so that a page of long places is bounded too.
-  public static let maximumTextBytes = 4 * 1024 * 1024
-
-  /// The places, in the query's order, at most as many as its limit.
-  public let points: [FoundPoint]
-
-  /// A Boolean value that indicates whether at least one more place matches.
-  public let hasMore: Bool
-
-  public init(points: [FoundPoint], hasMore: Bool) {
-    self.points = points
-    self.hasMore = hasMore
-  }
-
-  /// The position from which the next page continues; `nil` when there is none.
-  public var next: PointQuery.Position? {
-    guard hasMore, let last = points.last else { return nil }
-    return .init(distanceMetres: last.alongMetres ?? last.distanceMetres ?? 0, id: last.point.id)
-  }
-}
-
-/// The number of places of a category.
-public struct CategoryCount: Hashable, Sendable {
-  /// The category.
-  @ComparedByBytes public private(set) var category: String
-
-  /// The number of places that have it.
-  public let count: Int
-
-  public init(category: String, count: Int) {
-    self.category = category
-    self.count = count
-  }
-}
-
-extension PointPage {
-  /// Returns the number of the first places that fit into a page by the length of their texts, at least one where there
-  /// is one.
+extension GeodesicArea {
+  /// Creates the area of a geometry in degrees of longitude and latitude.
   ///
-  /// - Parameters:
-  ///   - count: the number of places for the page.
-  ///   - textBytes: returns the number of bytes of the name and the tags of a place, by its index in the order.
-  @inlinable
-  public static func fittingCount(of count: Int, textBytes: (Int) -> Int) -> Int {
-    var total = 0
-    for index in 0..<count {
-      total += textBytes(index)
-      if total > maximumTextBytes { return max(index, 1) }
+  /// - Throws: `FilterError` where it is not a polygon or several, or has an edge that is no geodesic.
+  public convenience init(_ geometry: FilterGeometry) throws(FilterError) {
+    let polygons: [[[FilterGeometry.Position]]]
+    switch geometry {
+    case .simple(.polygon(let rings)): polygons = [rings]
+    case .simple(.multiPolygon(let several)): polygons = several
+    default: throw .invalidGeometry("expected a polygon or a multipolygon")
     }
-    return count
+    var coordinates: [[[Coordinate]]] = []
+    for rings in polygons {
+      var polygon: [[Coordinate]] = []
+      for ring in rings { polygon.append(try Coordinate.coordinates(of: ring)) }
+      coordinates.append(polygon)
+    }
+    do {
+      try self.init(polygons: coordinates)
+    } catch {
+      throw .invalidGeometry(error.description)
+    }
+  }
+}
+
+extension GeodesicRoute {
+  /// Creates the route of a geometry in degrees of longitude and latitude.
+  ///
+  /// - Throws: `FilterError` where it is not a line, or has an edge that is no geodesic.
+  public convenience init(_ geometry: FilterGeometry) throws(FilterError) {
+    guard case .simple(.lineString(let line)) = geometry else { throw .invalidGeometry("expected a line string") }
+    let coordinates = try Coordinate.coordinates(of: line)
+    do {
+      try self.init(coordinates)
+    } catch {
+      throw .invalidGeometry(error.description)
+    }
+  }
+
+  /// Creates the route of a text: an encoded polyline of precision 5, or a line string in GeoJSON or WKT.
+  ///
+  /// - Throws: `FilterError` where it is none.
+  public convenience init(text: String) throws(FilterError) {
+    let limits = FilterLimits()
+    guard text.utf8.count <= limits.bytes else {
+      throw .invalidGeometry("expected at most \(limits.bytes) bytes, got \(text.utf8.count)")
+    }
+    guard EncodedPolyline.hasOnlyItsCharacters(text) else {
+      try self.init(try FilterGeometry(text: text, limits: limits))
+      return
+    }
+    let coordinates: [Coordinate]
+    do {
+      coordinates = try EncodedPolyline.coordinates(of: text, maximumCount: limits.vertices)
+    } catch {
+      throw .invalidGeometry(error.description)
+    }
+    do {
+      try self.init(coordinates)
+    } catch {
+      throw .invalidGeometry(error.description)
+    }
+  }
+}
+
+extension Coordinate {
+  fileprivate static func coordinates(of positions: [FilterGeometry.Position]) throws(FilterError) -> [Coordinate] {
+    var coordinates: [Coordinate] = []
+    coordinates.reserveCapacity(positions.count)
+    for position in positions {
+      guard let coordinate = try? Coordinate(latitude: position.y, longitude: position.x) else {
+        throw .invalidGeometry(
+          "expected a longitude from -180 to 180 and a latitude from -90 to 90, got \(position.x) \(position.y)")
+      }
+      coordinates.append(coordinate)
+    }
+    return coordinates
   }
 }

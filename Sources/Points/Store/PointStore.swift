@@ -1,11 +1,20 @@
+public import Basics
 public import Geo
 
-/// A store of places, for reading.
+/// A store of places.
 ///
 /// An implementation is safe to call from many tasks at once. No call blocks the thread it is made on; a call may
 /// suspend. Distances are those of `Geodesic.distanceMetres(from:to:)`, to the last bit, so that the
 /// end of a page of one instance is valid for another.
+///
+/// A change is one transaction: it is made whole or not at all, and when a call returns it is as durable as the store.
+/// Of two changes with the same version as their condition exactly one succeeds.
 public protocol PointStore: Sendable {
+  /// The index of the places in memory, which searches for texts, maps and long searches need; `nil` if there is none.
+  var index: (any StoreIndex)? { get }
+
+  // MARK: Reading
+
   /// Returns a page of the places that match, in the query's order. It ends early where the texts of its places are
   /// longer than ``PointPage/maximumTextBytes``.
   ///
@@ -14,12 +23,6 @@ public protocol PointStore: Sendable {
   ///
   /// - Throws: ``PointStoreError``.
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage
-
-  /// Returns the same page as ``page(matching:)``, with only the fields of list responses, which may be less to read or
-  /// to copy.
-  ///
-  /// - Throws: ``PointStoreError``.
-  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage
 
   /// Returns the number of places that match. The query's order, limit and position are ignored.
   ///
@@ -68,6 +71,82 @@ public protocol PointStore: Sendable {
   ///
   /// - Throws: ``PointStoreError`` with the reason where it is not.
   @discardableResult func checkReadiness() async throws(PointStoreError) -> StoreReadiness
+
+  // MARK: Writing
+
+  /// Creates a place under a new id.
+  ///
+  /// - Parameter key: makes a repeat of the call return the result of the first, for ``IdempotencyKey/lifetime``.
+  /// - Throws: ``PointWriteError``: `originTaken`, `keyInFlight`, `keyReused` or `store`.
+  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest
+
+  /// Replaces the place of an id, or creates it. A place that has the values already is left unchanged and keeps its
+  /// version.
+  ///
+  /// - Throws: ``PointWriteError``: `originTaken`, `conditionFailed` or `store`.
+  func put(
+    _ place: PointDraft, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool)
+
+  /// Deletes the place of an id.
+  ///
+  /// - Throws: ``PointWriteError``: `notFound`, `conditionFailed` or `store`.
+  func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError)
+
+  /// Deletes a batch of the places of a data set. The batch is one transaction, of a size that the store chooses and at
+  /// most 1,000 places; each is deleted and logged as by ``delete(id:if:)``.
+  ///
+  /// Following ``DeletedBatch/next`` to the end deletes every place that is of the data set throughout.
+  ///
+  /// - Parameters:
+  ///   - source: the name of the data set.
+  ///   - position: the start of the batch; `nil` for the first batch.
+  /// - Throws: ``PointWriteError``: `store`. The batch was not deleted then, unless the outcome is unknown.
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch
+
+  // MARK: Bulk
+
+  /// Imports all rows except those it rejects, or none when the sequence or the store fails.
+  ///
+  /// A row with an id replaces the place of that id, or creates it. A row without one replaces the place of the same
+  /// origin; where there is none, or the row has no origin, it creates a place. A replaced place keeps its id and its
+  /// `createdAt`, and its version grows; a place that has the row's values already is left unchanged. Of rows for the
+  /// same place the last one counts and the others are reported as rejected; so is a row whose id and origin belong to
+  /// two places.
+  ///
+  /// A parser that rejects rows itself throws from the sequence where the mode is ``ImportMode/atomic``; see
+  /// ``AllOrNothing``.
+  ///
+  /// - Parameters:
+  ///   - batches: the rows, some thousands at a time; requested one batch after another, at the store's pace.
+  /// - Throws: ``PointStoreError``, ``PointWriteError/keyInFlight``, ``PointWriteError/keyReused``,
+  ///   ``EmptyReplacement``, or the error of the sequence; nothing has been imported then.
+  func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, options: ImportOptions
+  ) async throws -> ImportReport where Batches.Element == [ImportRow]
+
+  /// Passes every place that matches the query's conditions, from one snapshot, by id, in batches; the query's limit,
+  /// order and position are ignored. The next batch is built when the one before has been consumed: memory is bounded.
+  /// The store keeps nothing of a batch that it has passed.
+  ///
+  /// - Throws: ``PointStoreError``, or the error of `consume`.
+  func exportPoints(
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+  ) async throws
+}
+
+extension PointStore {
+  /// Returns every category with the number of its places; see ``categoryCounts(in:)``.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await categoryCounts(in: nil) }
+
+  /// Imports all rows except those it rejects; see ``importRows(_:options:)``.
+  public func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, mode: ImportMode = .partial, dryRun: Bool = false, once key: ImportKey? = nil
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    try await importRows(batches, options: ImportOptions(mode: mode, dryRun: dryRun, key: key))
+  }
 }
 
 /// The abilities of a store that is available.
@@ -79,14 +158,107 @@ public enum StoreReadiness: Hashable, Sendable {
   case readOnly(reason: String)
 }
 
-extension PointStore {
-  /// Returns no data sets, for stores that know none.
-  public func sources() async throws(PointStoreError) -> [DataSource] { [] }
+/// The version of all places of a store: a name that no other state of them has.
+///
+/// Two versions with the same token mean the same places, down to their fields: nothing was written, or only what was
+/// rolled back before it was visible. The converse does not hold: a store may change the token although no place
+/// changed.
+///
+/// A caller that reads a version *before* a search may label the result with it. If the places changed in between, the
+/// result is newer than its label, and the label is never used again, so that a later comparison with the current
+/// version fails. A stale result is never confirmed.
+public struct DataVersion: Hashable, Sendable {
+  /// The name: letters, digits and hyphens.
+  public let token: String
 
-  /// Returns every category with the number of its places; see ``categoryCounts(in:)``.
-  ///
-  /// - Throws: ``PointStoreError``.
-  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await categoryCounts(in: nil) }
+  /// The server that the version was read from. Where a store has several servers, with different lag, a result is of a
+  /// version only if the same source had it before the search and still serves after it.
+  public let source: UInt64
+
+  /// The time of the last change, by a clock that never goes back while the source lives; `nil` where the store has no
+  /// such clock.
+  public let changedAt: Timestamp?
+
+  /// A Boolean value that indicates whether a read between two calls that return this version has exactly its places.
+  /// Otherwise, as for a version that was read before and is cached, the read may have newer ones.
+  public let isExact: Bool
+
+  public init(token: String, source: UInt64 = 0, changedAt: Timestamp? = nil, isExact: Bool = true) {
+    self.token = token
+    self.source = source
+    self.changedAt = changedAt
+    self.isExact = isExact
+  }
+}
+
+/// A batch of places that were deleted together.
+public struct DeletedBatch: Hashable, Sendable {
+  /// The number of places that were deleted.
+  public let count: Int
+
+  /// The place after which the next batch begins, in the store's own form; `nil` when this batch was the last.
+  public let next: ExactText?
+
+  public init(count: Int, next: ExactText?) {
+    self.count = count
+    self.next = next
+  }
+}
+
+/// The precondition of a change (RFC 9110, section 13).
+public enum WriteCondition: Hashable, Sendable {
+  /// No condition.
+  case none
+  /// The place exists: `If-Match: *`.
+  case exists
+  /// The place does not exist: `If-None-Match: *`.
+  case absent
+  /// The place has one of these versions: `If-Match` with tags.
+  case versions(Set<Int64>)
+
+  /// Returns a Boolean value that indicates whether the condition holds for the current version, which is `nil` where
+  /// the place does not exist.
+  public func holds(of version: Int64?) -> Bool {
+    switch self {
+    case .none: true
+    case .exists: version != nil
+    case .absent: version == nil
+    case .versions(let versions): version.map(versions.contains) ?? false
+    }
+  }
+}
+
+/// A client's key of one request, by which its repeats are recognised.
+public struct IdempotencyKey: Hashable, Sendable {
+  /// The time for which a key is kept.
+  public static let lifetime: Duration = .seconds(24 * 60 * 60)
+
+  /// The owner of the key and the key, together unique.
+  @ComparedByBytes public private(set) var text: String
+
+  /// A hash of the request, which a repeat must share.
+  public let requestHash: UInt64
+
+  public init(text: String, requestHash: UInt64) {
+    self.text = text
+    self.requestHash = requestHash
+  }
+}
+
+/// The error of a change that was not made.
+public enum PointWriteError: Error, Hashable, Sendable {
+  /// Another place has the same source and source id.
+  case originTaken
+  /// The place does not exist.
+  case notFound
+  /// The condition does not hold for the current version, if any.
+  case conditionFailed(currentVersion: Int64?)
+  /// The first request with the key is still in progress.
+  case keyInFlight
+  /// The key was used for a different request.
+  case keyReused
+  /// The store failed. The change was not made, unless the error is ``PointStoreError/outcomeUnknown(reason:)``.
+  case store(PointStoreError)
 }
 
 /// The error of a store that did not complete a call.

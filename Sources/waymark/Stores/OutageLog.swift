@@ -3,8 +3,9 @@ import Points
 import Synchronization
 
 /// Logs when a store becomes unavailable and when it is available again: one line each, however many calls fail. It
-/// does the same for the refusal of writes by a store that is read-only, and for each operation that the database's operator has not granted.
-final class OutageLog: Sendable {
+/// does the same for the refusal of writes by a store that is read-only, and for each operation that the database's
+/// operator has not granted.
+final class OutageLog: StoreObserver {
   /// The calls whose outcomes indicate the store's state.
   enum Watch {
     case all
@@ -48,16 +49,20 @@ final class OutageLog: Sendable {
     self.logger = logger
   }
 
-  /// The reason for which the last write was refused, for clients; `nil` where it was not, and where reads indicate the
-  /// store's state too.
+  /// `nil` if reads indicate the store's state too.
   var refusalOfWrites: String? {
     guard watch == .writes, state.load(ordering: .acquiring) != .available else { return nil }
     let reason = reason.withLock { $0 }
     return hidden.map { reason.replacing($0.path, with: $0.replacement) } ?? reason
   }
 
-  func noteSuccess(of operation: StoreOperation, isWrite: Bool) {
+  func note(_ operation: StoreOperation, error: (any Error)?, took duration: Duration, isWrite: Bool) {
     guard watch == .all || isWrite else { return }
+    guard let error else { return noteSuccess(of: operation, isWrite: isWrite) }
+    if let error = PointStoreError(causing: error) { note(error, of: operation, isWrite: isWrite) }
+  }
+
+  private func noteSuccess(of operation: StoreOperation, isWrite: Bool) {
     let privilege = Privilege(operation)
     if denied.load(ordering: .relaxed) & privilege.bit != 0,
       denied.bitwiseAnd(~privilege.bit, ordering: .relaxed).oldValue & privilege.bit != 0
@@ -74,8 +79,7 @@ final class OutageLog: Sendable {
     }
   }
 
-  func note(_ error: PointStoreError, of operation: StoreOperation, isWrite: Bool) {
-    guard watch == .all || isWrite else { return }
+  private func note(_ error: PointStoreError, of operation: StoreOperation, isWrite: Bool) {
     switch error {
     case .misconfigured(let reason):
       let privilege = Privilege(operation)
@@ -111,7 +115,7 @@ private enum Privilege: UInt16 {
   init(_ operation: StoreOperation) {
     self =
       switch operation {
-      case .page, .summaries, .matches, .count, .categories, .tile, .clusters, .facets: .search
+      case .page, .matches, .count, .categories, .tile, .clusters, .facets: .search
       case .point, .shuffled, .version: .lookUp
       case .readiness: .readiness
       case .export: .export

@@ -12,13 +12,10 @@ import ServiceLifecycle
 
 /// The configured store, filled or connected, and closed at shutdown.
 struct RunningStore: Service {
-  let store: any WritablePointStore
+  let store: any PointStore
 
-  /// The store that finds the same places by text; `nil` where there is no index.
-  private(set) var textStore: (any TextSearchableStore)?
-
-  /// The store that has the same places for maps; `nil` where there is no index.
-  private(set) var mapStore: (any MappedStore)?
+  /// The observers of the calls of the store.
+  let observers: [any StoreObserver]
 
   /// The pruning of the database's change log; `nil` where the store has none.
   private(set) var changePruning: Pruning?
@@ -29,9 +26,6 @@ struct RunningStore: Service {
   /// The index that follows the database; `nil` where there is none.
   private(set) var index: IndexFollower?
 
-  /// The store with an index, whose reads may be older than its writes; `nil` where there is none.
-  private(set) var positions: (any PositionedStore)?
-
   /// The log of searches; `nil` where searches are not kept.
   private(set) var searchLog: PostgresSearchLog?
 
@@ -40,8 +34,9 @@ struct RunningStore: Service {
 
   private var close: @Sendable () async -> Void = {}
 
-  private init(_ store: any WritablePointStore) {
+  private init(_ store: any PointStore, observers: [any StoreObserver]) {
     self.store = store
+    self.observers = observers
   }
 
   /// Waits until shutdown and closes the store.
@@ -83,9 +78,7 @@ struct RunningStore: Service {
     let memory = MemoryStore(text: text, clock: clock)
     try await memory.load(files: files, logger: logger)
     logger.info("places are in memory alone")
-    var running = RunningStore(ObservedStore(memory, factory: metrics))
-    running.textStore = ObservedTextStore(memory, factory: metrics)
-    running.mapStore = ObservedMappedStore(memory, factory: metrics)
+    var running = RunningStore(memory, observers: [StoreMetrics(metrics)])
     running.collectors = [PointsCollector(memory, factory: metrics)]
     return running
   }
@@ -104,9 +97,7 @@ struct RunningStore: Service {
     logger.info(
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
-    var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
-    running.textStore = ObservedTextStore(memory, factory: metrics)
-    running.mapStore = ObservedMappedStore(memory, factory: metrics)
+    var running = RunningStore(memory, observers: [StoreMetrics(metrics), outages])
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
     running.close = { await journal.close() }
@@ -155,20 +146,15 @@ struct RunningStore: Service {
   ) throws(PointStoreError) -> RunningStore {
     let outages = OutageLog(logger: logger)
     guard database.index.use != .off else {
-      return RunningStore(ObservedStore(store, factory: metrics, outages: outages))
+      return RunningStore(store, observers: [StoreMetrics(metrics), outages])
     }
     let follower = IndexFollower(
-      ObservedFeed(feed: try ChangeFeed(store), outages: outages), freshness: database.index.freshness,
+      try ChangeFeed(store), freshness: database.index.freshness,
       memoryLimit: database.index.memoryLimit(of: .ofProcess), text: text,
-      waitLimit: database.waitTime, logger: logger)
-    let indexed = IndexedStore(
-      ObservedStore(store, factory: nil, outages: outages), index: follower,
-      readinessLimit: database.index.readinessLimit)
-    var running = RunningStore(ObservedStore(indexed, factory: metrics))
-    running.textStore = ObservedTextStore(indexed, factory: metrics)
-    running.mapStore = ObservedMappedStore(indexed, factory: metrics)
+      waitLimit: database.waitTime, observers: [outages], logger: logger)
+    let indexed = IndexedStore(store, index: follower, readinessLimit: database.index.readinessLimit)
+    var running = RunningStore(indexed, observers: [StoreMetrics(metrics)])
     running.index = follower
-    running.positions = indexed
     running.collectors = [IndexCollector(indexed, follower, factory: metrics)]
     return running
   }

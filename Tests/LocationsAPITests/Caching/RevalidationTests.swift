@@ -18,7 +18,7 @@ import Testing
     return store
   }
 
-  private func driver(_ store: some WritablePointStore) -> ServiceDriver { ServiceDriver(writing: store) }
+  private func driver(_ store: some PointStore) -> ServiceDriver { ServiceDriver(writing: store) }
 
   private static let targets = [
     "/locations", "/locations?lat=1&long=1", "/locations?f=csv", "/locations?f=geojson&bbox=0,0,2,2",

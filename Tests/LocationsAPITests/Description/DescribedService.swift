@@ -18,8 +18,7 @@ enum DescribedService {
 
   static func api(over store: MemoryStore = MemoryStore(), address: PublicAddress = PublicAddress()) -> LocationsAPI {
     var api = LocationsAPI.Configuration(
-      service: PointsService(store: store, textStore: store, mapStore: store), version: "1.2.3")
-    api.editor = PointEditor(store: store)
+      service: PointsService(store: store), version: "1.2.3")
     api.metrics = Metrics()
     api.address = address
     return LocationsAPI(api)

@@ -26,8 +26,8 @@ struct FeaturesService {
 
   /// Creates a service of these places, with ids in their order.
   init(
-    _ places: [PointDraft], types: [ExactText: FilterType] = [:], collections: String = "", isReadOnly: Bool = false,
-    hasIndex: Bool = true, address: PublicAddress = PublicAddress()
+    _ places: [PointDraft], types: [ExactText: FilterType] = [:], collections: String = "", hasIndex: Bool = true,
+    address: PublicAddress = PublicAddress()
   ) async throws {
     store = MemoryStore.countingFromOne()
     let rows = places.enumerated().map {
@@ -36,8 +36,7 @@ struct FeaturesService {
     _ = try await store.load(AsyncStream([rows]))
     let api = LocationsAPI(
       .init(
-        service: PointsService(store: store, textStore: store, mapStore: hasIndex ? store : nil),
-        editor: isReadOnly ? nil : PointEditor(store: store),
+        service: PointsService(store: hasIndex ? store : UnindexedStore(store: store)),
         filtering: Filtering(queryables: Queryables(types: types), timeLimit: .seconds(600)), address: address,
         version: "1.2.3"))
     driver = ServiceDriver(api, collections: try #require(PointCollections(collections)))

@@ -239,7 +239,7 @@ import Testing
   @Test func withoutAnIndexTheNearestPlaceHasALabel() async throws {
     let store = MemoryStore()
     _ = try await store.create(.at(0, 0, name: "A", tags: ["addr:city": "B"]), once: nil)
-    let driver = ServiceDriver(store: store, hasTextSearch: false)
+    let driver = ServiceDriver(store: UnindexedStore(store: store))
 
     let response = try await driver.send(.GET, "/locations/reverse?lat=0&long=0&fields=label")
     let photon = try await driver.send(.GET, "/reverse?lat=0&lon=0")

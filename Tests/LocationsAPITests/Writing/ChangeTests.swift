@@ -8,7 +8,7 @@ import Testing
   private let place =
     #"{"name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"a":"1","b":"2"},"source":"s","sourceId":"i"}"#
 
-  private func driver(_ store: some WritablePointStore = MemoryStore.countingFromOne()) async throws -> ServiceDriver {
+  private func driver(_ store: some PointStore = MemoryStore.countingFromOne()) async throws -> ServiceDriver {
     let driver = ServiceDriver(writing: store)
     _ = try await driver.send(.PUT, target, json: place)
     return driver

@@ -103,12 +103,6 @@ import Testing
     #expect(misspelt.status == 422)
     #expect(try misspelt.pointers == ["/properties/adress"])
   }
-
-  @Test func readOnlyStoreHasNoWriteRoutes() async throws {
-    let response = try await ServiceDriver(places: []).send(.POST, "/locations", json: cafe)
-
-    #expect(response.status == 405)
-  }
 }
 
 @Suite struct IdempotencyTests {

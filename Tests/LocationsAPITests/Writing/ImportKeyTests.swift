@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func failedCreationDoesNotUseItsKey() async throws {
-    func create(_ place: String, in store: some WritablePointStore) async throws -> Int {
+    func create(_ place: String, in store: some PointStore) async throws -> Int {
       try await ServiceDriver(writing: store).send(
         .POST, "/locations", headers: ["idempotency-key": "k"], json: place
       ).status
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func repeatOfAnImportInProgressIsAConflict() async throws {
-    let editor = PointEditor(store: store)
+    let service = PointsService(store: store)
     let (stream, upload) = AsyncStream.makeStream(of: [ImportRow].self)
     let hasBegun = Gate()
     let rows = stream.map { rows in
@@ -122,19 +122,19 @@ import Testing
       return rows
     }
     let first = Task {
-      try await editor.importRows(rows, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
+      try await service.importRows(rows, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
     }
     upload.yield([try .sample("a", 1, 1)])
     await hasBegun.pass()
 
     await #expect(throws: PointWriteError.keyInFlight) {
-      try await editor.importRows(rows, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
+      try await service.importRows(rows, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
     }
-    let other = try await editor.importRows(
+    let other = try await service.importRows(
       [ImportRow]().inOneBatch, options: ImportOptions(key: ImportKey(text: "other") { 1 }))
     upload.finish()
     let report = try await first.value
-    let repeated = try await editor.importRows(
+    let repeated = try await service.importRows(
       [ImportRow]().inOneBatch, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
 
     #expect(other == ImportReport())

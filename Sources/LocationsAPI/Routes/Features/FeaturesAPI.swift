@@ -13,7 +13,7 @@ package struct FeaturesAPI: Sendable {
   package init(_ locations: LocationsAPI, collections: PointCollections = PointCollections()) {
     let configuration = locations.configuration
     let context = FeaturesContext(
-      service: configuration.service, editor: configuration.editor, revalidation: locations.revalidation,
+      service: configuration.service, revalidation: locations.revalidation,
       program: locations.program, address: configuration.address, filtering: configuration.filtering,
       collections: collections, properties: FeatureProperties(configuration.filtering.queryables))
     let described =
@@ -32,7 +32,6 @@ package struct FeaturesAPI: Sendable {
 /// The dependencies of the routes of OGC API Features.
 struct FeaturesContext: Sendable {
   let service: PointsService
-  let editor: PointEditor?
   let revalidation: Revalidation
   let program: ProgramTag
   let address: PublicAddress

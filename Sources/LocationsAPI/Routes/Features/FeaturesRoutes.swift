@@ -254,16 +254,16 @@ extension FeaturesContext {
   fileprivate func extents(
     of collections: [PointCollection], for request: HTTPRequest
   ) async throws(Problem) -> [BoundingBox?] {
-    guard let snapshot = try? await service.mapStore?.mapSnapshot() else { return collections.map { _ in nil } }
+    guard let snapshot = try? await service.snapshot(isRequired: true) else { return collections.map { _ in nil } }
     return try await request.computing {
       collections.map { snapshot.extent(ofCategories: Set($0.categories.map { ExactText($0) })) }
     }
   }
 
   /// A Boolean value that indicates whether there are tiles of the collections.
-  var hasTiles: Bool { service.mapStore != nil }
+  var hasTiles: Bool { service.hasIndex }
 
-  /// The URIs of the conformance classes. Those of filters need an index in memory, and those of changes an editor.
+  /// The URIs of the conformance classes. Those of filters need an index in memory.
   var conformance: [String] {
     func classes(_ standard: String, _ names: [String]) -> [String] {
       names.map { "http://www.opengis.net/spec/\(standard)/conf/\($0)" }
@@ -271,7 +271,7 @@ extension FeaturesContext {
     var all =
       classes("ogcapi-features-1/1.0", ["core", "oas30", "html", "geojson"]) + classes("ogcapi-features-2/1.0", ["crs"])
       + classes("ogcapi-common-3/1.0", ["schemas", "returnables-and-receivables", "queryables"])
-    if service.textStore != nil {
+    if service.hasIndex {
       all += classes(
         "ogcapi-features-3/1.0", ["queryables", "queryables-query-parameters", "filter", "features-filter"])
       all += classes(
@@ -287,11 +287,8 @@ extension FeaturesContext {
       all += classes(
         "tms/2.0", ["tilematrixset", "json-tilematrixset", "tilesetmetadata", "json-tilesetmetadata"])
     }
-    if editor != nil {
-      all += classes(
-        "ogcapi-features-4/1.0", ["create-replace-delete", "update", "features", "optimistic-locking-etags"])
-    }
     return all
+      + classes("ogcapi-features-4/1.0", ["create-replace-delete", "update", "features", "optimistic-locking-etags"])
   }
 }
 

@@ -55,7 +55,7 @@ extension FeaturesContext {
     _ id: PointID, in collection: PointCollection, for request: HTTPRequest
   ) async throws(Problem) -> PointOfInterest? {
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.store.point(id: id)
+      try await service.point(id: id)
     }
     return point.flatMap { collection.contains(category: $0.draft.category) ? $0 : nil }
   }

@@ -23,7 +23,6 @@ extension ResponseDescription {
 /// The dependencies of the handlers that change items.
 struct ItemEditing {
   let context: FeaturesContext
-  let editor: PointEditor
   let requiresIfMatch: Bool
 
   /// Returns the item that a request changes, and the condition of the change.
@@ -63,7 +62,7 @@ struct CreateItemRoute: CallHandler {
     let key = try IdempotencyKey.read(request, of: request.principal, body: bytes)
 
     let point = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await editing.editor.store.create(draft, once: key)
+      try await context.service.create(draft, once: key)
     }
 
     return context.response(written: point, wasCreated: true, in: collection, for: request)
@@ -88,7 +87,7 @@ struct ReplaceItemRoute: CallHandler {
     try await context.requireItem(target, orNone: true, for: request)
 
     let (point, wasCreated) = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await editing.editor.store.put(draft, id: target.id, if: target.condition)
+      try await context.service.put(draft, id: target.id, if: target.condition)
     }
 
     return context.response(written: point, wasCreated: wasCreated, in: target.collection, for: request)
@@ -117,7 +116,7 @@ struct ChangeItemRoute: CallHandler {
 
     let point: PointOfInterest
     do {
-      point = try await editing.editor.update(id: target.id, if: target.condition) { point throws(Problem) in
+      point = try await context.service.update(id: target.id, if: target.condition) { point throws(Problem) in
         guard target.collection.contains(category: point.draft.category) else {
           throw .noItem(target.id)
         }
@@ -148,7 +147,7 @@ struct DeleteItemRoute: CallHandler {
     try await context.requireItem(target, orNone: false, for: request)
 
     do {
-      try await editing.editor.store.delete(id: target.id, if: target.condition)
+      try await context.service.delete(id: target.id, if: target.condition)
     } catch .conditionFailed(nil) {
       // Without the condition it would be 404 too, and that comes first (RFC 9110, section 13.2.1).
       throw .noItem(target.id)
@@ -169,7 +168,7 @@ extension FeaturesContext {
   ) async throws(Problem) {
     guard !target.collection.categories.isEmpty else { return }
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.store.point(id: target.id)
+      try await service.point(id: target.id)
     }
     if point == nil, orNone { return }
     guard let point, target.collection.contains(category: point.draft.category) else { throw .noItem(target.id) }

@@ -44,16 +44,14 @@ struct ItemsRoute: CallHandler {
 
   let context: FeaturesContext
 
-  /// Returns the calls of items, and those that change them where there is an editor.
   static func endpoints(_ context: FeaturesContext, _ policy: CachePolicy, _ requiresIfMatch: Bool) -> [Endpoint] {
-    let reading = [ItemsRoute(context: context).endpoint, ItemRoute(context: context, policy: policy).endpoint]
-    guard let editor = context.editor else { return reading }
-    let editing = ItemEditing(context: context, editor: editor, requiresIfMatch: requiresIfMatch)
-    let writing: [any CallHandler] = [
+    let editing = ItemEditing(context: context, requiresIfMatch: requiresIfMatch)
+    let handlers: [any CallHandler] = [
+      ItemsRoute(context: context), ItemRoute(context: context, policy: policy),
       CreateItemRoute(editing: editing), ReplaceItemRoute(editing: editing), ChangeItemRoute(editing: editing),
       DeleteItemRoute(editing: editing),
     ]
-    return reading + writing.map(\.endpoint)
+    return handlers.map(\.endpoint)
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -80,7 +78,7 @@ struct ItemsRoute: CallHandler {
     var result = FeaturePage(page)
     if isContinued || page.hasMore {
       do throws(PointStoreError) {
-        result.numberMatched = try await context.service.store.count(matching: query)
+        result.numberMatched = try await context.service.count(matching: query)
       } catch {
         switch error {
         // The page is complete without the number, which may take much longer to find.
@@ -93,13 +91,13 @@ struct ItemsRoute: CallHandler {
   }
 
   private func page(
-    _ query: PointQuery, isContinued: Bool, in snapshot: any MapSnapshot
+    _ query: PointQuery, isContinued: Bool, in snapshot: any IndexSnapshot
   ) throws(PointStoreError) -> FeaturePage {
     let page = try context.service.page(matching: query, in: snapshot)
     var result = FeaturePage(page)
     if isContinued || page.hasMore {
       do throws(PointStoreError) {
-        result.numberMatched = try snapshot.count(matching: query)
+        result.numberMatched = try context.service.count(matching: query, in: snapshot)
       } catch .filterTimeout {
         result.numberMatched = nil
       }

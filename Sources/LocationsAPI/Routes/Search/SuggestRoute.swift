@@ -54,7 +54,7 @@ struct SuggestRoute: CallHandler {
     var query = arguments.query(filters)
     query.completesLastWord = true
     return try await revalidation.respond(to: request, in: .json, languages: languages) { () async throws(Problem) in
-      _ = try service.textSearch()
+      try service.requireTextSearch()
       let counts = try await categories(for: query, for: request)
       return try await service.matches(of: query, isRecorded: false, for: request) { page in
         Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages)
@@ -67,7 +67,7 @@ struct SuggestRoute: CallHandler {
     guard query.filters.categories.isEmpty else { return [] }
     let limit = min(Self.maximumCategories, query.limit / 2)
     let counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await categories.counts(of: service.store)
+      try await categories.counts(of: service)
     }
     if counts.count <= CategoryWords.fewCategories {
       return categories.matches(of: query.text, limit: limit, among: counts)
@@ -141,13 +141,13 @@ final class CategoryWords: Sendable {
   /// Returns the categories and their counts, which may be as old as ``maximumAge``.
   ///
   /// - Throws: ``Points/PointStoreError``.
-  func counts(of store: any PointStore) async throws(PointStoreError) -> [CategoryCount] {
+  func counts(of service: PointsService) async throws(PointStoreError) -> [CategoryCount] {
     let now = uptime()
     let known = last.withLock { last in
       last.flatMap { now - $0.time < Self.maximumAge ? $0.counts : nil }
     }
     if let known { return known }
-    let counts = try await store.categoryCounts()
+    let counts = try await service.categoryCounts()
     last.withLock { $0 = (counts, now) }
     return counts
   }

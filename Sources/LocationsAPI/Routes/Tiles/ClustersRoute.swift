@@ -73,7 +73,7 @@ struct ClustersRoute: CallHandler {
       let snapshot = try await service.mapSnapshot(for: request, text: text)
       return try await request.computing { () throws(Problem) in
         let cells = try request.reportingSearchErrors { () throws(PointStoreError) in
-          try snapshot.cells(matching: query, limit: Self.maximumCount)
+          try service.cells(matching: query, in: snapshot, limit: Self.maximumCount)
         }
         guard let cells else {
           throw .invalidParameter(

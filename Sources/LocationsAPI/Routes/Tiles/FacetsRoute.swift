@@ -57,7 +57,7 @@ struct FacetsRoute: CallHandler {
       let snapshot = try await service.mapSnapshot(for: request, text: text)
       return try await request.computing { () throws(Problem) in
         let found = try request.reportingSearchErrors { () throws(PointStoreError) in
-          try snapshot.facets(matching: query)
+          try service.facets(matching: query, in: snapshot)
         }
         return Self.response(found, facets: facets)
       }

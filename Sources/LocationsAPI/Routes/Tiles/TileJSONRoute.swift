@@ -101,7 +101,7 @@ struct TileJSONRoute: CallHandler {
   /// Returns the attributions of the data sets as text in HTML; `nil` where there are none.
   private func attribution(for request: HTTPRequest) async throws(Problem) -> String? {
     let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.store.sources()
+      try await service.sources()
     }
     var attributions: [ExactText] = []
     for text in sources.compactMap({ $0.attribution.map { ExactText($0) } }) where !attributions.contains(text) {

@@ -153,13 +153,13 @@ struct TileResponder: Sendable {
   }
 
   private func draw(
-    _ query: TileQuery, of snapshot: any MapSnapshot, for request: HTTPRequest,
+    _ query: TileQuery, of snapshot: any IndexSnapshot, for request: HTTPRequest,
     unless isKept: @escaping @Sendable (ContentVersion) -> Bool
   ) async throws(Problem) -> (version: ContentVersion, bytes: [UInt8]?) {
     let count = snapshot.maximumCount(of: query.tile)
     if count <= Self.shortCount, query.filters.timeLimit == nil, query.text == nil {
       return try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try snapshot.tile(matching: query, unless: isKept)
+        try service.tile(matching: query, in: snapshot, unless: isKept)
       }
     }
     let reservation = try await request.reserveMemory(
@@ -167,7 +167,7 @@ struct TileResponder: Sendable {
     defer { extendLifetime(reservation) }
     return try await request.computing { () throws(Problem) in
       try request.reportingSearchErrors { () throws(PointStoreError) in
-        try snapshot.tile(matching: query, unless: isKept)
+        try service.tile(matching: query, in: snapshot, unless: isKept)
       }
     }
   }
@@ -184,11 +184,11 @@ extension PointsService {
   ///
   /// - Parameter text: the text that the places are to match.
   /// - Throws: `Problem` 501 where there is no index, or that of the store's error.
-  func mapSnapshot(for request: HTTPRequest, text: ExactText? = nil) async throws(Problem) -> any MapSnapshot {
-    if text != nil, textStore?.supportsTextSearch != true { throw .noTextSearch }
+  func mapSnapshot(for request: HTTPRequest, text: ExactText? = nil) async throws(Problem) -> any IndexSnapshot {
+    if text != nil { try requireTextSearch() }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      guard let mapStore else { throw .indexRequired }
-      return try await mapStore.mapSnapshot()
+      guard let snapshot = try await snapshot(isRequired: true) else { throw .indexRequired }
+      return snapshot
     }
   }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import waymark
 
-@Suite struct ObservedStoreTests {
+@Suite struct StoreMetricsTests {
   private let store = SwitchedStore()
   private let metrics = PrometheusMetrics()
 
@@ -19,13 +19,13 @@ import Testing
   }
 
   @Test func callsAreCountedByOperationAndOutcome() async throws {
-    let measured = ObservedStore(store, factory: metrics)
+    let service = PointsService(store: store, observers: [StoreMetrics(metrics)])
 
-    for call in ["page", "page", "delete", "export", "import"] { await store.call(call, through: measured) }
+    for call in ["page", "page", "delete", "export", "import"] { await store.call(call, through: service) }
     store.fail(with: .overloaded)
-    for call in ["page", "delete", "export"] { await store.call(call, through: measured) }
+    for call in ["page", "delete", "export"] { await store.call(call, through: service) }
     store.reject(with: .notFound)
-    await store.call("delete", through: measured)
+    await store.call("delete", through: service)
 
     #expect(count("page", "ok") == "2")
     #expect(count("page", "overloaded") == "1")
@@ -37,8 +37,8 @@ import Testing
   }
 
   @Test func serverTimingHasStoreAndTotal() async throws {
-    let measured = ObservedStore(store, factory: metrics)
-    let router = LocationsAPI(.init(service: PointsService(store: measured), version: "1"))
+    let service = PointsService(store: store, observers: [StoreMetrics(metrics)])
+    let router = LocationsAPI(.init(service: service, version: "1"))
       .router(middlewares: [ServerTimingMiddleware()])
 
     let response = await router.respond(to: HTTPRequest(target: "/locations"))
@@ -51,8 +51,8 @@ import Testing
   }
 
   @Test func withoutServerTimingNoRequestIsTimedByItself() async throws {
-    let measured = ObservedStore(store, factory: metrics)
-    let router = LocationsAPI(.init(service: PointsService(store: measured), version: "1")).router()
+    let service = PointsService(store: store, observers: [StoreMetrics(metrics)])
+    let router = LocationsAPI(.init(service: service, version: "1")).router()
 
     let response = await router.respond(to: HTTPRequest(target: "/locations"))
 

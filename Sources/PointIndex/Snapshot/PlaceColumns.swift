@@ -1,11 +1,11 @@
 import Geo
 import Points
 
-/// The columns of a segment that summaries are made of, by slot, as plain pointers: a response reads them without
+/// The columns of a segment that places are borrowed from, by slot, as plain pointers: a response reads them without
 /// counting references.
 ///
-/// They, and the summaries they return, are valid for the life of their ``Segment``.
-struct SummaryColumns: BitwiseCopyable, @unchecked Sendable {
+/// They, and the places they return, are valid for the life of their ``Segment``.
+struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
   // Sendable: the memory behind the pointers is never written after the segment's initialization.
 
   let ids: UnsafePointer<PointID>
@@ -13,22 +13,29 @@ struct SummaryColumns: BitwiseCopyable, @unchecked Sendable {
   let records: UnsafePointer<PointRecord>
   let texts: UnsafePointer<UInt8>
 
-  /// The start of each category's name in the names, and the end of the last one.
-  let categoryStarts: UnsafePointer<Int>
-  let categoryNames: UnsafePointer<UInt8>
+  let categories: PackedTexts.Pointers
+  let sources: PackedTexts.Pointers
 
-  /// Returns the summary of the place in a slot.
-  func summary(at slot: Int, distanceMetres: Double?, alongMetres: Double? = nil) -> PointSummary {
+  /// Returns the place in a slot.
+  func place(at slot: Int, distanceMetres: Double? = nil, alongMetres: Double? = nil) -> BorrowedPoint {
     let record = records[slot]
     let name = texts + record.start
-    return PointSummary(
+    let tags = name + Int(record.nameLength)
+    let hasSource = record.source != PointRecord.none
+    return BorrowedPoint(
       id: ids[slot],
       coordinate: coordinates[slot],
       distanceMetres: distanceMetres,
       alongMetres: alongMetres,
+      version: record.version,
+      createdAt: Timestamp(microsecondsSinceEpoch: record.createdAtMicroseconds),
+      updatedAt: Timestamp(microsecondsSinceEpoch: record.updatedAtMicroseconds),
       name: UnsafeBufferPointer(start: name, count: Int(record.nameLength)),
       category: record.category == PointRecord.none ? nil : categoryName(Int(record.category)),
-      tags: UnsafeBufferPointer(start: name + Int(record.nameLength), count: Int(record.tagsLength))
+      tags: UnsafeBufferPointer(start: tags, count: Int(record.tagsLength)),
+      source: hasSource ? sources[Int(record.source)] : nil,
+      sourceID: hasSource
+        ? UnsafeBufferPointer(start: tags + Int(record.tagsLength), count: record.sourceIDLength) : nil
     )
   }
 
@@ -36,12 +43,9 @@ struct SummaryColumns: BitwiseCopyable, @unchecked Sendable {
   func textBytes(at slot: Int) -> Int { Int(records[slot].nameLength) + Int(records[slot].tagsLength) }
 
   /// Returns the name of a category by its number.
-  func categoryName(_ category: Int) -> UnsafeBufferPointer<UInt8> {
-    let start = categoryStarts[category]
-    return UnsafeBufferPointer(start: categoryNames + start, count: categoryStarts[category + 1] - start)
-  }
+  func categoryName(_ category: Int) -> UnsafeBufferPointer<UInt8> { categories[category] }
 
-  /// Prefetches the summary of the place in a slot, except its texts.
+  /// Prefetches the place in a slot, except its texts.
   func prefetchPlace(at slot: Int) {
     prefetch(coordinates + slot)
     prefetch(ids + slot)
