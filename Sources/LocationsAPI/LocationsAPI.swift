@@ -83,12 +83,11 @@ package struct LocationsAPI: Sendable {
   ///   - middlewares: the middlewares in the order in which a request passes them. Authentication comes after them, as
   ///     the last before the route's handler.
   package func router(joining others: [Endpoint] = [], middlewares: [any Middleware] = []) -> Router {
-    Router(
+    let freshness = configuration.service.followingIndex.map { FreshnessMiddleware(index: $0) }
+    return Router(
       endpoints(joining: others).map(\.route),
       middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access)]
-        + (configuration.service.followingIndex.map { [FreshnessMiddleware(index: $0)] } ?? []) + [
-          ReadConditionMiddleware()
-        ],
+        + (freshness.map { [$0] } ?? []) + [ReadConditionMiddleware()],
       problemTypePrefix: Problem.serviceTypePrefix)
   }
 
@@ -147,9 +146,7 @@ package struct LocationsAPI: Sendable {
       ImportRoute(service: service),
       ExportRoute(service: service, filtering: filtering),
       LiveRoute(),
-      ReadyRoute(
-        service: service, uptime: configuration.uptime,
-        isDraining: configuration.isDraining),
+      ReadyRoute(service: service, uptime: configuration.uptime, isDraining: configuration.isDraining),
     ]
     if let metrics = configuration.metrics {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))

@@ -171,8 +171,8 @@ package final class MemoryStore: PointStore, StoreIndex {
     }
   }
 
-  /// A batch has up to 1,000 places, in the order of their ids. They are searched outside the
-  /// writer, so that other writes do not wait for the search.
+  /// A batch has up to 1,000 places, in the order of their ids. They are searched outside the writer, so that other
+  /// writes do not wait for the search.
   package func deleteBatch(
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch {

@@ -40,15 +40,14 @@ struct ServiceDriver {
     filtering: Filtering = Filtering(timeLimit: .seconds(600)),
     uptime: @escaping @Sendable () -> Duration = monotonicTime, hasPhoton: Bool = true
   ) {
-    var api = LocationsAPI.Configuration(
-      service: PointsService(store: store, clock: clock), version: "1.2.3")
+    var api = LocationsAPI.Configuration(service: PointsService(store: store, clock: clock), version: "1.2.3")
     api.metrics = metrics
     api.filtering = filtering
     api.uptime = uptime
     self.init(LocationsAPI(api), hasPhoton: hasPhoton)
   }
 
-  /// Creates a driver of a service that accepts writes.
+  /// Creates a driver of a service with keys.
   init(
     writing store: some PointStore,
     access: AccessPolicy = AccessPolicy(keys: nil, isLoopback: true),
@@ -57,10 +56,9 @@ struct ServiceDriver {
     self.init(writing: store, control: AccessControl(access), requiresIfMatch: requiresIfMatch)
   }
 
-  /// Creates a driver of a service that accepts writes and whose keys may change.
+  /// Creates a driver of a service whose keys may change.
   init(writing store: some PointStore, control: AccessControl, requiresIfMatch: Bool = false) {
-    var api = LocationsAPI.Configuration(
-      service: PointsService(store: store), version: "1.2.3")
+    var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1.2.3")
     api.access = control
     api.requiresIfMatch = requiresIfMatch
     self.init(LocationsAPI(api))

@@ -10,8 +10,7 @@ import Testing
 ///       try await behaviour.check { rows in … }
 ///     }
 ///
-/// The contract doesn't depend on how a store assigns ids or shuffle keys. Stores must also conform to
-/// ``Points/PointStore``.
+/// The contract doesn't depend on how a store assigns ids or shuffle keys.
 package struct PointStoreContract: Sendable {
   /// A function that creates a store with the given places.
   package typealias MakeStore = @Sendable ([ImportRow]) async throws -> any PointStore

@@ -52,7 +52,7 @@ extension PointSnapshot {
         texts.byteCount += withTags ? columns.textBytes(at: slot) : Int(record.nameLength)
         if record.nameLength == PointID.textLength { texts.mayRepeatIDs = true }
         let category = record.category
-        if category != PointRecord.none, columns.categoryName(Int(category)).count == PointID.textLength {
+        if category != PointRecord.none, columns.categories[Int(category)].count == PointID.textLength {
           texts.mayRepeatIDs = true
         }
       }
@@ -169,7 +169,7 @@ struct TileDrawing {
   ) -> VectorTileLayer.Value {
     let slot = Int(category) & (Self.keptCategories - 1)
     if let kept = categoryValues[slot], kept.number == category, kept.part == part { return kept.value }
-    let value = places.value(columns.categoryName(Int(category)))
+    let value = places.value(columns.categories[Int(category)])
     categoryValues[slot] = (part, category, value)
     return value
   }
@@ -197,7 +197,7 @@ struct TileDrawing {
     }
     var layer = clusters.take() ?? ClusterLayer()
     layer.append(
-      cell, level: level, name: columns.place(at: cell.slot, distanceMetres: nil).name,
+      cell, level: level, name: columns.place(at: cell.slot).name,
       category: cell.categoryNumber == PointRecord.none
         ? nil : snapshot.pyramid.categories.texts[Int(cell.categoryNumber)], zoom: zoom)
     clusters = layer

@@ -31,7 +31,7 @@ struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
       createdAt: Timestamp(microsecondsSinceEpoch: record.createdAtMicroseconds),
       updatedAt: Timestamp(microsecondsSinceEpoch: record.updatedAtMicroseconds),
       name: UnsafeBufferPointer(start: name, count: Int(record.nameLength)),
-      category: record.category == PointRecord.none ? nil : categoryName(Int(record.category)),
+      category: record.category == PointRecord.none ? nil : categories[Int(record.category)],
       tags: UnsafeBufferPointer(start: tags, count: Int(record.tagsLength)),
       source: hasSource ? sources[Int(record.source)] : nil,
       sourceID: hasSource
@@ -41,9 +41,6 @@ struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
 
   /// Returns the number of bytes of the name and the tags of the place in a slot.
   func textBytes(at slot: Int) -> Int { Int(records[slot].nameLength) + Int(records[slot].tagsLength) }
-
-  /// Returns the name of a category by its number.
-  func categoryName(_ category: Int) -> UnsafeBufferPointer<UInt8> { categories[category] }
 
   /// Prefetches the place in a slot, except its texts.
   func prefetchPlace(at slot: Int) {

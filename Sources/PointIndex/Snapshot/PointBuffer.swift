@@ -58,22 +58,22 @@ public struct PointBuffer: Sendable {
   }
 
   /// Appends a place.
-  public mutating func append(_ fields: BorrowedPoint) {
+  public mutating func append(_ place: BorrowedPoint) {
     let record = PointRecord(
       start: texts.count,
-      nameLength: fields.name.count,
-      tagsLength: fields.tags.count,
-      sourceIDLength: fields.sourceID?.count ?? 0,
-      category: fields.category.map { categories.number(of: $0) } ?? PointRecord.none,
-      source: fields.source.map { sources.number(of: $0) } ?? PointRecord.none,
-      version: fields.version,
-      createdAt: fields.createdAt,
-      updatedAt: fields.updatedAt
+      nameLength: place.name.count,
+      tagsLength: place.tags.count,
+      sourceIDLength: place.sourceID?.count ?? 0,
+      category: place.category.map { categories.number(of: $0) } ?? PointRecord.none,
+      source: place.source.map { sources.number(of: $0) } ?? PointRecord.none,
+      version: place.version,
+      createdAt: place.createdAt,
+      updatedAt: place.updatedAt
     )
-    append(fields.id, fields.coordinate, record)
-    texts.append(contentsOf: fields.name)
-    texts.append(contentsOf: fields.tags)
-    if let sourceID = fields.sourceID { texts.append(contentsOf: sourceID) }
+    append(place.id, place.coordinate, record)
+    texts.append(contentsOf: place.name)
+    texts.append(contentsOf: place.tags)
+    if let sourceID = place.sourceID { texts.append(contentsOf: sourceID) }
   }
 
   /// Appends the places of another buffer.

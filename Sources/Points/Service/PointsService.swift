@@ -321,7 +321,8 @@ public final class PointsService: Sendable {
     throw .contended
   }
 
-  /// Imports all rows except those it rejects, or none when the sequence or the store fails; see ``PointStore/importRows(_:options:)``.
+  /// Imports all rows except those it rejects, or none when the sequence or the store fails; see
+  /// ``PointStore/importRows(_:options:)``.
   ///
   /// An import lasts as long as its upload, and its repeats would wait behind it. A repeat of one in progress here is
   /// rejected before its first row.

@@ -4,8 +4,8 @@ public import Geo
 /// A store of places.
 ///
 /// An implementation is safe to call from many tasks at once. No call blocks the thread it is made on; a call may
-/// suspend. Distances are those of `Geodesic.distanceMetres(from:to:)`, to the last bit, so that the
-/// end of a page of one instance is valid for another.
+/// suspend. Distances are those of `Geodesic.distanceMetres(from:to:)`, to the last bit, so that the end of a page of
+/// one instance is valid for another.
 ///
 /// A change is one transaction: it is made whole or not at all, and when a call returns it is as durable as the store.
 /// Of two changes with the same version as their condition exactly one succeeds.

@@ -103,6 +103,17 @@ import Testing
     #expect(misspelt.status == 422)
     #expect(try misspelt.pointers == ["/properties/adress"])
   }
+
+  @Test func readOnlyStoreRefusesAPlaceWithTheReason() async throws {
+    let store = RefusingStore(creations: .store(.readOnly(reason: "the database is a standby")))
+
+    let response = try await ServiceDriver(writing: store).send(.POST, "/locations", json: cafe)
+
+    #expect(response.status == 503)
+    #expect(response.headers["retry-after"] == ["2"])
+    #expect(try response.code == "store-unavailable")
+    #expect(response.text.contains("the store refuses writes at the moment: the database is a standby"))
+  }
 }
 
 @Suite struct IdempotencyTests {
