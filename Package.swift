@@ -203,7 +203,8 @@ let package = Package(
         name: "waymarkTests",
         dependencies: [
           "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
-          "OpenStreetMap", "PointMapping", "Points", "PostgresClient", "PostgresStore", "PrometheusMetrics",
+          "MemoryStore", "OpenStreetMap", "PointMapping", "Points", "PostgresClient", "PostgresStore",
+          "PrometheusMetrics",
           "TestSupport",
           logging,
           metrics,

@@ -1,4 +1,5 @@
 import Foundation
+import MemoryStore
 import NIOHTTP1
 import Points
 import TestSupport
@@ -175,6 +176,18 @@ import Testing
 
     #expect(response.status == 400)
     #expect(try response.parameters == ["cursor"])
+  }
+
+  @Test(arguments: ["", "&f=geojson", "&limit=1000"])
+  func listHasTheAttributionsThatWereRequested(query: String) async throws {
+    let driver = ServiceDriver(writing: MemoryStore())
+    let row = "{\"name\":\"A\",\"lat\":1,\"long\":2,\"source\":\"s\",\"sourceId\":\"1\"}\n"
+    _ = try await driver.send(
+      .POST, "/locations/import?source=s&attribution=B", headers: ["content-type": "application/x-ndjson"], json: row)
+
+    let response = try await driver.send(.GET, "/locations?fields=name,attribution" + query)
+
+    #expect(response.text.contains(#""attribution":"B""#))
   }
 
   @Test func linkTargetIsEscaped() {

@@ -49,6 +49,60 @@ import Testing
     #expect(analytics.searches.isEmpty)
   }
 
+  @Test func searchesOfOneRequestAreRecordedOnce() async throws {
+    let analytics = RecordingAnalytics()
+    let service = PointsService(store: MemoryStore(), analytics: analytics)
+    let snapshot = try #require(try await service.snapshot(isRequired: true))
+    let text = TextQuery(text: "a")
+
+    _ = try await service.page(matching: PointQuery(), isRecorded: false)
+    _ = try service.page(matching: PointQuery(), in: snapshot, isRecorded: false)
+    _ = try service.matches(of: text, in: snapshot, isRecorded: false)
+    #expect(analytics.searches.isEmpty)
+
+    _ = try service.page(matching: PointQuery(), in: snapshot)
+    _ = try service.matches(of: text, in: snapshot)
+    #expect(analytics.searches.count == 2)
+  }
+
+  @Test func deletionOfADataSetCountsThePlacesOfAllBatches() async throws {
+    let store = MemoryStore()
+    try await store.importRows(
+      try (1...1_500).map { try .sample("a", 1, 1, source: "s", sourceID: "\($0)", number: $0) })
+    let service = PointsService(store: store)
+
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await service.deletePlaces(ofSource: "s")
+    }
+    let error = await #expect(throws: IncompleteDeletion.self) { try await cancelled.value }
+
+    #expect(error?.count == 0)
+    #expect(try await service.deletePlaces(ofSource: "s") == 1_500)
+  }
+
+  @Test func dryRunDoesNotClaimTheKeyOfAnImport() async throws {
+    let service = PointsService(store: MemoryStore())
+    let (stream, upload) = AsyncStream.makeStream(of: [ImportRow].self)
+    let hasBegun = Gate()
+    let rows = stream.map { rows in
+      hasBegun.open()
+      return rows
+    }
+    let dryRun = Task {
+      try await service.importRows(rows, options: ImportOptions(dryRun: true, key: ImportKey(text: "k") { 1 }))
+    }
+    upload.yield([try .sample("a", 1, 1)])
+    await hasBegun.pass()
+
+    let report = try await service.importRows(
+      [ImportRow]().inOneBatch, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
+    upload.finish()
+
+    #expect(report == ImportReport())
+    #expect(try await dryRun.value.created == 1)
+  }
+
   @Test func observersNoteEachCallOfTheStore() async throws {
     let observer = RecordingObserver()
     let service = PointsService(store: MemoryStore(), observers: [observer])
@@ -100,6 +154,12 @@ import Testing
       observer.calls == [
         "page", "matches", "count", "categories", "tile", "clusters", "facets: filter_timeout",
       ])
+  }
+
+  @Test func indexThatIsTheStoreItselfFollowsNoDatabase() {
+    let service = PointsService(store: MemoryStore())
+
+    #expect(service.hasIndex && service.usesIndex && service.followingIndex == nil)
   }
 
   @Test func withoutAnIndexThereIsNoSnapshotAndNoText() async throws {
@@ -171,22 +231,6 @@ private final class RecordingAnalytics: Analytics {
   private let recorded = Mutex<[Search]>([])
   var searches: [Search] { recorded.withLock { $0 } }
   func record(_ search: Search) { recorded.withLock { $0.append(search) } }
-}
-
-/// An observer that keeps a line for each call: its operation, whether it writes, its error.
-private final class RecordingObserver: StoreObserver {
-  private let recorded = Mutex<(calls: [String], refusal: String?)>(([], nil))
-
-  var calls: [String] { recorded.withLock { $0.calls } }
-
-  var refusalOfWrites: String? { recorded.withLock { $0.refusal } }
-
-  func refuse(_ reason: String) { recorded.withLock { $0.refusal = reason } }
-
-  func note(_ operation: StoreOperation, error: (any Error)?, took duration: Duration, isWrite: Bool) {
-    let line = "\(operation)" + (isWrite ? " to write" : "") + (error.map { ": \($0)" } ?? "")
-    recorded.withLock { $0.calls.append(line) }
-  }
 }
 
 /// An index of a database that is not ready yet, and of which none knows whether it will be.

@@ -45,6 +45,16 @@ import Testing
     #expect(try await log.checkReadiness() == .ready)
   }
 
+  @Test func storeWhoseReadsShowOutagesTellsItsReadinessItself() {
+    let outages = OutageLog(logger: recorder.logger)
+
+    outages.note(
+      .create, error: PointWriteError.store(.unavailable(reason: "gone")), took: .zero, isWrite: true)
+
+    #expect(outages.refusalOfWrites == nil)
+    #expect(recorder.lines.count == 1)
+  }
+
   @Test func refusalOfWritesIsLoggedOnceThoughReadsSucceed() async throws {
     let log = observed()
 

@@ -1,5 +1,6 @@
 import HTTPServer
 import LocationsAPI
+import MemoryStore
 import NIOHTTP1
 import Points
 import PrometheusMetrics
@@ -34,6 +35,43 @@ import Testing
     #expect(count("delete", "refused") == "1")
     #expect(count("export", "overloaded") == "1")
     #expect(count("import", "ok") == "1")
+  }
+
+  @Test func searchThatIsRepeatedIsNotCounted() async {
+    let service = PointsService(store: store, observers: [StoreMetrics(metrics)])
+    store.fail(with: .stepLimit)
+
+    await store.call("page", through: service)
+
+    #expect(count("page", "step_limit") == nil)
+  }
+
+  @Test func outcomesSayWhoEndedACall() async throws {
+    let service = PointsService(store: store, observers: [StoreMetrics(metrics)])
+    store.fail(with: .filterTimeout)
+    await store.call("page", through: service)
+    await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      await store.call("page", through: service)
+    }.value
+    let transfers = PointsService(store: MemoryStore(), observers: [StoreMetrics(metrics)])
+    let upload = AsyncThrowingStream<[ImportRow], any Error> { $0.finish(throwing: CancellationError()) }
+    _ = try? await transfers.importRows(upload, options: ImportOptions())
+
+    #expect(count("page", "filter_timeout") == "1")
+    #expect(count("page", "cancelled") == "1")
+    #expect(count("import", "broken_off") == "1")
+  }
+
+  @Test func timeOfTheStoreIsThatOfAllCallsOfARequest() {
+    let (observer, time) = (StoreMetrics(metrics), StoreTime())
+
+    StoreTime.$current.withValue(time) {
+      observer.note(.page, error: nil, took: .seconds(2), isWrite: false)
+      observer.note(.count, error: PointStoreError.timeout, took: .seconds(3), isWrite: false)
+    }
+
+    #expect(time.total == .seconds(5))
   }
 
   @Test func serverTimingHasStoreAndTotal() async throws {
