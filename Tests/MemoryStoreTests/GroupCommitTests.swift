@@ -88,6 +88,49 @@ import Testing
     #expect(try await imported.created == 1)
   }
 
+  @Test(.timeLimit(.minutes(5))) func placeThatLeavesADataSetDuringItsDeletionIsKept() async throws {
+    let (store, ids) = (MemoryStore(), HeldIDs())
+    let former = try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1").draft
+    _ = try await store.put(former, id: .sample(9), if: .none)
+    let rows = [
+      try ImportRow.sample("a", 1, 1, source: "t", sourceID: "1", id: .sample(9)),
+      try ImportRow.sample("new", 1, 1, number: 2),
+    ]
+    async let imported = store.load(rows.inOneBatch, ids: ids)
+    while !ids.isHeld { await Task.yield() }
+
+    async let deleted = store.deleteBatch(ofSource: "s", after: nil)
+    while await store.writer.pendingCount == 0 { await Task.yield() }
+    ids.release()
+
+    #expect(try await imported.updated == 1)
+    #expect(try await deleted == DeletedBatch(count: 0, next: nil))
+    #expect(try await store.point(id: .sample(9))?.draft.origin?.source == "t")
+  }
+
+  @Test func lastBatchOfADeletionHasNoNext() async throws {
+    let store = MemoryStore()
+    try await store.importRows((1...2).map { try .sample("a", 1, 1, source: "s", sourceID: "\($0)", number: $0) })
+
+    #expect(try await store.deleteBatch(ofSource: "s", after: nil) == DeletedBatch(count: 2, next: nil))
+  }
+
+  @Test func rowsOfManyBatchesKeepTheirOrder() async throws {
+    let store = MemoryStore()
+    let batches = try (1...2_000).map { number in
+      [try ImportRow.sample("\(number)", 1, 1, id: .sample(UInt64(number % 20)), number: number)]
+    }
+
+    _ = try await store.load(
+      AsyncStream { rows in
+        for batch in batches { rows.yield(batch) }
+        rows.finish()
+      })
+
+    let names = try await store.page(matching: PointQuery(limit: 20)).points.map(\.point.draft.name)
+    #expect(names.sorted() == (1_981...2_000).map(String.init))
+  }
+
   @Test(.timeLimit(.minutes(5))) func removedPlacesLeaveLargePartsBesideTheWrites() async throws {
     let store = MemoryStore()
     let rows = try (0..<10_000).map { try ImportRow.sample("\($0)", 1, 1, source: "s", sourceID: "\($0)") }

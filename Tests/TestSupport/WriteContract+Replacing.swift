@@ -38,8 +38,11 @@ extension WriteContract {
       let rows = [try ImportRow.sample("new", 1, 1, source: "t", sourceID: "1")]
 
       for rows in [[], rows] {
-        await #expect(throws: EmptyReplacement(source: "s")) {
-          try await store.importRows(rows.inOneBatch, options: ImportOptions(removal: .others(source: "s")))
+        for dryRun in [false, true] {
+          let options = ImportOptions(dryRun: dryRun, removal: .others(source: "s"))
+          await #expect(throws: EmptyReplacement(source: "s")) {
+            try await store.importRows(rows.inOneBatch, options: options)
+          }
         }
       }
 
