@@ -113,6 +113,7 @@ def source_requests():
 def facet_requests():
     while True:
         yield "GET", "/locations/facets?by=tag.ref&limit=100"
+        yield "GET", "/locations/facets?by=tag.description,tag.ref,category&limit=1000"
 
 
 def search_forever(requests, port, statuses):

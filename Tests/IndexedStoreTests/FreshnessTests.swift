@@ -550,19 +550,21 @@ extension FreshnessTests {
     await task.value
   }
 
-  /// The delays are lower bounds, which a slow machine only exceeds.
   @Test func indexThatIsLostAgainAndAgainIsBuiltAfterGrowingDelays() async throws {
-    try await withStore(ReadFreshness()) { store, feed in
-      feed.state.withLock { state in
-        state.copyMayEnd = true
-        state.answer = .lost(reason: "a test")
-      }
-      let start = ContinuousClock.now
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
+    feed.state.withLock { $0.answer = .lost(reason: "a test") }
+    let delays = Mutex<[Duration]>([])
+    let index = IndexFollower(
+      feed, pause: { delay in delays.withLock { $0.append(delay) } },
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let store = IndexedStore(MemoryStore(), index: index)
+    let task = Task { await index.run() }
 
-      // Reads from the database: each round loses the index.
-      while feed.state.withLock({ $0.builds }) < 6 { try await read(store) }
+    // Each read that finds the index loses it.
+    while feed.state.withLock({ $0.builds }) < 5 { try await read(store) }
 
-      #expect(ContinuousClock.now - start >= .milliseconds(100 + 200 + 400 + 800 + 1600))
-    }
+    #expect(delays.withLock { Array($0.prefix(4)) } == [100, 200, 400, 800].map { Duration.milliseconds($0) })
+    task.cancel()
+    await task.value
   }
 }

@@ -31,13 +31,41 @@ extension PointSnapshot {
 }
 
 /// The frequencies of the values of one facet.
+///
+/// A text is counted by its hash and found again in a place that has it: texts that differ in each place, such as
+/// descriptions, would take as much memory as all places.
 private struct FacetCounter {
+  /// A hash of 128 bits, of which no two texts have the same. It is seeded, so that no client can find such texts.
+  private struct TextHash: Hashable {
+    let first: Int
+    let second: Int
+
+    init(_ text: String) {
+      var hasher = Hasher()
+      text.hashBytes(into: &hasher)
+      first = hasher.finalize()
+      hasher = Hasher()
+      hasher.combine(1 as UInt8)
+      text.hashBytes(into: &hasher)
+      second = hasher.finalize()
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(first) }
+  }
+
+  /// The number of places that have a text, and one of them.
+  private struct Tally {
+    var count: UInt32
+    let part: UInt32
+    let slot: UInt32
+  }
+
   private let jsonKey: [UInt8]?
 
   /// A Boolean value that indicates whether the elements of lists are counted.
   private let countsElements: Bool
 
-  private var texts: [ExactText: Int] = [:]
+  private var texts: [TextHash: Tally] = [:]
 
   /// The number of places that have a value.
   private var placesWithValue = 0
@@ -63,12 +91,20 @@ private struct FacetCounter {
       categories[part][Int(category)] += 1
       return
     }
-    guard let text = PointRecords.text(ofTag: jsonKey, in: segment.records.tags(at: slot)) else { return }
-    guard countsElements else {
-      placesWithValue += 1
-      texts[ExactText(text), default: 0] += 1
-      return
+    var hasValue = false
+    Self.forEachText(ofTag: jsonKey, isList: countsElements, at: slot, of: segment) { text in
+      hasValue = true
+      texts[TextHash(text), default: Tally(count: 0, part: UInt32(part), slot: UInt32(slot))].count += 1
     }
+    if hasValue { placesWithValue += 1 }
+  }
+
+  /// Calls a closure with the text of a tag, or with the different elements of its list.
+  private static func forEachText(
+    ofTag jsonKey: [UInt8], isList: Bool, at slot: Int, of segment: Segment, _ body: (String) -> Void
+  ) {
+    guard let text = PointRecords.text(ofTag: jsonKey, in: segment.records.tags(at: slot)) else { return }
+    guard isList else { return body(text) }
     guard case .array(let elements)? = FilterValue(text, as: .stringArray) else { return }
     // A place counts once for an element that its list has twice.
     let different = Set(
@@ -76,8 +112,19 @@ private struct FacetCounter {
         guard case .string(let text) = element, !text.text.isEmpty else { return nil }
         return text
       })
-    if !different.isEmpty { placesWithValue += 1 }
-    for text in different { texts[text, default: 0] += 1 }
+    for element in different { body(element.text) }
+  }
+
+  /// Returns the text of a hash, from a place that has it.
+  private func text(of hash: TextHash, _ tally: Tally, in snapshot: PointSnapshot) -> String? {
+    guard let jsonKey else { return nil }
+    var found: String?
+    Self.forEachText(
+      ofTag: jsonKey, isList: countsElements, at: Int(tally.slot), of: snapshot.parts[Int(tally.part)].segment
+    ) { text in
+      if found == nil, TextHash(text) == hash { found = text }
+    }
+    return found
   }
 
   /// The number of steps to add up, or to compare, the counts of a value.
@@ -85,7 +132,8 @@ private struct FacetCounter {
 
   /// Returns the most frequent values; `nil` where the search has expired.
   func counts(of total: Int, in snapshot: PointSnapshot, limit: Int, _ search: SearchLimit) -> Facets.Counts? {
-    var sums = texts
+    var best = MostFrequent(limit: limit)
+    var sums: [ExactText: Int] = [:]
     for (part, counts) in categories.enumerated() {
       let names = snapshot.parts[part].segment.categories.names
       for (name, count) in zip(names, counts) where count > 0 {
@@ -93,23 +141,47 @@ private struct FacetCounter {
         sums[ExactText(name), default: 0] += count
       }
     }
-    // Sorted whenever there are twice as many as are wanted, so that few of many values are sorted.
-    var values: [Facets.Value] = []
-    var last: Facets.Value?
     for (text, count) in sums {
       guard search.spend(Self.stepsPerValue) else { return nil }
-      let value = Facets.Value(text: text.text, count: count)
-      if let last, !Self.isBefore(value, last) { continue }
-      values.append(value)
-      if values.count == 2 * limit {
-        values.sort(by: Self.isBefore)
-        values.removeLast(limit)
-        last = values.last
-      }
+      best.add(.init(text: text.text, count: count))
     }
-    values.sort(by: Self.isBefore)
-    return Facets.Counts(values: Array(values.prefix(limit)), missing: total - placesWithValue)
+    for (hash, tally) in texts {
+      guard search.spend(Self.stepsPerValue) else { return nil }
+      guard best.mayContain(count: Int(tally.count)) else { continue }
+      guard search.spend(SearchLimit.stepsPerEvaluation) else { return nil }
+      if let text = text(of: hash, tally, in: snapshot) { best.add(.init(text: text, count: Int(tally.count))) }
+    }
+    return Facets.Counts(values: best.inOrder(), missing: total - placesWithValue)
   }
+}
+
+/// The most frequent of some values, of which few are kept.
+private struct MostFrequent {
+  private let limit: Int
+  private var values: [Facets.Value] = []
+
+  /// The last of the values that were kept when they were sorted.
+  private var last: Facets.Value?
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Returns a Boolean value that indicates whether a value of that frequency may be among them.
+  func mayContain(count: Int) -> Bool { last.map { count >= $0.count } ?? true }
+
+  /// Adds a value. The values are sorted whenever there are twice as many as are wanted.
+  mutating func add(_ value: Facets.Value) {
+    if let last, !Self.isBefore(value, last) { return }
+    values.append(value)
+    guard values.count == 2 * limit else { return }
+    values.sort(by: Self.isBefore)
+    values.removeLast(limit)
+    last = values.last
+  }
+
+  /// Returns the most frequent values in order.
+  func inOrder() -> [Facets.Value] { Array(values.sorted(by: Self.isBefore).prefix(limit)) }
 
   /// Returns a Boolean value that indicates whether a value is more frequent than another, or as frequent and before it
   /// in the order of UTF-8.
