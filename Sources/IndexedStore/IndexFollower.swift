@@ -200,7 +200,6 @@ package final class IndexFollower: Sendable {
     var changes = 0
   }
 
-<<<<<<< HEAD
   private let feed: any PointChangeFeed
   /// The observers of the calls of the database.
   let observers: [any StoreObserver]
@@ -208,22 +207,10 @@ package final class IndexFollower: Sendable {
   private let memoryLimit: Int?
   private let textConfiguration: TextIndexConfiguration
   private let waitLimit: Duration
+  /// Waits before a build of an index that was lost soon.
+  private let pause: @Sendable (Duration) async -> Void
   private let logger: Logger
   private let state = Mutex(State())
-=======
-  let feed: any PointChangeFeed
-  let freshness: ReadFreshness
-  /// The maximum number of bytes of the index; `nil` where any size is allowed.
-  let memoryLimit: Int?
-  /// The fields that texts are searched in.
-  let textConfiguration: TextIndexConfiguration
-  /// The longest wait of a caller for an index that follows the database.
-  let waitLimit: Duration
-  /// Waits before a build of an index that was lost soon.
-  let pause: @Sendable (Duration) async -> Void
-  let logger: Logger
-  let state = Mutex(State())
->>>>>>> 2a1b241 (Count the values of facets without copies of their texts, and test the back-off of rebuilds)
   /// Wakes up the building when the index is lost.
   private let lossSignal = Signal()
   /// The queue of merges of large parts, which would delay a round and so every strict read.
@@ -236,19 +223,13 @@ package final class IndexFollower: Sendable {
   ///     is allowed.
   ///   - text: the fields that texts are searched in.
   ///   - waitLimit: the longest wait of a read that only the index can answer while it is built or catches up.
-<<<<<<< HEAD
   ///   - observers: the observers of the calls of the database.
-  package init(
-    _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
-    text configuration: TextIndexConfiguration = .init(), waitLimit: Duration = .seconds(2),
-    observers: [any StoreObserver] = [], logger: Logger
-=======
   ///   - pause: waits before a build of an index that was lost soon.
   package init(
     _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
     text configuration: TextIndexConfiguration = .init(), waitLimit: Duration = .seconds(2),
+    observers: [any StoreObserver] = [],
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }, logger: Logger
->>>>>>> 2a1b241 (Count the values of facets without copies of their texts, and test the back-off of rebuilds)
   ) {
     self.feed = feed
     self.observers = observers
@@ -676,7 +657,7 @@ package final class IndexFollower: Sendable {
           logger.notice("the database is no longer a standby")
           reconsider()
         case .building:
-          if let delay = rebuilding.delay(at: .now) { try? await Task.sleep(for: delay) }
+          if let delay = rebuilding.delay(at: .now) { await pause(delay) }
           if try await fits(), try await build() { rebuilding.noteBuild(at: .now) }
         case .catchingUp: try await catchUp()
         }

@@ -255,7 +255,7 @@ extension PointSnapshot {
     var ids = changes.removals
     ids.append(contentsOf: changes.puts.ids)
     ids.sort()
-    var (large, kept): ([Part], [Part]) = ([], [])
+    var kept: [Part] = []
     var pyramidChanges = PyramidChanges(additions: changes.puts)
     for (index, var part) in parts.enumerated() {
       let slots = part.slots(of: ids)
@@ -263,15 +263,16 @@ extension PointSnapshot {
         pyramidChanges.remove(slots, of: part, at: index)
         part.remove(slots)
       }
-      guard part.count > 0 else { continue }
-      if part.segment.count > largestJoined { large.append(part) } else { kept.append(part) }
+      if part.count > 0 { kept.append(part) }
     }
     var points = changes.puts
     changes.puts = PointBuffer()
+    func isLarge(_ part: Part) -> Bool { part.segment.count > largestJoined }
+    func rank(_ part: Part) -> Int { isLarge(part) ? .max : part.count }
+    kept.sort { rank($0) > rank($1) }
     // The smallest first: each joins the new part when that would otherwise not be less than half of it.
-    kept.sort { $0.count > $1.count }
     var (end, count, textBytes) = (kept.count, points.count, points.textBytes)
-    while end > 0, isJoining(kept[end - 1], additions: count) {
+    while end > 0, !isLarge(kept[end - 1]), isJoining(kept[end - 1], additions: count) {
       end -= 1
       count += kept[end].count
       textBytes += kept[end].segment.records.texts.count
@@ -283,7 +284,7 @@ extension PointSnapshot {
     }
     if points.count > 0 { kept.append(Part(segment: Segment(points, text: textConfiguration))) }
     let former = parts.map(\.segment)
-    let next = large + kept.map { $0.compacted(text: textConfiguration) }
+    let next = kept.map { isLarge($0) ? $0 : $0.compacted(text: textConfiguration) }
     for part in next { part.segment.buildTagIndexes(like: former) }
     return PointSnapshot(
       parts: next, text: textConfiguration, pyramid: pyramid(after: pyramidChanges, parts: next))
@@ -330,6 +331,9 @@ extension PointSnapshot {
   package func hasLargePartsToMerge(above largestJoined: Int) -> Bool { mergedParts(above: largestJoined) != nil }
 
   private func mergedParts(above largestJoined: Int) -> [Part]? {
+    // After each change: usually there is one large part, and nothing to allocate.
+    let isSingle = parts.count { $0.segment.count > largestJoined } < 2
+    if isSingle, !parts.contains(where: { $0.segment.count > largestJoined && $0.isMostlyDead }) { return nil }
     let large = parts.filter { $0.segment.count > largestJoined }.sorted { $0.count < $1.count }
     var (end, count) = (0, 0)
     while end < large.count, end == 0 || large[end].count <= 2 * count {
