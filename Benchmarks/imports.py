@@ -145,12 +145,14 @@ class ImportBench:
             try:
                 # The index of the tag is built by its first search.
                 self.poll(server, lambda until=time.monotonic() + 2: time.monotonic() > until)
-                for changes in self.options.changes:
-                    self.measure_import(server, mode, changes)
+                # The file of --replace-source has all places, so that those which an earlier import changed would change too.
                 if self.options.replaces:
                     self.measure_import(server, mode, min(self.options.changes), replaces=True)
+                for changes in self.options.changes:
+                    self.measure_import(server, mode, changes)
             finally:
                 server.stop()
+            self.waymark("import", str(self.write_rows(self.options.places, 0)))
 
     def write_rows(self, count, changes):
         """Writes the first places to a file, of which the first `changes` are new revisions."""
@@ -213,8 +215,6 @@ class ImportBench:
             print(f"| {kind} | {len(seconds):,} | {1000 * p99:.1f} | {1000 * reference:.1f} | {p99 / reference:.1f} | "
                   f"{1000 * max(seconds):.0f} | {during.stale[kind]} | "
                   f"{', '.join(f'{count} × {text}' for text, count in failures.items()) or 0} | {early} |", flush=True)
-        if replaces:
-            self.waymark("import", str(self.write_rows(places, 0)))
 
     def poll(self, server, is_over):
         return asyncio.run(Poller(server.port, self.options.rate).run(is_over))
