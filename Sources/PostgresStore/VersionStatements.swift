@@ -39,25 +39,37 @@ enum VersionStatements {
     """
   }
 
-  /// The statement that advances the sequence to the clock if it is behind. It is behind after a backup was restored or
-  /// a standby without the last writes was promoted, and would otherwise repeat numbers.
+  /// The statement that advances the sequence to the clock. It is behind after a backup was restored or a standby
+  /// without the last writes was promoted, and would otherwise repeat numbers. No number is given before its time, so
+  /// those that were given since the backup are below the clock.
   ///
-  /// Concurrent callers run one after the other and check after waiting. Versions that others draw meanwhile are fewer
-  /// than the ten seconds of microseconds by which the sequence must be behind. It does not wait for a standby: the
-  /// following write does.
+  /// `setval` does not exclude other sessions, which may draw between its condition and its effect. They draw fewer
+  /// numbers than the quarter of a second of microseconds by which the sequence must be behind; if it is behind by less,
+  /// the statement waits first. Concurrent callers run one after the other and check after waiting. It does not wait for
+  /// a standby: the following write does.
   static let followClock = Statement(
     "follow_clock",
     """
     WITH turn AS MATERIALIZED (
       SELECT pg_advisory_xact_lock(\(lockClass), 0), set_config('synchronous_commit', 'local', true)
+    ), lag AS MATERIALIZED (
+      SELECT \(clock) - pg_sequence_last_value(\(sequence)) AS microseconds FROM turn
+    ), pause AS MATERIALIZED (
+      SELECT pg_sleep((\(margin) - microseconds) / 1000000.0) FROM lag WHERE microseconds BETWEEN 0 AND \(margin)
     ), clock AS MATERIALIZED (
-      SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM turn
+      SELECT \(clock) AS now FROM lag LEFT JOIN pause ON true
     )
     SELECT setval(\(sequence), now)
     FROM clock
-    WHERE pg_sequence_last_value(\(sequence)) < now - 10000000 AND now < \(PointOfInterest.maximumCountedVersion)
+    WHERE pg_sequence_last_value(\(sequence)) <= now - \(margin) AND now < \(PointOfInterest.maximumCountedVersion)
     """
   )
+
+  /// The SQL expression of the time in microseconds.
+  private static let clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+  /// The number of microseconds by which the sequence must be behind the clock to be advanced.
+  private static let margin = 250_000
 
   /// The first half of the numbers of the locks on ids.
   private static let lockClass = 0x7766

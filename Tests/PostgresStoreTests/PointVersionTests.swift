@@ -124,11 +124,12 @@ import Testing
     #expect(try #require(try await store.point(id: .sample(2))).version > anew.version)
   }
 
-  @Test func recreatedOrRestoredDatabaseRepeatsNoVersion() async throws {
+  /// - Parameter written: the number of versions that were given since the backup, close to the microseconds since then.
+  @Test(arguments: [1_000_000_000, 3]) func recreatedOrRestoredDatabaseRepeatsNoVersion(written: Int64) async throws {
     let database = try await TemporaryDatabase.make()
     let former = try await database.migratedStore().put(place("former"), id: .sample(1), if: .none).point
     // The state of a backup from before the place was written.
-    try await database.run("DELETE FROM points; SELECT setval('point_versions', \(former.version - 1_000_000_000))")
+    try await database.run("DELETE FROM points; SELECT setval('point_versions', \(former.version - written))")
 
     let restored = try await database.migratedStore().put(place("other"), id: .sample(1), if: .none).point
     let anew = try await TemporaryDatabase.make().migratedStore().put(place("anew"), id: .sample(1), if: .none).point
