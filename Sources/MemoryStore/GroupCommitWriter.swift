@@ -111,15 +111,11 @@ actor GroupCommitWriter {
   }
 
   private func commit(_ group: [PendingWrite]) async -> ([Completion], Result<Void, PointStoreError>) {
-    let snapshot = index.snapshot
-    let work = GroupWork(
-      snapshot: snapshot, sources: sources, evictedKeys: evictedKeys,
-      transaction: WriteTransaction(on: snapshot, keys: keys, versions: versions, now: clock.now()))
     // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
     // this actor go on meanwhile.
-    let isAlone = group[0].isAlone
     let (batch, next, completions) =
-      isAlone ? await offThreadPool { work.applied(group) } : work.applied(group)
+      group[0].isAlone
+      ? await offThreadPool { [work = groupWork()] in work.applied(group) } : groupWork().applied(group)
     // Even if the commit fails: the journal may have kept the batch all the same.
     versions.pass(batch.highestVersion)
     do throws(PointStoreError) {
@@ -161,7 +157,14 @@ actor GroupCommitWriter {
     if let merged = snapshot.adopting(merge) { index.replace(with: merged, version: version) }
   }
 
-  /// What a group of writes is applied to.
+  /// Returns what a group of writes is applied to. While it is referenced, a change of the keys copies all of them.
+  private func groupWork() -> GroupWork {
+    let snapshot = index.snapshot
+    return GroupWork(
+      snapshot: snapshot, sources: sources, evictedKeys: evictedKeys,
+      transaction: WriteTransaction(on: snapshot, keys: keys, versions: versions, now: clock.now()))
+  }
+
   private struct GroupWork: Sendable {
     let snapshot: PointSnapshot
     let sources: [ExactText: DataSource]
