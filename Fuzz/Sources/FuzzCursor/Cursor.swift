@@ -1,9 +1,9 @@
-import Basics
 import FuzzSupport
 import Geo
 import HTTPServer
 import Points
 
+@testable import Basics
 @testable import LocationsAPI
 
 @main enum Main {
