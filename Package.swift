@@ -123,7 +123,7 @@ let package = Package(
     module(
       "SQLiteJournal",
       [
-        "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
+        "Basics", "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),

@@ -1,4 +1,4 @@
-import Dispatch
+import Basics
 package import Logging
 import PointIndex
 package import Points
@@ -185,10 +185,6 @@ package final class IndexFollower: Sendable {
     /// The callers that wait until the index follows, by their numbers.
     var phaseWaiters: [Int: PhaseWaiter] = [:]
     var lastPhaseWaiter = 0
-    /// A Boolean value that indicates whether large parts are being merged.
-    var isMerging = false
-    /// Merged parts that the next round puts into the index.
-    var merge: PointSnapshot.Merge?
     /// A Boolean value that indicates whether the index was complete, or found not to be used, at least once.
     var hasBeenComplete = false
     /// The beginning of the time for which the index has not followed the database; `nil` while it does, and where none
@@ -213,8 +209,8 @@ package final class IndexFollower: Sendable {
   private let state = Mutex(State())
   /// Wakes up the building when the index is lost.
   private let lossSignal = Signal()
-  /// The queue of merges of large parts, which would delay a round and so every strict read.
-  let merges = DispatchQueue(label: "index merges", qos: .utility)
+  /// The merges of large parts, which would delay a round and so every strict read. The next round adopts them.
+  let merger = PartMerger()
 
   /// Creates a follower without an index; ``run()`` builds it.
   ///
@@ -548,8 +544,7 @@ package final class IndexFollower: Sendable {
     do {
       switch try await changes(after: standing.position) {
       case .changes(let puts, let removals, let position):
-        let merge = state.withLock { exchange(&$0.merge, with: nil) }
-        if let merged = merge.flatMap({ standing.snapshot.adopting($0) }) { standing.snapshot = merged }
+        if let merged = merger.adopted(by: standing.snapshot) { standing.snapshot = merged }
         let next = standing.applying(
           PointChanges(puts: puts, removals: removals), to: position, joiningUpTo: PointSnapshot.largestPartOfChange)
         let isCurrent = state.withLock { state in
@@ -560,7 +555,7 @@ package final class IndexFollower: Sendable {
           return true
         }
         guard isCurrent else { return .success(nil) }
-        mergeLargeParts(of: next.snapshot)
+        merger.merge(next.snapshot)
         return .success(stopIfTooLarge(next.snapshot) ? nil : next.snapshot)
       case .manyChanges:
         state.withLock { state in
@@ -578,24 +573,6 @@ package final class IndexFollower: Sendable {
       return .success(nil)
     } catch {
       return .failure(error)
-    }
-  }
-
-  /// Starts to merge large parts, unless a merge is in progress. A later round puts the result into the index.
-  private func mergeLargeParts(of snapshot: PointSnapshot) {
-    guard snapshot.hasLargePartsToMerge(above: PointSnapshot.largestPartOfChange) else { return }
-    let isFirst = state.withLock { state in
-      guard !state.isMerging, state.merge == nil else { return false }
-      state.isMerging = true
-      return true
-    }
-    guard isFirst else { return }
-    merges.async { [self] in
-      let merge = snapshot.mergingLargeParts(above: PointSnapshot.largestPartOfChange)
-      state.withLock { state in
-        state.isMerging = false
-        state.merge = merge
-      }
     }
   }
 

@@ -1,5 +1,4 @@
 import Basics
-import Dispatch
 import PointIndex
 import Points
 
@@ -32,11 +31,8 @@ actor GroupCommitWriter {
   private var pending: [PendingWrite] = []
   private var isWriting = false
 
-  /// The queue of merges of large parts, which would delay the writes.
-  private let merges = DispatchQueue(label: "waymark.merges", qos: .utility)
-  private var isMerging = false
-  /// Merged parts that are put into the index once no group is being written.
-  private var merge: PointSnapshot.Merge?
+  /// The merges of large parts, which would delay the writes.
+  private let merger = PartMerger()
 
   /// Creates a writer.
   ///
@@ -125,7 +121,7 @@ actor GroupCommitWriter {
         evictedKeys = batch.records.flatMap { keys.insert($0) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
-        mergeLargeParts(of: next)
+        merger.merge(next) { Task { await self.adoptMergeIfIdle() } }
       }
       return (completions, .success(()))
     } catch {
@@ -133,28 +129,14 @@ actor GroupCommitWriter {
     }
   }
 
-  /// Starts to merge large parts, unless a merge is in progress.
-  private func mergeLargeParts(of snapshot: PointSnapshot) {
-    let limit = PointSnapshot.largestPartOfChange
-    guard !isMerging, merge == nil, snapshot.hasLargePartsToMerge(above: limit) else { return }
-    isMerging = true
-    merges.async {
-      let merge = snapshot.mergingLargeParts(above: limit)
-      Task { await self.end(merge) }
-    }
-  }
-
-  private func end(_ merge: PointSnapshot.Merge?) {
-    isMerging = false
-    self.merge = merge
+  private func adoptMergeIfIdle() {
     if !isWriting { adoptMerge() }
   }
 
   /// Puts merged parts into the index, which has the same places then.
   private func adoptMerge() {
-    guard let merge = merge.take() else { return }
     let (snapshot, version) = index.current
-    if let merged = snapshot.adopting(merge) { index.replace(with: merged, version: version) }
+    if let merged = merger.adopted(by: snapshot) { index.replace(with: merged, version: version) }
   }
 
   /// Returns what a group of writes is applied to. While it is referenced, a change of the keys copies all of them.

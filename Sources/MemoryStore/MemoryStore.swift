@@ -280,13 +280,13 @@ package final class MemoryStore: PointStore, StoreIndex {
     _ batches: Batches
   ) async throws -> ImportStage where Batches.Element == [ImportRow] {
     let stage = SharedStage(ImportStage(against: snapshot))
-    // A child task runs on the caller's executor.
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for try await batch in batches {
-        _ = try await group.next()
-        group.addTask { stage.append(batch) }
-      }
-      try await group.waitForAll()
+    var batches = batches.makeAsyncIterator()
+    var next = try await batches.next()
+    while let batch = next {
+      // A child task runs on the caller's executor.
+      async let appending: Void = stage.append(batch)
+      next = try await batches.next()
+      await appending
     }
     return stage.take()
   }

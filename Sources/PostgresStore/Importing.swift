@@ -291,9 +291,10 @@ extension PostgresStore {
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     var rows = try await PeekedBatches(batches.makeAsyncIterator())
     do {
+      if !options.dryRun { _ = try await followClock(again: false) }
       let report = try await pool.withSession(for: .import) { session in
         do throws(DatabaseError) {
-          try await session.run(VersionStatements.followClock.sql)
+          try await session.run(VersionStatements.followClockAtOnce)
         } catch .rejected {
           // Versions still grow from the sequence's current value; see ``followClock(again:)``.
         }

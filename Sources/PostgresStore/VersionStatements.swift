@@ -47,15 +47,21 @@ enum VersionStatements {
   /// numbers than the quarter of a second of microseconds by which the sequence must be behind; if it is behind by less,
   /// the statement waits first. Concurrent callers run one after the other and check after waiting. It does not wait for
   /// a standby: the following write does.
-  static let followClock = Statement(
-    "follow_clock",
+  static let followClock = Statement("follow_clock", followClock(waits: true))
+
+  /// The same SQL, without the wait: for a transaction that may lead to another server than the one whose sequence was
+  /// advanced before.
+  static let followClockAtOnce = followClock(waits: false)
+
+  private static func followClock(waits: Bool) -> String {
     """
     WITH turn AS MATERIALIZED (
       SELECT pg_advisory_xact_lock(\(lockClass), 0), set_config('synchronous_commit', 'local', true)
     ), lag AS MATERIALIZED (
       SELECT \(clock) - pg_sequence_last_value(\(sequence)) AS microseconds FROM turn
     ), pause AS MATERIALIZED (
-      SELECT pg_sleep((\(margin) - microseconds) / 1000000.0) FROM lag WHERE microseconds BETWEEN 0 AND \(margin)
+      SELECT pg_sleep((\(margin) - microseconds) / 1000000.0) FROM lag
+      WHERE \(waits) AND microseconds BETWEEN 0 AND \(margin)
     ), clock AS MATERIALIZED (
       SELECT \(clock) AS now FROM lag LEFT JOIN pause ON true
     )
@@ -63,7 +69,7 @@ enum VersionStatements {
     FROM clock
     WHERE pg_sequence_last_value(\(sequence)) <= now - \(margin) AND now < \(PointOfInterest.maximumCountedVersion)
     """
-  )
+  }
 
   /// The SQL expression of the time in microseconds.
   private static let clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -20,11 +21,11 @@ extension SQLiteJournal {
         while try await database.writeWithoutTransaction({ try copy.step(from: $0) }) {}
       } catch {
         // On the queue of the source's connection, also in a cancelled task.
-        await Self.onDispatchQueue { [database] in database.inDatabase { _ in copy.end() } }
+        await offThreadPool { [database] in database.inDatabase { _ in copy.end() } }
         throw error
       }
       try copy.close()
-      failure = await Self.onDispatchQueue { Self.failure { try Self.check(path) } }
+      failure = await offThreadPool { Self.failure { try Self.check(path) } }
     } catch let error as DatabaseError {
       failure = PointStoreError.unavailable(reason: "the backup can't be written: \(error.explanation)")
     } catch {
@@ -41,7 +42,7 @@ extension SQLiteJournal {
   ///
   /// - Throws: ``Points/PointStoreError`` `schemaMismatch` with the reason.
   package static func verify(path: String) async throws(PointStoreError) {
-    let failure = await onDispatchQueue { self.failure { try check(path) } }
+    let failure = await offThreadPool { self.failure { try check(path) } }
     guard let failure else { return }
     if let error = failure as? PointStoreError { throw error }
     throw .schemaMismatch(reason: "\(path) is damaged: \((failure as? DatabaseError)?.explanation ?? "\(failure)")")

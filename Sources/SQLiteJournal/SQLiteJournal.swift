@@ -1,4 +1,4 @@
-import Dispatch
+import Basics
 import Foundation
 import GRDB
 package import MemoryStore
@@ -31,7 +31,7 @@ package final class SQLiteJournal: Sendable {
     path: String,
     onDamage: (@Sendable (JournalDamage) -> Void)? = nil
   ) async throws(PointStoreError) -> SQLiteJournal {
-    let opened: Result<DatabaseQueue, PointStoreError> = await onDispatchQueue {
+    let opened: Result<DatabaseQueue, PointStoreError> = await offThreadPool {
       do {
         let database = try DatabaseQueue(path: path, configuration: configuration)
         try Schema.migrate(database, path: path)
@@ -54,7 +54,7 @@ package final class SQLiteJournal: Sendable {
   package func close() async {
     // SQLite would remove the write-ahead log by its path, which may be another file's by now.
     guard files.loss() == nil else { return }
-    await Self.onDispatchQueue { [database] in
+    await offThreadPool { [database] in
       // The process ends: an error has no consequence.
       try? database.close()
     }
@@ -76,13 +76,6 @@ package final class SQLiteJournal: Sendable {
       try database.execute(sql: "PRAGMA cache_size = -2048")
     }
     return configuration
-  }
-
-  /// Runs blocking work outside Swift's concurrency pool.
-  static func onDispatchQueue<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-      DispatchQueue(label: "waymark.journal.opening").async { continuation.resume(returning: body()) }
-    }
   }
 }
 

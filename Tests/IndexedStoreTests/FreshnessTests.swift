@@ -238,7 +238,7 @@ import Testing
   @Test func changedPlaceIsReadableWhileLargePartsAreMerged() async throws {
     try await withIndex { index, feed in
       let size = UInt64(PointSnapshot.largestPartOfChange) + 1
-      index.merges.suspend()
+      index.merger.queue.suspend()
       for part in 0..<2 as Range<UInt64> {
         feed.answerOnce(puts: try points(part * size..<(part + 1) * size))
         while await index.confirm()?.count != Int((part + 1) * size) {}
@@ -249,7 +249,7 @@ import Testing
       while await index.confirm()?.point(id: .sample(2 * size)) == nil {}
       #expect(await index.confirm()?.partCount == 3)
 
-      index.merges.resume()
+      index.merger.queue.resume()
       while await index.confirm()?.partCount != 2 { try await Task.sleep(for: .milliseconds(1)) }
       let snapshot = try #require(await index.confirm())
       #expect(snapshot.count == Int(2 * size))

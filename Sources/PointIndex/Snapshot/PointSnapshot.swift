@@ -1,3 +1,4 @@
+package import Dispatch
 public import Points
 import Synchronization
 
@@ -249,7 +250,7 @@ extension PointSnapshot {
   /// loses one.
   ///
   /// - Parameter largestJoined: the number of places of a part above which it is not built again, however many places
-  ///   are added and whatever it has lost. Merge such parts with ``mergingLargeParts(above:)`` instead.
+  ///   are added and whatever it has lost. A ``PartMerger`` merges such parts instead.
   public func applying(_ changes: consuming PointChanges, joiningUpTo largestJoined: Int = .max) -> PointSnapshot {
     if changes.isEmpty { return self }
     var ids = changes.removals
@@ -302,7 +303,7 @@ extension PointSnapshot {
   package static let largestPartOfChange = 8192
 
   /// A part that replaces several parts of a snapshot, or one with many removed places.
-  package struct Merge: Sendable {
+  struct Merge: Sendable {
     /// The parts that are replaced, as they were merged.
     fileprivate let former: [Part]
     /// The part of their places.
@@ -316,7 +317,7 @@ extension PointSnapshot {
   ///
   /// - Parameter largestJoined: the number of places of a part above which it is merged here.
   /// - Returns: `nil` where no parts have to be merged.
-  package func mergingLargeParts(above largestJoined: Int) -> Merge? {
+  func mergingLargeParts(above largestJoined: Int) -> Merge? {
     guard let former = mergedParts(above: largestJoined) else { return nil }
     var points = PointBuffer()
     points.reserveCapacity(
@@ -328,7 +329,7 @@ extension PointSnapshot {
   }
 
   /// Returns a Boolean value that indicates whether ``mergingLargeParts(above:)`` has parts to merge.
-  package func hasLargePartsToMerge(above largestJoined: Int) -> Bool { mergedParts(above: largestJoined) != nil }
+  func hasLargePartsToMerge(above largestJoined: Int) -> Bool { mergedParts(above: largestJoined) != nil }
 
   private func mergedParts(above largestJoined: Int) -> [Part]? {
     // After each change: usually there is one large part, and nothing to allocate.
@@ -346,7 +347,7 @@ extension PointSnapshot {
 
   /// Returns this snapshot with merged parts in place of those that an earlier one had; `nil` where one of these is no
   /// longer there. O(n / 64) for the places of the parts, and O(log n) for each that was removed since.
-  package func adopting(_ merge: Merge) -> PointSnapshot? {
+  func adopting(_ merge: Merge) -> PointSnapshot? {
     var next = parts
     var removed: [PointID] = []
     for former in merge.former {
@@ -368,6 +369,45 @@ extension PointSnapshot {
     let isSmall =
       part.count <= Self.smallPart.places && part.segment.records.texts.count <= Self.smallPart.textBytes
     return isSmall || part.count <= 2 * additions
+  }
+}
+
+/// The merges of the large parts of successive snapshots, one at a time and beside their changes.
+package final class PartMerger: Sendable {
+  private struct State {
+    var isMerging = false
+    var merge: PointSnapshot.Merge?
+  }
+
+  private let state = Mutex(State())
+
+  /// The queue of the merges.
+  package let queue = DispatchQueue(label: "waymark.merges", qos: .utility)
+
+  package init() {}
+
+  /// Starts to merge the large parts of a snapshot, unless it has none to merge or the last merge was not adopted yet.
+  ///
+  /// - Parameter onEnd: is called once there is a result.
+  package func merge(_ snapshot: PointSnapshot, onEnd: @escaping @Sendable () -> Void = {}) {
+    let limit = PointSnapshot.largestPartOfChange
+    guard snapshot.hasLargePartsToMerge(above: limit) else { return }
+    let isFree = state.withLock { state in
+      if state.isMerging || state.merge != nil { return false }
+      state.isMerging = true
+      return true
+    }
+    guard isFree else { return }
+    queue.async { [self] in
+      let merge = snapshot.mergingLargeParts(above: limit)
+      state.withLock { $0 = State(merge: merge) }
+      onEnd()
+    }
+  }
+
+  /// Returns a later snapshot with the merged parts, once for each merge; `nil` if there is nothing to adopt.
+  package func adopted(by snapshot: PointSnapshot) -> PointSnapshot? {
+    state.withLock { $0.merge.take() }.flatMap { snapshot.adopting($0) }
   }
 }
 

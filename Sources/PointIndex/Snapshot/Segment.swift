@@ -409,13 +409,6 @@ func prefetch<Element>(_ values: UnsafePointer<Element>, count: Int = 1) {
   }
 }
 
-/// Runs long work without holding a thread of Swift's concurrency, which requests need.
-package func offThreadPool<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
-  await withCheckedContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(returning: work()) }
-  }
-}
-
 /// Work that is divided between processors.
 enum Parallel {
   /// Runs two closures, at the same time where that is worth it, and returns their results.

@@ -34,7 +34,7 @@ extension [any StoreObserver] {
     for observer in self { observer.note(operation, error: error, took: duration, isWrite: isWrite) }
   }
 
-  /// Makes a call of a store, and has the observers note its end.
+  /// Calls a store, and has the observers note the end of the call.
   ///
   /// - Parameters:
   ///   - isWrite: a Boolean value that indicates whether the call writes; `nil` if the operation tells.
