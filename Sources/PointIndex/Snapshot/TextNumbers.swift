@@ -76,9 +76,23 @@ struct PackedTexts: Sendable {
   private let bytes: FixedBuffer<UInt8>
 
   init(_ texts: [String]) {
-    starts = FixedBuffer(
-      texts.reduce(into: [0]) { starts, text in starts.append(starts[starts.count - 1] + text.utf8.count) })
-    bytes = FixedBuffer(texts.flatMap(\.utf8))
+    var end = 0
+    starts = FixedBuffer(count: texts.count + 1) { starts in
+      starts.initialize(to: 0)
+      for (number, text) in texts.enumerated() {
+        end += text.utf8.count
+        (starts + number + 1).initialize(to: end)
+      }
+    }
+    bytes = FixedBuffer(count: end) { bytes in
+      var next = bytes
+      for text in texts {
+        for byte in text.utf8 {
+          next.initialize(to: byte)
+          next += 1
+        }
+      }
+    }
   }
 
   /// The texts as plain pointers, which are valid for the life of these.
