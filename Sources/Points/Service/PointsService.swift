@@ -8,7 +8,7 @@ import Synchronization
 /// the places are: calls that consist of several, and the rejection of imports that repeat one in progress.
 public final class PointsService: Sendable {
   /// The maximum number of attempts at an update that other changes come before. Each time one of those has succeeded.
-  public static let maximumAttempts = 100
+  package static let maximumAttempts = 100
 
   private let store: any PointStore
   private let index: (any StoreIndex)?
@@ -265,7 +265,7 @@ public final class PointsService: Sendable {
   ///
   /// - Returns: the number of places that were deleted.
   /// - Throws: ``IncompleteDeletion`` when a batch fails or the task is cancelled. The batches before it stay deleted.
-  public func deletePlaces(ofSource source: String) async throws(IncompleteDeletion) -> Int {
+  package func deletePlaces(ofSource source: String) async throws(IncompleteDeletion) -> Int {
     var count = 0
     var last: ExactText?
     repeat {
@@ -290,7 +290,7 @@ public final class PointsService: Sendable {
   /// closure is called again with the result of that one, so that neither is lost.
   ///
   /// - Throws: ``PointUpdateError``.
-  public func update<Failure>(
+  package func update<Failure>(
     id: PointID,
     if condition: WriteCondition,
     _ change: (PointOfInterest) throws(Failure) -> PointDraft
@@ -326,7 +326,7 @@ public final class PointsService: Sendable {
   ///
   /// An import lasts as long as its upload, and its repeats would wait behind it. A repeat of one in progress here is
   /// rejected before its first row.
-  public func importRows<Batches: AsyncSequence & Sendable>(
+  package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let key = options.dryRun ? nil : options.key.map { ExactText($0.text) }
@@ -339,7 +339,7 @@ public final class PointsService: Sendable {
   }
 
   /// Passes every place that matches to a closure, in batches; see ``PointStore/exportPoints(matching:to:)``.
-  public func exportPoints(
+  package func exportPoints(
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     try await observe(.export) { try await store.exportPoints(matching: query, to: consume) }
@@ -347,16 +347,16 @@ public final class PointsService: Sendable {
 }
 
 /// The error of a deletion that ended before the last place of a data set.
-public struct IncompleteDeletion: Error, Hashable, Sendable {
+package struct IncompleteDeletion: Error, Hashable, Sendable {
   /// The number of places that were deleted before.
-  public let count: Int
+  package let count: Int
 
   /// The error that ended the deletion.
-  public let error: PointWriteError
+  package let error: PointWriteError
 }
 
 /// The error of an update that was not made.
-public enum PointUpdateError<Change: Error>: Error {
+package enum PointUpdateError<Change: Error>: Error {
   /// The store did not make the change.
   case write(PointWriteError)
   /// The closure failed.
@@ -371,16 +371,16 @@ extension PointUpdateError: Equatable where Change: Equatable {}
 ///
 /// Time is divided into slots of ten seconds. The slot alone decides where among the shuffled places to look, so every
 /// instance over the same places features the same one, and nothing needs to be stored or scheduled.
-public enum FeaturedPlace {
+package enum FeaturedPlace {
   /// The length of a slot, in seconds.
-  public static let intervalSeconds: Int64 = 10
+  package static let intervalSeconds: Int64 = 10
 
   /// An interval of time in which the featured place stays the same.
-  public struct Slot: Hashable, Sendable {
+  package struct Slot: Hashable, Sendable {
     /// The number of slots between 1970-01-01T00:00:00Z and the start of this one.
-    public let index: Int64
+    package let index: Int64
 
-    public init(at time: Timestamp) {
+    package init(at time: Timestamp) {
       let length = FeaturedPlace.intervalSeconds * 1_000_000
       let (quotient, remainder) = time.microsecondsSinceEpoch.quotientAndRemainder(dividingBy: length)
       index = remainder < 0 ? quotient - 1 : quotient
@@ -388,7 +388,7 @@ public enum FeaturedPlace {
 
     /// Returns the number of seconds that are left of the slot at a moment in it, 1 to
     /// ``FeaturedPlace/intervalSeconds``, rounded up, so that a request after that many seconds is in the next slot.
-    public func remainingSeconds(at time: Timestamp) -> Int64 {
+    package func remainingSeconds(at time: Timestamp) -> Int64 {
       let end = (index + 1) * FeaturedPlace.intervalSeconds * 1_000_000
       return (end - time.microsecondsSinceEpoch + 999_999) / 1_000_000
     }
@@ -396,7 +396,7 @@ public enum FeaturedPlace {
 
   /// Returns the shuffle key that selects the slot's place: the one with the least key that is not below it, or else
   /// the one with the least key of all.
-  public static func choice(at slot: Slot) -> UInt64 {
+  package static func choice(at slot: Slot) -> UInt64 {
     SplitMix64.mix(UInt64(bitPattern: slot.index))
   }
 }
