@@ -52,7 +52,7 @@ import Testing
   @Test func searchesOfOneRequestAreRecordedOnce() async throws {
     let analytics = RecordingAnalytics()
     let service = PointsService(store: MemoryStore(), analytics: analytics)
-    let snapshot = try #require(try await service.snapshot(isRequired: true))
+    let snapshot = try #require(try await service.snapshot(for: .page, isRequired: true))
     let text = TextQuery(text: "a")
 
     _ = try await service.page(matching: PointQuery(), isRecorded: false)
@@ -137,7 +137,7 @@ import Testing
     try await store.importRows(try (1...1_000).map { try .sample("\($0)", 1, 1, number: $0) })
     let observer = RecordingObserver()
     let service = PointsService(store: store, observers: [observer])
-    let snapshot = try #require(try await service.snapshot(isRequired: true))
+    let snapshot = try #require(try await service.snapshot(for: .page, isRequired: true))
     let world = try #require(TileAddress(zoom: 0, x: 0, y: 0))
 
     _ = try service.page(matching: PointQuery(), in: snapshot)
@@ -167,20 +167,20 @@ import Testing
     let service = PointsService(store: StubStore(), observers: [observer])
 
     #expect(!service.hasIndex && !service.usesIndex && service.followingIndex == nil)
-    #expect(try await service.snapshot(isRequired: true) == nil)
+    #expect(try await service.snapshot(for: .page, isRequired: true) == nil)
     await #expect(throws: PointStoreError.indexRequired) { try await service.matches(of: TextQuery(text: "a")) }
     #expect(observer.calls == ["matches: index_required"])
   }
 
-  @Test func requiredSnapshotThatIsNotReadyIsNotedAsATile() async throws {
+  @Test func requiredSnapshotThatIsNotReadyIsNotedByItsOperation() async throws {
     let observer = RecordingObserver()
     var store = StubStore()
     store.index = UnreadyIndex()
     let service = PointsService(store: store, observers: [observer])
 
-    #expect(try await service.snapshot(isRequired: false) == nil)
-    await #expect(throws: PointStoreError.indexNotReady) { try await service.snapshot(isRequired: true) }
-    #expect(observer.calls == ["tile: index_not_ready"])
+    #expect(try await service.snapshot(for: .page, isRequired: false) == nil)
+    await #expect(throws: PointStoreError.indexNotReady) { try await service.snapshot(for: .facets, isRequired: true) }
+    #expect(observer.calls == ["facets: index_not_ready"])
     #expect(service.hasIndex && !service.usesIndex && service.followingIndex != nil)
   }
 

@@ -67,7 +67,7 @@ extension PointsService {
     var filters = query.filters
     filters.limit = query.limit
     return try await searching(
-      filters, needsIndex: true, for: request
+      filters, as: .matches, needsIndex: true, for: request
     ) { snapshot throws(PointStoreError) in
       try matches(of: query, in: snapshot, isRecorded: isRecorded)
     } inStore: { isOnEventLoop throws(PointStoreError) in
@@ -94,6 +94,7 @@ extension PointsService {
   /// Searches for a request by a query, on the event loop or beside it, and makes the response there.
   ///
   /// - Parameters:
+  ///   - operation: the operation of the store.
   ///   - isLong: a Boolean value that indicates whether the search takes long whatever the query.
   ///   - needsIndex: a Boolean value that indicates whether only an index can search, whatever the query.
   ///   - inSnapshot: the search in the places of a moment.
@@ -104,7 +105,8 @@ extension PointsService {
   /// - Throws: `Problem`.
   @inline(__always)
   func searching<Found, Response>(
-    _ query: PointQuery, isLong: Bool = false, needsIndex: Bool = false, for request: HTTPRequest,
+    _ query: PointQuery, as operation: StoreOperation = .page, isLong: Bool = false, needsIndex: Bool = false,
+    for request: HTTPRequest,
     _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
     inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
     textBytes: (Found) -> Int = { _ in 0 },
@@ -125,7 +127,7 @@ extension PointsService {
       }
     }
     return try await searchingBesideEventLoop(
-      query, needsIndex: needsIndex || query.needsIndex, for: request, inSnapshot, inStore: inStore,
+      query, as: operation, needsIndex: needsIndex || query.needsIndex, for: request, inSnapshot, inStore: inStore,
       response: response)
   }
 
@@ -134,7 +136,7 @@ extension PointsService {
   /// The places of the moment come first: a thread for computations is held neither for a round of the index nor for a
   /// database. Where the store searches elsewhere, only the response is made beside the event loop.
   private func searchingBesideEventLoop<Found, Response>(
-    _ query: PointQuery, needsIndex: Bool, for request: HTTPRequest,
+    _ query: PointQuery, as operation: StoreOperation, needsIndex: Bool, for request: HTTPRequest,
     _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
     inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
     response: (Found) throws(Problem) -> Response
@@ -143,7 +145,7 @@ extension PointsService {
     if let bytes = query.memoryBytes { reservation = try await request.reserveMemory(bytes: bytes) }
     defer { extendLifetime(reservation) }
     let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any IndexSnapshot)? in
-      try await self.snapshot(isRequired: needsIndex)
+      try await self.snapshot(for: operation, isRequired: needsIndex)
     }
     guard let snapshot else {
       let found = try await request.reportingStoreErrors { () throws(PointStoreError) in try await inStore(false) }

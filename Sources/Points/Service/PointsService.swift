@@ -126,14 +126,18 @@ public final class PointsService: Sendable {
   /// Returns the places of the moment, in which long searches are computed without waiting; `nil` if the store
   /// searches elsewhere.
   ///
-  /// - Parameter isRequired: a Boolean value that indicates whether only an index can search.
+  /// - Parameters:
+  ///   - operation: the operation that fails if the index can't be read.
+  ///   - isRequired: a Boolean value that indicates whether only an index can search.
   /// - Throws: ``PointStoreError`` if an index is required and can't be read.
-  public func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
+  public func snapshot(for operation: StoreOperation, isRequired: Bool) async throws(PointStoreError) -> (
+    any IndexSnapshot
+  )? {
     let start = uptime()
     do {
       return try await index?.snapshot(isRequired: isRequired)
     } catch {
-      observers.note(.tile, error: error, took: uptime() - start, isWrite: false)
+      observers.note(operation, error: error, took: uptime() - start, isWrite: false)
       throw error
     }
   }

@@ -254,7 +254,9 @@ extension FeaturesContext {
   fileprivate func extents(
     of collections: [PointCollection], for request: HTTPRequest
   ) async throws(Problem) -> [BoundingBox?] {
-    guard let snapshot = try? await service.snapshot(isRequired: true) else { return collections.map { _ in nil } }
+    guard let snapshot = try? await service.snapshot(for: .page, isRequired: true) else {
+      return collections.map { _ in nil }
+    }
     return try await request.computing {
       collections.map { snapshot.extent(ofCategories: Set($0.categories.map { ExactText($0) })) }
     }

@@ -54,7 +54,7 @@ struct FacetsRoute: CallHandler {
     let query = FacetQuery(
       facets: facets, filters: filters, text: text, limit: limit, timeLimit: filtering.timeLimit)
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
-      let snapshot = try await service.mapSnapshot(for: request, text: text)
+      let snapshot = try await service.mapSnapshot(as: .facets, for: request, text: text)
       return try await request.computing { () throws(Problem) in
         let found = try request.reportingSearchErrors { () throws(PointStoreError) in
           try service.facets(matching: query, in: snapshot)

@@ -51,7 +51,7 @@ struct TileJSONRoute: CallHandler {
     let arguments = values.tileArguments(by: filtering)
     let tags = arguments.tags
     try values.check()
-    let snapshot = try await service.mapSnapshot(for: request, text: arguments.text)
+    let snapshot = try await service.mapSnapshot(as: .tile, for: request, text: arguments.text)
     let bounds = try await request.computing { snapshot.bounds }
     let attribution = try await attribution(for: request)
     let query = request.query.map { $0.isEmpty ? "" : "?" + $0 } ?? ""

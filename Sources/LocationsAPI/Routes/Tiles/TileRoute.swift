@@ -109,7 +109,7 @@ struct TileResponder: Sendable {
       throw .notFound("there is no such tile: a zoom level z, from 0 to 22, has the columns and rows 0 to 2^z - 1")
     }
     let coding = try ContentCoding.accepted(by: request.headers)
-    let snapshot = try await service.mapSnapshot(for: request, text: arguments.text)
+    let snapshot = try await service.mapSnapshot(as: .tile, for: request, text: arguments.text)
     let query = TileQuery(
       tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
       clusterMaximumZoom: clusterMaximumZoom, timeLimit: filtering.timeLimit)
@@ -182,12 +182,16 @@ struct TileResponder: Sendable {
 extension PointsService {
   /// Returns the places of the moment for a map.
   ///
-  /// - Parameter text: the text that the places are to match.
+  /// - Parameters:
+  ///   - operation: the operation of the store.
+  ///   - text: the text that the places are to match.
   /// - Throws: `Problem` 501 where there is no index, or that of the store's error.
-  func mapSnapshot(for request: HTTPRequest, text: ExactText? = nil) async throws(Problem) -> any IndexSnapshot {
+  func mapSnapshot(
+    as operation: StoreOperation, for request: HTTPRequest, text: ExactText? = nil
+  ) async throws(Problem) -> any IndexSnapshot {
     if text != nil { try requireTextSearch() }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      guard let snapshot = try await snapshot(isRequired: true) else { throw .indexRequired }
+      guard let snapshot = try await snapshot(for: operation, isRequired: true) else { throw .indexRequired }
       return snapshot
     }
   }
