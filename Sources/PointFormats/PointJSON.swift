@@ -14,8 +14,10 @@ public enum PointJSON {
   public static func append(
     _ found: FoundPoint, fields: FieldSet, isFollowing: Bool = false, to sink: inout some ByteSink
   ) {
-    sink.write(atMost: maximumLength(of: found)) { start in
-      write(found, fields: fields, isFollowing: isFollowing, to: start)
+    found.withBorrowed { point in
+      sink.write(atMost: maximumLength(of: point) + maximumLength(ofDerived: found)) { start in
+        write(found, point, fields: fields, isFollowing: isFollowing, to: start)
+      }
     }
   }
 
@@ -61,6 +63,12 @@ public enum PointJSON {
   static func maximumLength(of found: FoundPoint) -> Int {
     var length = 0
     found.withBorrowed { length = maximumLength(of: $0) }
+    return length + maximumLength(ofDerived: found)
+  }
+
+  @usableFromInline
+  static func maximumLength(ofDerived found: FoundPoint) -> Int {
+    var length = 0
     if let attribution = found.attribution {
       length += 20 + JSONString.maximumLength(utf8Count: attribution.utf8.count)
     }
@@ -96,11 +104,12 @@ public enum PointJSON {
   /// Writes a place and returns the number of bytes.
   @usableFromInline
   static func write(
-    _ found: FoundPoint, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
+    _ found: FoundPoint, _ point: BorrowedPoint, fields: FieldSet, isFollowing: Bool,
+    to start: UnsafeMutablePointer<UInt8>
   ) -> Int {
     var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
     json.beginObject()
-    found.withBorrowed { writeMembers(of: $0, fields: fields, to: &json) }
+    writeMembers(of: point, fields: fields, to: &json)
     writeDerived(found, fields: fields, to: &json)
     json.endObject()
     return json.sink.end - start

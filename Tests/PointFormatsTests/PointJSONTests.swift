@@ -22,13 +22,13 @@ import Testing
     defer { memory.deallocate() }
 
     let fields = FieldSet.all.union(.derived)
-    let length = PointJSON.write(found, fields: fields, isFollowing: true, to: memory)
-
-    #expect(length <= PointJSON.maximumLength(of: found))
-    #expect(length > 6 * 1000)
     found.withBorrowed { point in
-      let length = PointJSON.write(point, fields: .all, isFollowing: true, to: memory)
-      #expect(length <= PointJSON.maximumLength(of: point))
+      let length = PointJSON.write(found, point, fields: fields, isFollowing: true, to: memory)
+      #expect(length <= PointJSON.maximumLength(of: found))
+      #expect(length > 6 * 1000)
+
+      let storedLength = PointJSON.write(point, fields: .all, isFollowing: true, to: memory)
+      #expect(storedLength <= PointJSON.maximumLength(of: point))
     }
   }
 }
