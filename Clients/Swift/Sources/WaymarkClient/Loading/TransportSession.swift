@@ -47,7 +47,7 @@ final class TransportSession: Sendable {
         if let session { return session }
         let configuration = urlSession.configuration
         configuration.urlCredentialStorage = nil
-        let created = URLSession(configuration: configuration, delegate: router, delegateQueue: nil)
+        let created = URLSession(configuration: configuration, delegate: router, delegateQueue: ImmediateQueue())
         session = created
         return created
       }
@@ -126,7 +126,7 @@ final class ResponseReceiver: NSObject, URLSessionDataDelegate, Sendable {
     }
     completionHandler(isTooLarge ? .cancel : .allow)
     // Foundation on Linux ignores the disposition.
-    if isTooLarge { dataTask.cancel() }
+    if isTooLarge { dataTask.stop() }
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -141,7 +141,7 @@ final class ResponseReceiver: NSObject, URLSessionDataDelegate, Sendable {
       return false
     }
     guard exceedsTheMaximum else { return }
-    dataTask.cancel()
+    dataTask.stop()
     finish(throwing: URLError(.dataLengthExceedsMaximum))
   }
 
@@ -158,7 +158,28 @@ final class ResponseReceiver: NSObject, URLSessionDataDelegate, Sendable {
   }
 }
 
+extension URLSessionTask {
+  /// Cancels the task. On Linux that waits for the queue on which the delegate runs, so it happens on another one.
+  fileprivate func stop() {
+    #if canImport(FoundationNetworking)
+      DispatchQueue.global().async { self.cancel() }
+    #else
+      cancel()
+    #endif
+  }
+}
+
 #if canImport(FoundationNetworking)
+  /// The queue of a session's delegate, which runs each block at once on the thread that adds it.
+  ///
+  /// Foundation on Linux does not wait for the delegate while it decompresses a body. On another thread, the delegate
+  /// would notice that a body is too large only after most of it, perhaps gigabytes, is in the queue.
+  ///
+  /// It is `Sendable` because it has no state of its own.
+  private final class ImmediateQueue: OperationQueue, @unchecked Sendable {
+    override func addOperation(_ block: @Sendable @escaping () -> Void) { block() }
+  }
+
   /// The delegate of a session, which passes the messages of each task to its receiver.
   ///
   /// It is `Sendable` because its only property is constant and `Sendable` itself.
@@ -202,7 +223,7 @@ final class ResponseReceiver: NSObject, URLSessionDataDelegate, Sendable {
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       receiver(of: task)?.finish(throwing: nil)
-      completionHandler(.cancelAuthenticationChallenge, nil)
+      DispatchQueue.global().async { completionHandler(.cancelAuthenticationChallenge, nil) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -29,8 +29,12 @@ final class SocketServer: Sendable {
 
     /// Writes a text and returns whether that succeeded.
     @discardableResult
-    func write(_ text: String) -> Bool {
-      var rest = Array(text.utf8)[...]
+    func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+    /// Writes bytes and returns whether that succeeded.
+    @discardableResult
+    func write(_ bytes: [UInt8]) -> Bool {
+      var rest = bytes[...]
       while !rest.isEmpty {
         #if canImport(Darwin)
           let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) }
