@@ -34,9 +34,10 @@ package protocol PointChangeFeed: Sendable {
 
   /// Passes the places that have changed since a position to a closure, one at a time, each once.
   ///
+  /// - Parameter maximum: the number of changes above which none is passed and the result is `lost`.
   /// - Throws: ``Points/PointStoreError``; some places may have been passed then.
   func copyChanges(
-    after position: ChangePosition, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
+    after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult
 
   /// Calls a closure whenever changes may have been made, until the connection ends or the task is cancelled.
@@ -782,8 +783,12 @@ package final class IndexFollower: Sendable {
     withExtendedLifetime(former) {}
   }
 
-  /// Copies the changes since the index's position, and applies them at once. Where the changed places alone do not fit
-  /// into memory, the index is built again instead, which finds out whether all places do.
+  /// The number of changes up to which an index of any size catches up. Above it, more changes than half of the places
+  /// have it built again, which is faster: no place has to be found in the log or removed from the former parts.
+  private static let fewestChangesOfBuild = 20_000
+
+  /// Copies the changes since the index's position, and applies them at once. Where they are most of the places, or the
+  /// changed places alone do not fit into memory, the index is built again instead.
   private func catchUp() async throws(PointStoreError) {
     guard let standing = state.withLock({ $0.standing }) else {
       return lose(reason: "there is no index to catch up")
@@ -791,7 +796,9 @@ package final class IndexFollower: Sendable {
     let start = ContinuousClock.now
     let writes = state.withLock { $0.writes }
     let buffer = Mutex((changes: PointChanges(), fits: true))
-    let result = try await feed.copyChanges(after: standing.position) { [self] change in
+    let result = try await feed.copyChanges(
+      after: standing.position, upTo: max(Self.fewestChangesOfBuild, standing.snapshot.count / 2)
+    ) { [self] change in
       buffer.withLock { buffer in
         guard buffer.fits else { return }
         switch change {

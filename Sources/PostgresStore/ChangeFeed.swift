@@ -202,12 +202,12 @@ enum ChangeStatements {
     """
   }
 
-  /// Returns the query for whether so many places were changed after a snapshot that reading all is faster than looking
-  /// each of them up.
-  static func hasManyMissing(from snapshot: TransactionSnapshot) -> String {
+  /// Returns the query for the number of entries after a snapshot, and whether they are so many that reading all places
+  /// is faster than looking each of the changed ones up.
+  static func countMissing(from snapshot: TransactionSnapshot) -> String {
     """
-    SELECT 20 * (SELECT count(*) FROM changes WHERE \(isMissing(from: snapshot)))
-      > (SELECT reltuples FROM pg_class WHERE oid = 'points'::regclass)
+    SELECT count, 20 * count > (SELECT reltuples FROM pg_class WHERE oid = 'points'::regclass)
+    FROM (SELECT count(*) FROM changes WHERE \(isMissing(from: snapshot))) AS missing
     """
   }
 
@@ -389,18 +389,22 @@ package final class ChangeFeed: Sendable {
 
   /// Copies the places that have changed since a position, as they are in a newer snapshot, each once.
   ///
-  /// - Parameter body: called with each place, on a thread of the feed.
+  /// - Parameters:
+  ///   - maximum: the number of changes above which none is copied, because copying all places is faster.
+  ///   - body: called with each place, on a thread of the feed.
   /// - Throws: ``PointStoreError``; some places may have been passed then.
   package func copyChanges(
-    after position: ChangePosition, _ body: @escaping @Sendable (Change) -> Void
+    after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (Change) -> Void
   ) async throws(PointStoreError) -> CopyResult {
     let decoder = Mutex(CopiedPoints(hasLeadingID: true))
-    let row = try await withSnapshot { session throws(DatabaseError) in
+    let (row, count) = try await withSnapshot { session throws(DatabaseError) -> (QueryResult.Row?, Int64) in
       let row = try await session.run(ChangeStatements.currentPosition(after: position.snapshot)).rows.first
       guard let row, (try? Self.loss(row, from: 0, to: Self.position(row, from: 0), after: position)) == .some(nil)
-      else { return row }
-      let many = try await session.run(ChangeStatements.hasManyMissing(from: position.snapshot)).rows.first
-      if (try? many?.boolean(0)) == true {
+      else { return (row, 0) }
+      let missing = try await session.run(ChangeStatements.countMissing(from: position.snapshot)).rows.first
+      let count = (try? missing?.integer(0)) ?? 0
+      if count > maximum { return (row, count) }
+      if (try? missing?.boolean(1)) == true {
         try await session.run(script: ChangeStatements.planManyChanges)
       }
       try await session.copyOut(ChangeStatements.copyChanges(after: position.snapshot)) { message in
@@ -413,11 +417,12 @@ package final class ChangeFeed: Sendable {
           }
         }
       }
-      return row
+      return (row, count)
     }
     guard let row else { throw .unexpected(reason: "the query for the position returned no row") }
     let current = try Self.position(row, from: 0)
     if let loss = try Self.loss(row, from: 0, to: current, after: position) { return .lost(reason: loss) }
+    if count > maximum { return .lost(reason: "most places were changed") }
     if let failure = decoder.withLock({ $0.failure }) { throw .unexpected(reason: failure) }
     return .copied(to: current)
   }
@@ -426,7 +431,7 @@ package final class ChangeFeed: Sendable {
   package enum CopyResult: Sendable {
     /// All changes up to the position were passed.
     case copied(to: ChangePosition)
-    /// The changes are not known: all places must be copied.
+    /// All places must be copied, because the changes are not known or too many.
     case lost(reason: String)
   }
 

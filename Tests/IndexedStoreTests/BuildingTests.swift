@@ -122,9 +122,9 @@ private struct UnderestimatingFeed: PointChangeFeed {
   }
 
   func copyChanges(
-    after position: ChangePosition, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
+    after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult {
-    try await feed.copyChanges(after: position, body)
+    try await feed.copyChanges(after: position, upTo: maximum, body)
   }
 
   func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {

@@ -135,6 +135,23 @@ import Testing
     }
   }
 
+  @Test func changeOfMostPlacesIsFollowedByANewIndex() async throws {
+    try await withStore { store, index, database in
+      try await database.run(
+        """
+        INSERT INTO points (id, lat, long, name)
+        SELECT gen_random_uuid(), i % 90, i % 180, 'place ' || i FROM generate_series(1, 20001) AS i
+        """)
+
+      try await index.wait { $0.phase == .following && $0.points == 20_001 }
+      #expect(index.status.builds == 2)
+      try await database.run("DELETE FROM points WHERE name <> 'place 7'")
+      try await index.wait { $0.phase == .following && $0.points == 1 }
+      #expect(try await names(store) == ["place 7"])
+      #expect(index.status.builds == 2)
+    }
+  }
+
   @Test func prunedLogIsFollowedByANewIndex() async throws {
     try await withStore { store, index, database in
       #expect(try await names(store).isEmpty)

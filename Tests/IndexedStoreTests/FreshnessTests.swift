@@ -470,7 +470,7 @@ private final class ScriptedFeed: PointChangeFeed {
   }
 
   func copyChanges(
-    after position: ChangePosition, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
+    after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult {
     await copy()
     for point in state.withLock({ $0.copiedChanges }) {

@@ -78,7 +78,7 @@ private struct EmptyFeed: PointChangeFeed {
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) { (position, 0) }
 
   func copyChanges(
-    after position: ChangePosition, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
+    after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult { .copied(to: self.position) }
 
   func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool { false }

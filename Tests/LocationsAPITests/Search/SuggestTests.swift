@@ -1,5 +1,6 @@
 import Foundation
 import Basics
+import Geo
 import MemoryStore
 import NIOHTTP1
 import Points
@@ -30,6 +31,16 @@ import Testing
     #expect(Set(suggestions[2].keys) == ["type", "id", "name", "category", "distance"])
     #expect(response.headers["cache-control"] == ["public, max-age=5"])
     #expect(response.headers["vary"] == ["accept, accept-encoding, accept-language"])
+  }
+
+  @Test func categoriesAreCountedInTheIndex() async throws {
+    let store = MemoryStore()
+    _ = try await store.create(.at(0, 0, name: "A", category: "museum"), once: nil)
+
+    let response = try await ServiceDriver(store: UncountedStore(store: store)).send(
+      .GET, "/locations/suggest?q=mus")
+
+    #expect(try response.array.first?["count"] as? Int == 1)
   }
 
   @Test func halfOfTheSuggestionsAreLeftForPlaces() async throws {
@@ -103,5 +114,14 @@ import Testing
     let found = CategoryWords().matches(of: text, limit: 3, among: try await store.categoryCounts())
 
     #expect(found.map(\.category) == categories)
+  }
+}
+
+/// A store that counts no categories outside of its index.
+private struct UncountedStore: ForwardingStore {
+  let store: MemoryStore
+
+  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    throw .unavailable(reason: "a test")
   }
 }

@@ -147,7 +147,13 @@ final class CategoryWords: Sendable {
       last.flatMap { now - $0.time < Self.maximumAge ? $0.counts : nil }
     }
     if let known { return known }
-    let counts = try await service.categoryCounts()
+    // From the index: while it can't be current, PostgreSQL would count all places for it.
+    let counts: [CategoryCount]
+    if let snapshot = try await service.snapshot(for: .categories, isRequired: true) {
+      counts = try service.categoryCounts(in: nil, of: snapshot)
+    } else {
+      counts = try await service.categoryCounts()
+    }
     last.withLock { $0 = (counts, now) }
     return counts
   }
