@@ -98,9 +98,9 @@ private struct Load<Value: Sendable>: Sendable {
         switch event {
         case .network(.success(let response)): return response
         case .network(.failure(let error)):
-          guard let failure = error as? WaymarkError, settings.policy.covers(failure), let stored = await stale() else {
-            throw error
-          }
+          // A stored response belongs to the user already, and needs no credential.
+          let isCovered = error is MissingCredential || (error as? WaymarkError).map(settings.policy.covers) ?? false
+          guard isCovered, let stored = await stale() else { throw error }
           return stored
         case .deadline:
           guard !Task.isCancelled, let stored = await stale() else { continue }

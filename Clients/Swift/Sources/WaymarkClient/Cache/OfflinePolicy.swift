@@ -2,9 +2,10 @@ import Foundation
 
 /// The choice between the network and stored responses. It does no I/O, so that each rule can be tested by itself.
 ///
-/// A policy applies to a client with a ``ResponseCache``. Whatever it is, an error that casts doubt on the service's
-/// identity, such as an untrusted certificate, and a rejection such as status 403 are never replaced by a stored
-/// response.
+/// A policy applies to a client with a ``ResponseCache``. The service is unreachable if there is no connection, if
+/// something else responds in its place, such as the sign-in page of a network, or if the provider of the
+/// ``Credentials`` has no token yet and fails. Whatever the policy is, a rejection such as status 403 is never replaced
+/// by a stored response.
 ///
 /// ```swift
 /// var waymark = Waymark(baseURL: baseURL, cache: OnDiskCache(named: "Waymark"))
@@ -42,8 +43,8 @@ public struct OfflinePolicy: Hashable, Sendable {
   /// it. The places of that response are sorted by their distance from the request's coordinate.
   public var maximumDistanceMetres: Double
 
-  /// The time that the network has, all retries included, if there is a stored response. Without one, a request may
-  /// take longer.
+  /// The time that the network has, with all retries and the provider of the ``Credentials``, if there is a stored
+  /// response. Without one, a request may take longer.
   public var deadline: Duration
 
   /// Creates a policy.
@@ -55,7 +56,7 @@ public struct OfflinePolicy: Hashable, Sendable {
     _ strategy: Strategy = .networkFirst,
     maximumAge: Duration = .seconds(30 * 24 * 60 * 60),
     maximumDistanceMetres: Double = 1000,
-    deadline: Duration = .seconds(10)
+    deadline: Duration = .seconds(5)
   ) {
     self.strategy = strategy
     self.maximumAge = maximumAge
@@ -94,6 +95,7 @@ public struct OfflinePolicy: Hashable, Sendable {
   func covers(_ error: WaymarkError) -> Bool {
     switch error {
     case .unreachable(let code, _): Self.isUnreachable(code)
+    case .notReached: true
     case .problem(let problem): coversStatus(problem.status)
     case .unexpectedStatus(let status, _): coversStatus(status)
     case .unreadable, .tooLarge, .untrustedLink, .repeatedPage, .untrustedRedirect: false
@@ -104,8 +106,7 @@ public struct OfflinePolicy: Hashable, Sendable {
     strategy == .staleIfError && [500, 502, 503, 504].contains(status)
   }
 
-  /// Returns whether an error means that there was no connection. Others, for example of certificates, may mean that
-  /// something else than the service responded.
+  /// Returns whether an error means that there was no connection.
   private static func isUnreachable(_ code: URLError.Code) -> Bool {
     switch code {
     case .notConnectedToInternet, .networkConnectionLost, .timedOut, .cannotFindHost, .cannotConnectToHost,

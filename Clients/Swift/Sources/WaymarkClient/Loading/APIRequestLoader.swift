@@ -111,7 +111,16 @@ extension APIRequestLoader: APILoading {
   func load(
     _ request: URLRequest, data: T.RequestDataType, isFirstPage: Bool = true
   ) async throws -> APIResponse<T.ResponseDataType> {
-    let request = try prepared(request)
+    do {
+      return try await loadOrRestore(prepared(request), data: data, isFirstPage: isFirstPage)
+    } catch let error as MissingCredential {
+      throw error.underlyingError
+    }
+  }
+
+  private func loadOrRestore(
+    _ request: URLRequest, data: T.RequestDataType, isFirstPage: Bool
+  ) async throws -> APIResponse<T.ResponseDataType> {
     guard request.httpMethod == "GET", let url = request.url else {
       // The service forbids to store the response to a search in a body.
       if request.isRead, configuration.cache != nil, configuration.offlinePolicy.strategy == .cacheOnly {

@@ -34,7 +34,7 @@ public struct Credentials: Sendable {
   ///   - user: a stable identifier of the user. It is not sent.
   ///   - provider: returns the key or token; `nil` sends the request without one. Its argument is the value that the
   ///   service has rejected, `nil` at the first call. To give up, it returns the rejected value or throws an error,
-  ///   which the request then fails with.
+  ///   which the request then fails with, unless a stored response can be used.
   public init(user: String, provider: @escaping @Sendable (_ rejected: String?) async throws -> String?) {
     self.user = user
     store = CredentialStore(provider: provider)

@@ -43,6 +43,20 @@ struct HTTPResponse: Sendable {
 
   var isSuccess: Bool { (200...299).contains(status) }
 
+  /// Returns the reason to believe that something between the app and the service responded, such as the sign-in page
+  /// of a network; `nil` if there is none.
+  ///
+  /// The service responds with what a request accepts, so that a successful response in HTML is another server's. An
+  /// error in HTML may be that of a proxy of the service.
+  func interception(of request: URLRequest) -> String? {
+    if status == 407 || status == 511 { return "status \(status)" }
+    guard isSuccess, let mediaType, ["text/html", "application/xhtml+xml"].contains(mediaType),
+      let accepted = request.value(forHTTPHeaderField: "Accept")?.lowercased(), !accepted.contains("html"),
+      !accepted.contains("*/*")
+    else { return nil }
+    return "status \(status) with \(mediaType)"
+  }
+
   /// The media type in lower case, without parameters.
   var mediaType: String? {
     self["content-type"]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()

@@ -11,8 +11,8 @@ struct RetryingSession: Sendable {
 
   /// Sends a request and returns the response, whatever its status.
   ///
-  /// - Throws: ``WaymarkError``, ``RequestError/invalidAPIKey``, `CancellationError`, or the errors of the credentials'
-  /// provider and of the interceptors.
+  /// - Throws: ``WaymarkError``, ``RequestError/invalidAPIKey``, `CancellationError`, ``MissingCredential``, or the
+  /// errors of the interceptors and, after a rejection, of the credentials' provider.
   func response(to request: URLRequest) async throws -> HTTPResponse {
     let late = WaymarkError.unreachable(.timedOut, requestID: request.value(forHTTPHeaderField: "X-Request-Id"))
     do {
@@ -59,7 +59,12 @@ struct RetryingSession: Sendable {
   /// Sends a request with the credential, and once more if the service rejects that and there is a new one.
   private func authenticated(_ request: URLRequest, trusted: Origin?) async throws -> HTTPResponse {
     let store = configuration.credentials?.store
-    let secret = try await store?.secret()
+    let secret: String?
+    do {
+      secret = try await store?.secret()
+    } catch  where !(error is CancellationError) {
+      throw MissingCredential(underlyingError: error)
+    }
     let response = try await followingRedirects(of: request, secret: secret, trusted: trusted)
     guard response.status == 401, let store, let secret else { return response }
     let fresh = try await store.secret(rejected: secret)
@@ -76,17 +81,29 @@ struct RetryingSession: Sendable {
     let transport = Transport(session: session, maximumResponseBytes: configuration.maximumResponseBytes)
     var request = request
     var secret = secret
+    var hasLeftService = false
     for _ in 0...Redirect.maximumCount {
-      if Origin(request.url) != trusted { secret = nil }
+      if Origin(request.url) != trusted { (secret, hasLeftService) = (nil, true) }
       var authorized = request
       if let secret { authorized.setValue("Bearer \(secret)", forHTTPHeaderField: "Authorization") }
       let response = try await transport.response(to: authorized)
+      if let reason = response.interception(of: request) {
+        throw WaymarkError.notReached(reason: reason, requestID: response.requestID)
+      }
       guard let next = try Redirect.request(after: response, to: request) else { return response }
       request = next
     }
-    throw WaymarkError.unreachable(
-      .httpTooManyRedirects, requestID: request.value(forHTTPHeaderField: "X-Request-Id"))
+    let requestID = request.value(forHTTPHeaderField: "X-Request-Id")
+    throw hasLeftService
+      ? WaymarkError.notReached(reason: "redirects between other servers", requestID: requestID)
+      : WaymarkError.unreachable(.httpTooManyRedirects, requestID: requestID)
   }
+}
+
+/// The error of a request that was not sent, because the provider of its credential failed.
+struct MissingCredential: Error {
+  /// The provider's error.
+  let underlyingError: any Error
 }
 
 extension APIExchange {

@@ -34,13 +34,24 @@ struct Transport: Sendable {
         throw WaymarkError.tooLarge(maximumBytes: maximumResponseBytes, requestID: receiver.requestID ?? requestID)
       }
       try Task.checkCancellation()
-      throw WaymarkError.unreachable(TransportFailure.code(of: error), requestID: receiver.requestID ?? requestID)
+      throw TransportFailure.error(TransportFailure.code(of: error), requestID: receiver.requestID ?? requestID)
     }
   }
 }
 
 /// The reasons for which transfers fail.
 enum TransportFailure {
+  /// Returns the error of a failed transfer.
+  static func error(_ code: URLError.Code, requestID: String?) -> WaymarkError {
+    switch code {
+    case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,
+      .serverCertificateHasUnknownRoot:
+      .notReached(
+        reason: "its certificate is not valid for the service (URLError \(code.rawValue))", requestID: requestID)
+    default: .unreachable(code, requestID: requestID)
+    }
+  }
+
   /// Returns the code of an error of `URLSession`.
   static func code(of error: any Error) -> URLError.Code {
     guard let error = error as? URLError else { return .unknown }

@@ -39,6 +39,10 @@ public enum WaymarkError: Error, Hashable, Sendable {
 
   /// No response arrived: the service could not be reached, or not in time.
   case unreachable(URLError.Code, requestID: String? = nil)
+
+  /// Something else responded in place of the service, usually the sign-in page of a network: with HTML, a certificate
+  /// of its own, or status 407 or 511. The reason is for logs.
+  case notReached(reason: String, requestID: String? = nil)
 }
 
 extension WaymarkError {
@@ -48,7 +52,7 @@ extension WaymarkError {
     switch self {
     case .problem(let problem): problem.requestID
     case .unexpectedStatus(_, let id), .unreadable(_, _, let id), .tooLarge(_, let id), .untrustedRedirect(_, let id),
-      .unreachable(_, let id):
+      .unreachable(_, let id), .notReached(_, let id):
       id
     case .untrustedLink, .repeatedPage: nil
     }
@@ -67,6 +71,7 @@ extension WaymarkError: CustomStringConvertible {
     case .repeatedPage: "the service's links lead to the same page again"
     case .untrustedRedirect: "the service redirects to an address that is not trusted"
     case .unreachable(let code, _): code.failureDescription
+    case .notReached(let reason, _): "something else responded in place of the service: \(reason)"
     }
   }
 }
