@@ -104,9 +104,18 @@ class Poller:
             writer.close()
         return self
 
+    async def connection(self):
+        """Returns an idle connection that the server has not closed, or a new one."""
+        while self.idle:
+            reader, writer = self.idle.pop()
+            if not reader.at_eof():
+                return reader, writer
+            writer.close()
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
     async def send(self, kind, target, due):
         try:
-            reader, writer = self.idle.pop() if self.idle else await asyncio.open_connection("127.0.0.1", self.port)
+            reader, writer = await self.connection()
             sent = time.monotonic()
             writer.write(request(target))
             head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)).decode().lower()

@@ -74,7 +74,6 @@ package final class AccessControl: Sendable {
     return try await currentGrant(for: credential).principal(for: scope)
   }
 
-  /// Returns a Boolean value that indicates whether a request has the access without credentials.
   func admitsWithoutCredentials(_ request: HTTPRequest, for scope: AccessScope) -> Bool {
     if isOpen(scope) { return true }
     let policy = state.withLock { $0.policy }

@@ -144,7 +144,6 @@ indirect enum Operand: Sendable {
   case predicate(Predicate)
   case array([Operand])
 
-  /// Returns the value in a record.
   func value(in record: some FilterRecord) -> FilterValue {
     switch self {
     case .constant(let value): return value
@@ -273,7 +272,6 @@ private struct FilterCompiler {
 
   private var comparisons = ComparisonBudget()
 
-  /// The type of an operand.
   private enum OperandType {
     case string, number, boolean, instant, interval, geometry, array
 

@@ -5,7 +5,6 @@ public import Basics
 /// The operands of each operation are of the kinds that the language's grammar has there; what their values are, and
 /// whether a property exists, is known when the expression is compiled with ``CompiledFilter``.
 public indirect enum FilterExpression: Hashable, Sendable {
-  /// A string.
   case string(ExactText)
 
   /// A finite number.
@@ -14,7 +13,6 @@ public indirect enum FilterExpression: Hashable, Sendable {
   /// `TRUE` or `FALSE`.
   case boolean(Bool)
 
-  /// A date.
   case date(CivilDate)
 
   /// A time.
@@ -23,13 +21,10 @@ public indirect enum FilterExpression: Hashable, Sendable {
   /// The time between two dates or times, both included; `nil` for an end that is open.
   case interval(FilterExpression?, FilterExpression?)
 
-  /// A geometry.
   case geometry(FilterGeometry)
 
-  /// An array.
   case array([FilterExpression])
 
-  /// The value of a property.
   case property(ExactText)
 
   /// A predicate or function of the language with its operands. Those of ``FilterOperator/isIn`` are a value and an

@@ -115,7 +115,6 @@ extension FilterGeometry.Simple {
     }
   }
 
-  /// A Boolean value that indicates whether a position has a height.
   var hasHeights: Bool { firstPosition?.z != nil }
 
   private var firstPosition: FilterGeometry.Position? {

@@ -98,7 +98,6 @@ public enum FilterOperator: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The kinds of the operand at an index.
   func operandKinds(at index: Int) -> OperandKinds {
     switch family {
     case .logical, .negation: .logical

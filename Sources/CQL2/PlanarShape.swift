@@ -68,7 +68,6 @@ final class PlanarShape: Sendable {
     1 + ComparisonBudget.exactSteps * (areaEdges.count(at: point) + lineEdges.count(at: point))
   }
 
-  /// Returns the location of a point.
   func location(of point: PlanePoint) -> Location {
     let inAreas = areaEdges.location(of: point)
     if inAreas == .interior || points.contains(point) { return .interior }

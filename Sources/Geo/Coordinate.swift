@@ -105,9 +105,7 @@ public enum WGS84 {
   /// The first eccentricity, squared.
   public static let eccentricitySquared = flattening * (2 - flattening)
 
-  /// The second eccentricity, squared.
   static let secondEccentricitySquared = eccentricitySquared / (1 - eccentricitySquared)
 
-  /// The third flattening.
   static let thirdFlattening = flattening / (2 - flattening)
 }

@@ -116,7 +116,6 @@ package final class IndexFollower: Sendable {
 
   /// The state of an index, for operators.
   package struct Status: Sendable {
-    /// The phase.
     package var phase: Phase
     /// The number of places in the index; while it is being built, the number of those that were copied so far.
     package var points: Int

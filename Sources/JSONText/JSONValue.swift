@@ -6,7 +6,6 @@ public import Basics
 ///
 /// Texts are compared by their bytes, numbers as they were written.
 public enum JSONValue: Sendable {
-  /// `null`.
   case null
   /// `true` or `false`.
   case bool(Bool)
@@ -14,7 +13,6 @@ public enum JSONValue: Sendable {
   case number(String)
   /// A string, its escapes decoded.
   case string(String)
-  /// An array.
   case array([JSONValue])
   /// An object, its members in the order of the text. A text has no name twice; where a value has, the last one counts.
   case object([Member])

@@ -70,7 +70,6 @@ struct PoolStateMachine {
     case run(RequestID, ConnectionID)
     /// Let the request establish a connection of its own, and report ``closed(_:)`` when the server has closed it.
     case admit(RequestID)
-    /// Fail the request with this error.
     case fail(RequestID, DatabaseError)
     /// Cancel the read that the connection runs, and report ``finished(_:at:)`` once the cancel request was sent and
     /// the command has ended.

@@ -117,7 +117,6 @@ extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The error of an invalid database URL.
 package struct InvalidDatabaseURL: Error, Hashable, Sendable, CustomStringConvertible {
   /// The reason, without any part of the URL.
   package let reason: String

@@ -38,7 +38,6 @@ package struct QueryResult: Sendable {
     (0..<count).lazy.map { [owner] index in Row(owner: owner, index: Int32(index)) }
   }
 
-  /// Returns the row with an index from ``rows``.
   package func row(_ index: Int32) -> Row { Row(owner: owner, index: index) }
 
   /// The command tag, such as `COMMIT` or `INSERT 0 1`.

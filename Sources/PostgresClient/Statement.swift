@@ -66,7 +66,6 @@ package struct Parameters: Hashable, Sendable {
     if let number { add(number) } else { ranges.append(nil) }
   }
 
-  /// Adds a `boolean`.
   package mutating func add(_ flag: Bool) {
     addValue { $0.append(flag ? 1 : 0) }
   }
@@ -87,7 +86,6 @@ package struct Parameters: Hashable, Sendable {
     ranges.append(start..<bytes.count)
   }
 
-  /// Adds a `text[]`.
   package mutating func add(_ texts: [String]) {
     addArray(texts, elementType: ObjectID.text) { text, bytes in
       var text = text

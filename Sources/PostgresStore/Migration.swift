@@ -88,7 +88,6 @@ package struct Migration: Hashable, Sendable {
   }
 }
 
-/// The error of a migration.
 package enum MigrationError: Error, Hashable, Sendable {
   /// A file or folder can't be read, or is not UTF-8.
   case unreadable(path: String)

@@ -85,7 +85,6 @@ extension QueryResult.Row {
     return Timestamp(microsecondsSinceEpoch: microseconds &+ BinaryFormat.microsecondsToPostgresEpoch)
   }
 
-  /// Returns a `text`.
   func text(_ column: Int32) throws(PointStoreError) -> String {
     try found(optionalText(column), "text", column)
   }

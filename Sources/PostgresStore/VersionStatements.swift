@@ -109,6 +109,5 @@ extension PostgresStore {
 struct FollowedServer: Sendable {
   /// The server's epoch; see ``ServerWatch/primary``.
   let epoch: UInt64
-  /// The server.
   let server: ServerIdentity
 }

@@ -211,7 +211,6 @@ private struct ValueTable: Sendable {
   /// The count is a power of two.
   private var entries: ContiguousArray<UInt64>
 
-  /// The numbers of the values that are numbers.
   private var numbers: [UInt64: UInt32] = [:]
 
   init(capacity: Int, textBytes: Int) {
@@ -384,7 +383,6 @@ extension UnsafeMutablePointer<UInt8> {
     self += 1
   }
 
-  /// Writes the key of a field.
   @inline(__always)
   mutating func write(key field: UInt64, type: UInt64) { write(varint: field << 3 | type) }
 

@@ -158,7 +158,7 @@ import Testing
       ("/locations?q=place&limit=100", false), ("/locations?q=place&limit=101", true),
       ("/ogc/collections/places/items?limit=100", false), ("/ogc/collections/places/items?limit=101", true),
       ("/locations?limit=1&filter=name%3D'place'", true), ("/categories?bbox=-10,-10,10,10", true),
-      ("/categories", false),
+      ("/categories", true), ("/locations/suggest?q=place", true),
     ])
   func longPagesAndFiltersLeaveTheEventLoop(target: String, leaves: Bool) async throws {
     let threads = Counter()
@@ -267,12 +267,14 @@ import Testing
 
       try await connection.send(call: call, body: body)
       #expect(try await connection.response().status == 200)
-      #expect(threads.value == 1)
+      // Suggestions count the categories, too.
+      let count = threads.value
+      #expect(count == (call.contains("suggest") ? 2 : 1))
 
       // The first search has indexed the words of the places, which were most of the steps.
       try await connection.send(call: call, body: body)
       #expect(try await connection.response().status == 200)
-      #expect(threads.value == 1)
+      #expect(threads.value == count)
     }
   }
 

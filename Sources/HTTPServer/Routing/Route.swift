@@ -108,7 +108,6 @@ struct RouteTemplate: Sendable {
     segments.allSatisfy { if case .literal = $0 { true } else { false } }
   }
 
-  /// Returns the first segment of a path.
   static func firstSegment(of path: Substring) -> ExactText {
     let rest = path.utf8.dropFirst()
     return ExactText(String(Substring(rest[..<(rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex)])))

@@ -15,7 +15,6 @@ package struct Filtering: Hashable, Sendable {
     self.timeLimit = timeLimit
   }
 
-  /// Returns the filter of a condition.
   func filter(_ condition: FilterExpression) throws(FilterError) -> PropertyFilter {
     try PropertyFilter(condition, queryables: queryables, timeLimit: timeLimit)
   }

@@ -29,9 +29,9 @@ struct CategoriesRoute: CallHandler {
   }
 
   private func count(in box: BoundingBox?, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    // All places were counted before, or are soon; those of a box are counted for each category.
+    // There may be as many categories as places.
     try await service.searching(
-      PointQuery(box: box), as: .categories, isLong: box != nil, for: request
+      PointQuery(box: box), as: .categories, isLong: true, for: request
     ) { snapshot throws(PointStoreError) in
       try service.categoryCounts(in: box, of: snapshot)
     } inStore: { _ throws(PointStoreError) in

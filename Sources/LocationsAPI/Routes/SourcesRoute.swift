@@ -23,6 +23,14 @@ struct SourcesRoute: CallHandler {
     let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.sources()
     }
+    if sources.count <= Self.fewSources { return response(sources) }
+    return try await request.computing { response(sources) }
+  }
+
+  /// The number of data sets that are written in less than a millisecond.
+  private static let fewSources = 1000
+
+  private func response(_ sources: [DataSource]) -> HTTPResponse {
     var json = JSONWriter()
     json.writeArray(of: sources) { source, json in
       json.write(member: "name", source.name)

@@ -74,7 +74,6 @@ struct CategoryIndex: Sendable {
     numbers.existingNumber(of: category).map { Int($0) }
   }
 
-  /// Returns the number of places of a category.
   func count(of category: Int) -> Int { placeStarts[category + 1] - placeStarts[category] }
 
   /// Returns the tree over the places of a category, valid for the life of the segment.

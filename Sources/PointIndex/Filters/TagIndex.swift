@@ -9,7 +9,6 @@ import Points
 /// values. Several values may have the same one, so that a look-up may return places with others: the filter is
 /// evaluated on each. A place with a list is there once for each element.
 final class TagIndex: Sendable {
-  /// The tag.
   let tag: PropertyFilter.Tag
 
   private let keys: FixedBuffer<UInt64>
@@ -36,7 +35,6 @@ final class TagIndex: Sendable {
     slots = FixedBuffer(entries.lazy.map(\.slot))
   }
 
-  /// The number of bytes.
   var byteCount: Int { keys.byteCount + slots.byteCount }
 
   /// Returns the number of entries with keys in ranges.

@@ -110,7 +110,6 @@ extension PointSnapshot: IndexSnapshot {
     return found.count > limit ? nil : found.sorted { $0.id < $1.id }
   }
 
-  /// Returns all places of a tile.
   private func places(of tile: TileAddress) -> ContiguousArray<TilePlace> {
     var search = TileSearch(tile)
     forEachTree(for: PointQuery()) { tree, _ in tree.walk(&search) }

@@ -5,7 +5,6 @@ import JSONText
 import Points
 import VectorTiles
 
-/// A place of a tile.
 struct TilePlace: BitwiseCopyable {
   let id: PointID
   let part: UInt32
@@ -185,7 +184,6 @@ struct TileDrawing {
     }
   }
 
-  /// Appends a cell.
   mutating func append(_ cell: FoundCell, level: Int) {
     let columns = snapshot.placeColumns[cell.part]
     if cell.count == 1 {

@@ -16,7 +16,6 @@ struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
   let categories: PackedTexts.Pointers
   let sources: PackedTexts.Pointers
 
-  /// Returns the place in a slot.
   func place(at slot: Int, distanceMetres: Double? = nil, alongMetres: Double? = nil) -> BorrowedPoint {
     let record = records[slot]
     let name = texts + record.start

@@ -81,7 +81,6 @@ struct PointRecords: Sendable {
     packedSources = PackedTexts(sources.texts)
   }
 
-  /// The numbers of bytes of the records and of the texts.
   var byteCounts: (records: Int, texts: Int) { (records.byteCount, bytes.byteCount) }
 
   /// The number of places.

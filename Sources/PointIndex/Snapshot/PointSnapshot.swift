@@ -97,7 +97,6 @@ public final class PointSnapshot: Sendable {
   /// The parts, the largest first; none is empty.
   let parts: [Part]
 
-  /// The number of parts.
   package var partCount: Int { parts.count }
 
   /// The columns that places are borrowed from, by part.

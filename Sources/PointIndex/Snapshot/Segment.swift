@@ -378,10 +378,8 @@ struct FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
   /// The values; valid for the life of this buffer and its copies.
   var pointer: UnsafePointer<Element> { storage.withUnsafeMutablePointerToElements { UnsafePointer($0) } }
 
-  /// The number of values.
   var count: Int { storage.header }
 
-  /// The number of bytes.
   var byteCount: Int { count * MemoryLayout<Element>.stride }
 
   /// Creates a buffer of values that the closure initializes, all of them.

@@ -134,7 +134,6 @@ package struct HashIndex: Sendable {
     entries = ContiguousArray(repeating: Self.vacant, count: 2 * max(capacity, 2))
   }
 
-  /// The number of bytes.
   var byteCount: Int { entries.count * MemoryLayout<UInt32>.stride }
 
   /// Returns the entry with a matching key, or `nil`. O(1) on average.

@@ -167,9 +167,7 @@ public struct MapCell: Hashable, Sendable {
 public struct FacetQuery: Hashable, Sendable {
   /// A property of places whose values are counted.
   public enum Facet: Hashable, Sendable {
-    /// The category.
     case category
-    /// The value of a tag.
     case tag(ExactText)
     /// The elements of a tag whose value is a list.
     case elements(ofTag: ExactText)

@@ -69,7 +69,6 @@ struct FoldingTable: Sendable {
 
   // MARK: Folding one scalar
 
-  /// Returns the forms of a scalar.
   private static func folded(_ scalar: Unicode.Scalar) -> [Form] {
     if scalar.isASCII { return [foldedBase(scalar)] }
     if isApostrophe(scalar) { return [] }

@@ -2,7 +2,6 @@ import CoreMetrics
 import PrometheusMetrics
 import Synchronization
 
-/// All metrics.
 enum MetricCatalogue {
   static let requests = MetricDescription(
     "http_requests_total", "Completed requests, by method, route template and status.")

@@ -46,7 +46,6 @@ struct Pruning: Sendable {
     }
   }
 
-  /// Returns the pruning of a log of searches.
   static func searches(of log: any SearchLog, retention: Duration, logger: Logger) -> Pruning {
     Pruning(subject: "searches", retention: retention, logger: logger) { time in
       try await log.pruneSearches(before: time)

@@ -25,7 +25,6 @@ struct Settings {
     return value.isEmpty ? nil : value
   }
 
-  /// Returns the text of a setting, or its default value.
   func text(_ key: Setting.Key<String>) -> String { textOrDefault(key) }
 
   private func textOrDefault(_ key: some DeclaredSetting) -> String {

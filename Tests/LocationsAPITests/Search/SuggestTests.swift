@@ -87,7 +87,8 @@ import Testing
     let time = Mutex(Duration.zero)
     let words = CategoryWords(uptime: { time.withLock { $0 } })
     func names() async throws -> [String] {
-      words.matches(of: "caf", limit: 3, among: try await words.counts(of: PointsService(store: store))).map(\.category)
+      words.matches(of: "caf", limit: 3, among: try await words.counts { try await store.categoryCounts() })
+        .map(\.category)
     }
 
     _ = try await store.create(.at(0, 0, name: "A", category: "cafe"), once: nil)

@@ -12,7 +12,6 @@ struct FeatureProperties: Sendable {
     /// The key of the tag that it is; `nil` for a property of places.
     var tag: String?
 
-    /// Returns a Boolean value that indicates whether it is a property of places.
     func isOfPlaces(_ property: PointProperty) -> Bool { tag == nil && name.hasSameBytes(as: property.name) }
   }
 

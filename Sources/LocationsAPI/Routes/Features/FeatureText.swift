@@ -27,7 +27,6 @@ struct FeatureText {
     return buffer
   }
 
-  /// Returns a Feature with links.
   func feature(_ point: PointOfInterest, links: [PointGeoJSON.Link]) -> ByteBuffer {
     var buffer = ByteBuffer()
     append(FoundPoint(point: point, distanceMetres: nil), isFollowing: false, to: &buffer)

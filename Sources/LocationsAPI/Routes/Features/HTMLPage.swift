@@ -55,7 +55,6 @@ struct HTMLPage {
     return escaped
   }
 
-  /// Returns a link.
   static func link(_ text: String, _ target: String) -> String {
     "<a href=\"\(escape(target))\">\(escape(text))</a>"
   }

@@ -34,7 +34,6 @@ enum ReferenceSystem: String, CaseIterable {
   /// A position in the order of the system's axes.
   typealias Position = (first: Double, second: Double)
 
-  /// Returns the position of a coordinate.
   func position(of coordinate: Coordinate) -> Position {
     switch self {
     case .crs84: (coordinate.longitude, coordinate.latitude)

@@ -126,7 +126,6 @@ struct PhotonArguments {
     return nil
   }
 
-  /// Returns the radius in metres.
   mutating func radiusMetres() -> Double { (number("radius", in: 0...5000) ?? 1) * 1000 }
 
   /// Returns the maximum number of places.
@@ -224,7 +223,6 @@ struct PhotonFilter {
   /// A Boolean value that indicates whether every place matches.
   var isEmpty: Bool { tags.isEmpty && layers.isEmpty }
 
-  /// Returns a Boolean value that indicates whether a place matches.
   func matches(_ place: PhotonPlace) -> Bool {
     if !layers.isEmpty, !layers.contains(place.layer) { return false }
     let inclusions = tags.filter { !$0.isExclusion }

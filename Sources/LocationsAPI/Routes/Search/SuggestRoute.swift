@@ -66,8 +66,15 @@ struct SuggestRoute: CallHandler {
   private func categories(for query: TextQuery, for request: HTTPRequest) async throws(Problem) -> [CategoryCount] {
     guard query.filters.categories.isEmpty else { return [] }
     let limit = min(Self.maximumCategories, query.limit / 2)
-    let counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await categories.counts(of: service)
+    let counts = try await categories.counts { () throws(Problem) in
+      // In the index: while it can't be current, PostgreSQL would count all places for the suggestions.
+      try await service.searching(
+        PointQuery(), as: .categories, isLong: true, needsIndex: true, for: request
+      ) { snapshot throws(PointStoreError) in
+        try service.categoryCounts(in: nil, of: snapshot)
+      } inStore: { _ throws(PointStoreError) in
+        try await service.categoryCounts()
+      } response: { $0 }
     }
     if counts.count <= CategoryWords.fewCategories {
       return categories.matches(of: query.text, limit: limit, among: counts)
@@ -140,20 +147,16 @@ final class CategoryWords: Sendable {
 
   /// Returns the categories and their counts, which may be as old as ``maximumAge``.
   ///
-  /// - Throws: ``Points/PointStoreError``.
-  func counts(of service: PointsService) async throws(PointStoreError) -> [CategoryCount] {
+  /// - Parameter count: counts the categories.
+  func counts<Failure: Error>(
+    _ count: () async throws(Failure) -> [CategoryCount]
+  ) async throws(Failure) -> [CategoryCount] {
     let now = uptime()
     let known = last.withLock { last in
       last.flatMap { now - $0.time < Self.maximumAge ? $0.counts : nil }
     }
     if let known { return known }
-    // From the index: while it can't be current, PostgreSQL would count all places for it.
-    let counts: [CategoryCount]
-    if let snapshot = try await service.snapshot(for: .categories, isRequired: true) {
-      counts = try service.categoryCounts(in: nil, of: snapshot)
-    } else {
-      counts = try await service.categoryCounts()
-    }
+    let counts = try await count()
     last.withLock { $0 = (counts, now) }
     return counts
   }

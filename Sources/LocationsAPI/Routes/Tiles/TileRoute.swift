@@ -233,7 +233,6 @@ extension Set<Parameter> {
 }
 
 extension ParameterValues {
-  /// Returns the arguments of a tile.
   mutating func tileArguments(by filtering: Filtering) -> TileArguments {
     TileArguments(filters: filters(by: filtering), text: text(), tags: tagKeys())
   }
@@ -272,7 +271,6 @@ extension ParameterValues {
     return zoom
   }
 
-  /// Returns the facets of `by`.
   mutating func facets(by filtering: Filtering) -> [FacetQuery.Facet] {
     guard let text = self[.facets] else {
       note(.missing, Parameter.facets.name, "must be given")
