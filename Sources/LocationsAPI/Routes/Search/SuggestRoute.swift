@@ -74,7 +74,9 @@ struct SuggestRoute: CallHandler {
         try service.categoryCounts(in: nil, of: snapshot)
       } inStore: { _ throws(PointStoreError) in
         try await service.categoryCounts()
-      } response: { $0 }
+      } response: {
+        $0
+      }
     }
     if counts.count <= CategoryWords.fewCategories {
       return categories.matches(of: query.text, limit: limit, among: counts)
