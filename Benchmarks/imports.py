@@ -68,9 +68,10 @@ class LoggingServer(Server):
         with open(self.log, "w") as log:
             self.process = subprocess.Popen([self.program, "serve"], env=self.environment, stdout=log, stderr=log)
 
-    def lines(self, message):
-        """Returns the objects of the log lines with a message."""
-        return [json.loads(line) for line in self.log.read_text().splitlines() if f'"{message}"' in line]
+    def lines(self, *messages):
+        """Returns the objects of the log lines with one of the messages."""
+        return [json.loads(line) for line in self.log.read_text().splitlines()
+                if any(f'"{message}"' in line for message in messages)]
 
 
 class Poller:
@@ -186,7 +187,7 @@ class ImportBench:
         arguments = ["import", *(["--replace-source", "bench"] if replaces else []), str(file)]
         until = time.monotonic() + self.options.seconds
         before = self.poll(server, lambda: time.monotonic() > until)
-        caught_up = len(server.lines("the index has caught up")) + len(server.lines("the index is built"))
+        caught_up = len(server.lines("the index has caught up", "the index is built"))
         start = time.monotonic()
         process = subprocess.Popen(
             [self.options.waymark, *arguments], env=self.full_environment(), stdout=subprocess.DEVNULL)
@@ -200,15 +201,14 @@ class ImportBench:
                 return False
             if now - times["import"] > 120:
                 raise SystemExit("the index did not catch up within 120 seconds")
-            lines = server.lines("the index has caught up") + server.lines("the index is built")
-            if len(lines) > caught_up and "index" not in times:
+            if len(server.lines("the index has caught up", "the index is built")) > caught_up and "index" not in times:
                 times["index"] = now
             return "index" in times and now > max(times["index"], times["import"]) + 1
 
         during = self.poll(server, is_over)
         if process.returncode:
             raise SystemExit(f"waymark import exited with {process.returncode}")
-        line = (server.lines("the index has caught up") or server.lines("the index is built"))[-1]
+        line = server.lines("the index has caught up", "the index is built")[-1]
         seconds = float(str(line["seconds"]).split()[0])
         has_goal = min(changes, places) == CATCH_UP_ROWS
         goal = f", {seconds / CATCH_UP_SECONDS:.1f} × the goal of {CATCH_UP_SECONDS} s" if has_goal else ""
