@@ -16,6 +16,7 @@ struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
   let categories: PackedTexts.Pointers
   let sources: PackedTexts.Pointers
 
+  @inline(__always)
   func place(at slot: Int, distanceMetres: Double? = nil, alongMetres: Double? = nil) -> BorrowedPoint {
     let record = records[slot]
     let name = texts + record.start

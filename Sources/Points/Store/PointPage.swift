@@ -43,6 +43,10 @@ extension FoundPoint {
 
 /// A place that is borrowed from its store: its texts are bytes of the store in UTF-8, which are valid until the call
 /// that they are passed to returns.
+///
+/// A page is written as one place after another. So its initializer is inlined, which builds the place where it is
+/// read: a call passes most of its arguments in memory, and its result is copied once more.
+@frozen
 public struct BorrowedPoint {
   public var id: PointID
 
@@ -71,6 +75,7 @@ public struct BorrowedPoint {
   public var sourceID: UnsafeBufferPointer<UInt8>?
 
   /// Creates a place from stored values, without validation.
+  @inlinable
   public init(
     id: PointID, coordinate: Coordinate, distanceMetres: Double? = nil, alongMetres: Double? = nil, version: Int64,
     createdAt: Timestamp, updatedAt: Timestamp, name: UnsafeBufferPointer<UInt8>, category: UnsafeBufferPointer<UInt8>?,
