@@ -210,8 +210,8 @@ struct PoolStateMachine {
   /// Handles a new request for a connection of its own.
   mutating func arrived(_ id: RequestID, for use: SessionUse, at now: Instant) -> [Action] {
     if isShutDown { return [.fail(id, .unavailable(reason: Self.shutDownReason))] }
+    if mayAdmit(use) { return [admit(id, for: use)] }
     let waiting = waitingSessions.count { $0.use == use }
-    if waiting == 0, mayAdmit(use) { return [admit(id, for: use)] }
     guard waiting < limits.sessionWaiters else { return [.fail(id, .overloaded)] }
     waitingSessions.append(WaitingSession(id: id, use: use, deadline: now + limits.waitTimeout))
     return []
