@@ -19,9 +19,8 @@ extension MemoryStore {
 
 extension LocationsAPI {
   /// Returns the responder for the calls of this interface and of the others to its places.
-  func routerOfAllCalls(collections: PointCollections = PointCollections(), hasPhoton: Bool = true) -> Router {
-    router(
-      joining: FeaturesAPI(self, collections: collections).endpoints + (hasPhoton ? PhotonAPI(self).endpoints : []))
+  func routerOfAllCalls(collections: PointCollections = PointCollections()) -> Router {
+    router(joining: FeaturesAPI(self, collections: collections).endpoints + PhotonAPI(self).endpoints)
   }
 }
 
@@ -30,21 +29,21 @@ struct ServiceDriver {
   private let responder: any HTTPResponder
 
   /// Creates a driver of an interface, and of the others to its places.
-  init(_ api: LocationsAPI, collections: PointCollections = PointCollections(), hasPhoton: Bool = true) {
-    responder = api.routerOfAllCalls(collections: collections, hasPhoton: hasPhoton)
+  init(_ api: LocationsAPI, collections: PointCollections = PointCollections()) {
+    responder = api.routerOfAllCalls(collections: collections)
   }
 
   /// Creates a driver of a service over a store.
   init(
     store: any PointStore, clock: any WallClock = SystemClock(), metrics: (any MetricsSource)? = nil,
     filtering: Filtering = Filtering(timeLimit: .seconds(600)),
-    uptime: @escaping @Sendable () -> Duration = monotonicTime, hasPhoton: Bool = true
+    uptime: @escaping @Sendable () -> Duration = monotonicTime
   ) {
     var api = LocationsAPI.Configuration(service: PointsService(store: store, clock: clock), version: "1.2.3")
     api.metrics = metrics
     api.filtering = filtering
     api.uptime = uptime
-    self.init(LocationsAPI(api), hasPhoton: hasPhoton)
+    self.init(LocationsAPI(api))
   }
 
   /// Creates a driver of a service with keys.

@@ -184,12 +184,6 @@ import Testing
     #expect(try response.parameters == parameters)
   }
 
-  @Test(arguments: ["/api?q=a", "/reverse?lat=1&lon=1"]) func callsCanBeTurnedOff(target: String) async throws {
-    let driver = ServiceDriver(store: MemoryStore(), hasPhoton: false)
-
-    #expect(try await driver.send(.GET, target).status == 404)
-  }
-
   @Test(
     arguments: [
       ("museum", [:], "tourism", "museum", "house"), ("natural:peak", [:], "natural", "peak", "other"),
