@@ -56,9 +56,8 @@ import Testing
   ]
 
   private static let modules = [
-    "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "OpenStreetMap", "PointFormats", "PointIndex", "Points",
-    "PostgresStore",
-    "SQLiteJournal",
+    "AccessControl", "Basics", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI", "MemoryStore", "OpenStreetMap",
+    "PointFormats", "PointIndex", "Points", "PostgresClient", "PostgresStore", "SQLiteJournal",
   ]
 
   private struct Line: CustomStringConvertible {
