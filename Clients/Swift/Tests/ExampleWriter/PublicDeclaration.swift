@@ -152,7 +152,7 @@ private struct DeclarationReader {
           comment: comment, conditions: conditions))
     }
     if !isFunction, text.hasSuffix("{") {
-      scopes.append(Scope(indentation: indentation, name: name, isProtocol: keyword == "protocol"))
+      scopes.append(Scope(indentation: indentation, name: name, isProtocol: keyword == "protocol" && isPublic))
     }
   }
 

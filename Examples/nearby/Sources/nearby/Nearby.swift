@@ -16,7 +16,7 @@ enum Nearby {
     } catch let error as RequestError {
       fail("\(error)\n\(Arguments.usage)", status: 64)
     } catch {
-      fail(error.localizedDescription, status: 1)
+      fail((error as? any LocalizedError)?.failureReason ?? error.localizedDescription, status: 1)
     }
   }
 

@@ -147,7 +147,7 @@ public enum GeometryError: Error, Hashable, Sendable {
 }
 
 extension GeometryError: CustomStringConvertible {
-  /// The message for the user.
+  /// The technical description.
   public var description: String {
     switch self {
     case .tooFewPositions: "a ring must have at least three different positions, and a line two"
@@ -159,6 +159,12 @@ extension GeometryError: CustomStringConvertible {
 }
 
 extension GeometryError: LocalizedError {
-  /// The message for the user, as a sentence.
-  public var errorDescription: String? { description.sentence() }
+  /// The message for the user, in the language of the app.
+  public var errorDescription: String? { message.text }
+
+  /// The technical description for logs.
+  public var failureReason: String? { description.sentence() }
+
+  /// The message for the user.
+  var message: Message { .invalidPosition }
 }

@@ -14,10 +14,13 @@ struct CacheKeys {
     self.maximumDistanceMetres = max(0, maximumDistanceMetres)
     // Every coordinate in a cell is then at most a distance of 0.71 of the maximum away from every other.
     grid = CacheGrid(edgeMetres: self.maximumDistanceMetres / 2)
-    // With its length, so that no name of a user can imitate another one's keys.
-    let user = request.user.map { "\($0.utf8.count):\($0)" } ?? "-"
-    prefix = user + " " + (request.center == nil ? request.url : Self.withoutCoordinate(request.url)).absoluteString
+    prefix =
+      Self.prefix(ofUser: request.user)
+      + (request.center == nil ? request.url : Self.withoutCoordinate(request.url)).absoluteString
   }
+
+  /// Returns the beginning of a user's keys. It has the length of the name, so that none can imitate another one's keys.
+  static func prefix(ofUser user: String?) -> String { (user.map { "\($0.utf8.count):\($0)" } ?? "-") + " " }
 
   /// The key under which the response is stored.
   var own: String { center.map { key(of: grid.cell(of: $0)) } ?? prefix }

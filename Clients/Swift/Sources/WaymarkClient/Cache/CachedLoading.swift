@@ -24,6 +24,9 @@ struct CacheSource<Value: Sendable>: Sendable {
   /// Decodes the body of a stored response. If that response belongs to another coordinate, the second argument is the
   /// coordinate of the current request, and the result is `nil` where the response says nothing about that.
   let restore: @Sendable (StoredResponse, Coordinate?) throws -> Value?
+
+  /// Returns the value of a stored response with the writes after it; `nil` if the response is of no use any more.
+  var update: @Sendable (Value, StoredResponse) async -> Value? = { value, _ in value }
 }
 
 /// The loading of GET requests with a cache: entity tags, and stored responses according to an ``OfflinePolicy``.
@@ -40,6 +43,9 @@ struct CachedLoading: Sendable {
 
   /// The clock for the policy's deadline.
   var clock: any Clock<Duration> = ContinuousClock()
+
+  /// The writes of the user; `nil` for a request that they do not concern.
+  var writes: OwnWrites?
 
   /// Returns the current time.
   let now: @Sendable () -> Date
@@ -119,13 +125,15 @@ private struct Load<Value: Sendable>: Sendable {
   /// Unless it may be stale, its own freshness lifetime bounds the age, too.
   func fromCache(maximumAge: Duration, isStale: Bool) async -> APIResponse<Value>? {
     let now = settings.now()
+    let lastWrite = isStale ? nil : await settings.writes?.lastWrite()
     var candidates: [(response: StoredResponse, distance: Double)] = []
     for key in keys.all {
       guard let response = await settings.cache.response(for: key) else { continue }
       let age = now.timeIntervalSince(response.receivedAt)
       let lifetime = isStale ? .infinity : response.maxAge ?? .infinity
       // If the device's clock has been set back, the age is unknown.
-      guard age <= min(maximumAge / .seconds(1), lifetime), age >= 0 || isStale, let distance = distance(to: response),
+      guard age <= min(maximumAge / .seconds(1), lifetime), age >= 0 || isStale,
+        lastWrite.map({ $0 < response.receivedAt }) ?? true, let distance = distance(to: response),
         distance <= settings.policy.maximumDistanceMetres
       else { continue }
       candidates.append((response, distance))
@@ -133,7 +141,9 @@ private struct Load<Value: Sendable>: Sendable {
     candidates.sort { ($0.distance, $1.response.receivedAt) < ($1.distance, $0.response.receivedAt) }
     for candidate in candidates {
       let center = candidate.response.center == request.center ? nil : request.center
-      guard let value = try? source.restore(candidate.response, center) else { continue }
+      guard let restored = try? source.restore(candidate.response, center),
+        let value = await source.update(restored, candidate.response)
+      else { continue }
       return candidate.response.response(value, isStale: isStale)
     }
     return nil
@@ -160,28 +170,45 @@ private struct Load<Value: Sendable>: Sendable {
           ? nil : (try? source.restore(last, nil)).map { (response: last, tag: tag, value: $0) }
       }
     }
+    let start = settings.now()
     let response = try await source.fetch(known?.tag)
     if response.status == 304, var known {
       known.response.receivedAt = settings.now()
       // Header fields that a 304 lacks keep their values (RFC 9111, section 3.2).
       if response["cache-control"] != nil { known.response.maxAge = response.maxAge }
-      await store(known.response)
+      await store(known.response, requestedAt: start)
       return known.response.response(known.value)
     }
-    if response.status == 404 || response.status == 410 { try? await settings.cache.removeResponse(for: keys.own) }
-    let decoded = try source.decode(response)
+    let decoded: APIResponse<Value>
+    do {
+      decoded = try source.decode(response)
+    } catch WaymarkError.problem(let problem) where problem.status == 404 || problem.status == 410 {
+      try? await settings.cache.removeResponse(for: keys.own)
+      await settings.writes?.removePlace()
+      throw WaymarkError.problem(problem)
+    }
     if !response.forbidsStoring, settings.servesStale || response.entityTag != nil {
       await store(
         StoredResponse(
           body: response.body, entityTag: response.entityTag, nextPage: decoded.nextPage, center: request.center,
-          receivedAt: decoded.receivedAt, maxAge: decoded.maxAge))
+          receivedAt: decoded.receivedAt, maxAge: decoded.maxAge), requestedAt: start)
     }
     return decoded
   }
 
   /// Stores a response. A failure to store it, such as a full disk, is ignored, because only later offline use depends
   /// on it.
-  private func store(_ response: StoredResponse) async {
+  ///
+  /// The response may lack a write that ended after the request began. It does not replace the place that was written,
+  /// and is not taken for current.
+  private func store(_ response: StoredResponse, requestedAt start: Date) async {
+    var response = response
+    if let writes = settings.writes {
+      if let last = await writes.lastWrite(), last >= start { response.maxAge = StoredResponse.neverFresh }
+      if writes.isOfOnePlace, let known = await settings.cache.response(for: keys.own), known.receivedAt > start {
+        return
+      }
+    }
     try? await settings.cache.store(response, for: keys.own)
   }
 }

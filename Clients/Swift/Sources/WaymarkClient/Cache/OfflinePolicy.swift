@@ -56,7 +56,7 @@ public struct OfflinePolicy: Hashable, Sendable {
     _ strategy: Strategy = .networkFirst,
     maximumAge: Duration = .seconds(30 * 24 * 60 * 60),
     maximumDistanceMetres: Double = 1000,
-    deadline: Duration = .seconds(5)
+    deadline: Duration = .seconds(10)
   ) {
     self.strategy = strategy
     self.maximumAge = maximumAge

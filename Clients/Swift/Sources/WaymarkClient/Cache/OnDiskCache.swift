@@ -182,7 +182,7 @@ public enum OnDiskCacheError: Error, Hashable, Sendable {
 }
 
 extension OnDiskCacheError: LocalizedError, CustomStringConvertible {
-  /// The message for the user.
+  /// The technical description.
   public var description: String {
     switch self {
     case .entryTooLarge(let size, let maximumSize):
@@ -190,8 +190,14 @@ extension OnDiskCacheError: LocalizedError, CustomStringConvertible {
     }
   }
 
+  /// The message for the user, in the language of the app.
+  public var errorDescription: String? { message.text }
+
+  /// The technical description for logs.
+  public var failureReason: String? { description.sentence() }
+
   /// The message for the user.
-  public var errorDescription: String? { description }
+  var message: Message { .noRoom }
 }
 
 /// The number of bytes that a cache has stored since it was last cleaned.

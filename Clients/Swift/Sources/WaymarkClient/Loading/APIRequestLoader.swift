@@ -126,8 +126,9 @@ extension APIRequestLoader: APILoading {
       if request.isRead, configuration.cache != nil, configuration.offlinePolicy.strategy == .cacheOnly {
         throw WaymarkError.unreachable(.resourceUnavailable)
       }
-      return try decode(await send(request))
+      return try decode(request.isRead ? await send(request) : await write(request))
     }
+    let writes = configuration.cache == nil ? nil : ownWrites(url)
     let center = apiRequest.center(of: data)
     let isOfAnotherCenter =
       if !isFirstPage, let center, let other = Coordinate(queryOf: url) { center != other } else { false }
@@ -147,16 +148,47 @@ extension APIRequestLoader: APILoading {
       restore: { stored, center in
         let value = try self.apiRequest.parseResponse(data: stored.body)
         return center != nil || isOfAnotherCenter ? self.apiRequest.value(value, movedTo: data) : value
+      },
+      update: { value, stored in
+        guard let writes else { return value }
+        guard let (value, isChanged) = await writes.update(value, receivedAt: stored.receivedAt) else { return nil }
+        return isChanged ? self.matching(value, data) : value
       })
     // A stored response may lack the write with that position.
     let policy =
       configuration.minimumPosition == nil ? configuration.offlinePolicy : configuration.offlinePolicy.confirming
     let loading = CachedLoading(
       cache: cache, servesStale: configuration.cache != nil, policy: policy, clock: configuration.timeoutClock,
-      now: configuration.now)
+      writes: writes, now: configuration.now)
     let cacheRequest = CacheRequest(
       url: url, center: isFirstPage ? center : nil, user: configuration.credentials?.user)
     return try await loading.load(cacheRequest, from: source)
+  }
+
+  /// Returns the value without the places that a write has moved out of the search, in the order of the search.
+  private func matching(_ value: T.ResponseDataType, _ data: T.RequestDataType) -> T.ResponseDataType {
+    var value = value
+    if let filter = data as? PointFilter, let places = value as? [PointOfInterest] {
+      value = places.filter(filter.mayMatch) as? T.ResponseDataType ?? value
+    }
+    return apiRequest.value(value, movedTo: data) ?? value
+  }
+
+  /// Sends a write, and applies it to the cache.
+  private func write(_ request: URLRequest) async throws -> HTTPResponse {
+    let writes = configuration.cache == nil ? nil : ownWrites(request.url)
+    do {
+      let response = try await send(request)
+      await writes?.apply(request, response)
+      return response
+    } catch let error where error is CancellationError || (error as? WaymarkError)?.isUnreachable == true {
+      await writes?.apply(request, nil)
+      throw error
+    }
+  }
+
+  private func ownWrites(_ url: URL?) -> OwnWrites? {
+    OwnWrites(cache: cache, user: configuration.credentials?.user, url: url, now: configuration.now)
   }
 
   private func send(_ request: URLRequest) async throws -> HTTPResponse {

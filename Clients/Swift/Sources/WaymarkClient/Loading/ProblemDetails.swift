@@ -6,7 +6,7 @@ import Foundation
 /// do {
 ///   _ = try await waymark.update(place)
 /// } catch WaymarkError.problem(let problem) where problem.code == .versionMismatch {
-///   print(problem.detail ?? "Another client was faster.")
+///   print(problem.entityTag?.rawValue ?? "", problem.detail ?? "")
 /// }
 /// let problem = ProblemDetails(status: 404, code: .notFound)
 /// ```
@@ -101,7 +101,7 @@ public struct ProblemDetails: Hashable, Sendable {
 }
 
 extension ProblemDetails: CustomStringConvertible {
-  /// The message for the user.
+  /// The technical description.
   public var description: String { detail ?? title ?? "\(status) \(code.rawValue)" }
 }
 

@@ -59,13 +59,21 @@ extension WaymarkError {
   }
 }
 
+extension WaymarkError {
+  /// A Boolean value that indicates whether no response arrived.
+  var isUnreachable: Bool {
+    if case .unreachable = self { true } else { false }
+  }
+}
+
 extension WaymarkError: CustomStringConvertible {
-  /// The message, without the request's identifier.
+  /// The technical description, without the request's identifier.
   public var description: String {
     switch self {
     case .problem(let problem): problem.description
     case .unexpectedStatus(let status, _): "the service responded with status \(status)"
-    case .unreadable: "the service's response could not be decoded"
+    case .unreadable(let status, let reason, _):
+      "the service's response with status \(status) could not be decoded: \(reason)"
     case .tooLarge(let maximumBytes, _): "the service's response exceeds \(maximumBytes) bytes"
     case .untrustedLink: "the service's link to the next page is invalid"
     case .repeatedPage: "the service's links lead to the same page again"
@@ -77,30 +85,78 @@ extension WaymarkError: CustomStringConvertible {
 }
 
 extension WaymarkError: LocalizedError {
-  /// The message for the user, as a sentence, with the request's identifier.
-  public var errorDescription: String? { description.sentence(requestID: requestID) }
-}
+  /// The message for the user, in the language of the app.
+  public var errorDescription: String? { message.text }
 
-extension URLError.Code {
-  fileprivate var failureDescription: String {
+  /// The technical description for logs, with the request's identifier.
+  public var failureReason: String? { description.sentence(requestID: requestID) }
+
+  /// The message for the user.
+  var message: Message {
     switch self {
-    case .timedOut: "the service timed out"
-    case .notConnectedToInternet: "there is no connection to the network"
-    case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,
-      .serverCertificateHasUnknownRoot, .secureConnectionFailed:
-      "there is no secure connection to the service"
-    case .cancelled: "the request was cancelled"
-    case .httpTooManyRedirects: "the service redirects too often"
-    default: "the service could not be reached"
+    case .problem(let problem): problem.message
+    case .unexpectedStatus(let status, _): Message(status: status)
+    case .unreadable: .unreadable
+    case .tooLarge: .tooLarge
+    case .untrustedLink, .repeatedPage, .untrustedRedirect: .failed
+    case .unreachable(let code, _): code.message
+    case .notReached: .notReached
     }
   }
 }
 
-extension String {
-  /// Returns the text as a sentence: with a capital letter and a full stop, and with the identifier of a request.
-  func sentence(requestID: String? = nil) -> String {
-    let end = hasSuffix(".") || hasSuffix("!") || hasSuffix("?") ? "" : "."
-    let reference = requestID.map { " (Request \($0))" } ?? ""
-    return prefix(1).uppercased() + dropFirst() + end + reference
+extension ProblemDetails {
+  /// The message for the user.
+  var message: Message {
+    switch code {
+    case .versionMismatch, .ifMatchRequired: .versionMismatch
+    case .filterTimeout: .filterTimeout
+    case .outcomeUnknown: .outcomeUnknown
+    default: Message(status: status)
+    }
+  }
+}
+
+extension Message {
+  /// Creates the message for an error of the service with a status.
+  init(status: Int) {
+    switch status {
+    case 401: self = .unauthenticated
+    case 403: self = .forbidden
+    case 404, 410: self = .notFound
+    case 409: self = .conflict
+    case 412, 428: self = .versionMismatch
+    case 429: self = .rateLimited
+    case 501: self = .unsupported
+    case 503: self = .busy
+    case 408, 504: self = .timedOut
+    case 400..<500: self = .invalid
+    default: self = .failed
+    }
+  }
+}
+
+extension URLError.Code {
+  fileprivate var message: Message {
+    switch self {
+    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive, .resourceUnavailable:
+      .offline
+    case .timedOut: .timedOut
+    case .secureConnectionFailed: .insecure
+    case .cancelled: .cancelled
+    default: .unreachable
+    }
+  }
+
+  fileprivate var failureDescription: String {
+    switch self {
+    case .timedOut: "the service timed out"
+    case .notConnectedToInternet: "there is no connection to the network"
+    case .secureConnectionFailed: "there is no secure connection to the service"
+    case .cancelled: "the request was cancelled before a response arrived"
+    case .httpTooManyRedirects: "the service redirects too often"
+    case .resourceUnavailable: "no response is stored"
+    default: "the service could not be reached (URLError \(rawValue))"
+    }
   }
 }

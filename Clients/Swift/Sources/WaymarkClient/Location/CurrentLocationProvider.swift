@@ -147,7 +147,7 @@ public enum LocationError: Error, Hashable, Sendable {
 }
 
 extension LocationError: CustomStringConvertible {
-  /// The message for the user.
+  /// The technical description.
   public var description: String {
     switch self {
     case .servicesDisabled: "location services are disabled"
@@ -157,6 +157,17 @@ extension LocationError: CustomStringConvertible {
 }
 
 extension LocationError: LocalizedError {
-  /// The message for the user, as a sentence.
-  public var errorDescription: String? { description.sentence() }
+  /// The message for the user, in the language of the app.
+  public var errorDescription: String? { message.text }
+
+  /// The technical description for logs.
+  public var failureReason: String? { description.sentence() }
+
+  /// The message for the user.
+  var message: Message {
+    switch self {
+    case .servicesDisabled: .servicesDisabled
+    case .noLocation: .noLocation
+    }
+  }
 }

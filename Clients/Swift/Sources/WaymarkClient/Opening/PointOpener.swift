@@ -74,7 +74,7 @@ public enum PointOpenerError: Error, Hashable, Sendable {
 }
 
 extension PointOpenerError: CustomStringConvertible {
-  /// The message for the user.
+  /// The technical description.
   public var description: String {
     switch self {
     case .invalidScheme(let scheme): "'\(scheme)' is not a valid URL scheme"
@@ -84,6 +84,17 @@ extension PointOpenerError: CustomStringConvertible {
 }
 
 extension PointOpenerError: LocalizedError {
-  /// The message for the user, as a sentence.
-  public var errorDescription: String? { description.sentence() }
+  /// The message for the user, in the language of the app.
+  public var errorDescription: String? { message.text }
+
+  /// The technical description for logs.
+  public var failureReason: String? { description.sentence() }
+
+  /// The message for the user.
+  var message: Message {
+    switch self {
+    case .invalidScheme: .defect
+    case .nothingOpens: .nothingOpens
+    }
+  }
 }

@@ -93,7 +93,7 @@ public enum BoundingBoxError: Error, Hashable, Sendable {
 }
 
 extension BoundingBoxError: CustomStringConvertible {
-  /// The message shown to a user.
+  /// The technical description.
   public var description: String {
     switch self {
     case .longitude(let value): "west and east must be numbers from -180 to 180 degrees, got \(value)"
@@ -104,6 +104,12 @@ extension BoundingBoxError: CustomStringConvertible {
 }
 
 extension BoundingBoxError: LocalizedError {
-  /// The message for the user, as a sentence.
-  public var errorDescription: String? { description.sentence() }
+  /// The message for the user, in the language of the app.
+  public var errorDescription: String? { message.text }
+
+  /// The technical description for logs.
+  public var failureReason: String? { description.sentence() }
+
+  /// The message for the user.
+  var message: Message { .invalidPosition }
 }

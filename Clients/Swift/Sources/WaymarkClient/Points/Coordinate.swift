@@ -46,7 +46,7 @@ public enum CoordinateError: Error, Hashable, Sendable {
 }
 
 extension CoordinateError: CustomStringConvertible {
-  /// The message shown to a user.
+  /// The technical description.
   public var description: String {
     switch self {
     case .latitude(let value): "latitude must be a number from -90 to 90 degrees, got \(value)"
@@ -56,6 +56,12 @@ extension CoordinateError: CustomStringConvertible {
 }
 
 extension CoordinateError: LocalizedError {
-  /// The message for the user, as a sentence.
-  public var errorDescription: String? { description.sentence() }
+  /// The message for the user, in the language of the app.
+  public var errorDescription: String? { message.text }
+
+  /// The technical description for logs.
+  public var failureReason: String? { description.sentence() }
+
+  /// The message for the user.
+  var message: Message { .invalidPosition }
 }

@@ -68,7 +68,7 @@ public enum RequestError: Error, Hashable, Sendable {
 }
 
 extension RequestError: CustomStringConvertible {
-  /// The message for the user.
+  /// The technical description.
   public var description: String {
     switch self {
     case .invalidCoordinate: "latitude must be a number from -90 to 90 degrees and longitude one from -180 to 180"
@@ -95,6 +95,20 @@ extension RequestError: CustomStringConvertible {
 }
 
 extension RequestError: LocalizedError {
-  /// The message for the user, as a sentence.
-  public var errorDescription: String? { description.sentence() }
+  /// The message for the user, in the language of the app.
+  public var errorDescription: String? { message.text }
+
+  /// The technical description for logs.
+  public var failureReason: String? { description.sentence() }
+
+  /// The message for the user.
+  var message: Message {
+    switch self {
+    case .invalidCoordinate: .invalidPosition
+    case .invalidText: .invalidText
+    case .incompletePlace: .incompletePlace
+    case .invalidAPIKey: .unauthenticated
+    default: .defect
+    }
+  }
 }

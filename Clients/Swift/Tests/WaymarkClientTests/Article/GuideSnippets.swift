@@ -1,7 +1,8 @@
 import Foundation
 import Testing
-import WaymarkClient
 import WaymarkTesting
+
+@testable import WaymarkClient
 
 @Suite struct GuideSnippets {
   // MARK: Getting started
@@ -48,7 +49,7 @@ import WaymarkTesting
     let places = try await places(of: waymark, message: &message)
 
     #expect(places.isEmpty)
-    #expect(["Please wait 99.0 seconds.", "The service timed out."].contains(message))
+    #expect(["Please wait 99.0 seconds.", Message.timedOut.text].contains(message))
   }
 
   private func places(of waymark: Waymark, message: inout String) async throws -> [PointOfInterest] {

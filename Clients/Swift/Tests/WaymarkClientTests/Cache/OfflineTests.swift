@@ -138,7 +138,6 @@ import WaymarkTesting
     await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) {
       try await loader.load(requestData: draft)
     }
-    #expect(OnDiskCache(folder: folder.url).currentItems.isEmpty)
   }
 
   @Test func unwritableFolderDoesNotFailTheRequest() async throws {

@@ -245,7 +245,7 @@ import WaymarkTesting
     }
 
     #expect(error == .unreachable(.notConnectedToInternet, requestID: "r-1"))
-    #expect(error?.localizedDescription == "There is no connection to the network. (Request r-1)")
+    #expect(error?.failureReason == "There is no connection to the network. (Request r-1)")
   }
 
   @Test func credentialIsNotSentToAnotherServerThatAnInterceptorChooses() async throws {
