@@ -72,6 +72,15 @@ CREATE INDEX points_category ON points (category);
 -- A place at random: the first whose key is not below a random number. The key is a hash of the id and needs no column.
 CREATE INDEX points_shuffle ON points (uuid_hash_extended(id, 0));
 
+-- The ids of deleted places, so that a place of the same origin gets its id again, and references to it stay valid.
+-- Nothing else of a deleted place is kept. Rows may be deleted at any time.
+CREATE TABLE former_ids (
+  source text COLLATE "C",
+  source_id text COLLATE "C",
+  id uuid NOT NULL,
+  PRIMARY KEY (source, source_id)
+);
+
 -- The data sets that places come from, with licence and attribution.
 CREATE TABLE sources (
   -- As points.source. A data set may have no places, and a place's data set need not be here.
@@ -210,6 +219,9 @@ BEGIN
         INSERT INTO changes (point_id, kind, version) SELECT id, 'updated', version FROM new_points;
       ELSE
         INSERT INTO changes (point_id, kind, version) SELECT id, 'deleted', version FROM old_points;
+        INSERT INTO former_ids (source, source_id, id)
+        SELECT source, source_id, id FROM old_points WHERE source IS NOT NULL ORDER BY source, source_id
+        ON CONFLICT (source, source_id) DO UPDATE SET id = excluded.id WHERE former_ids.id <> excluded.id;
       END IF;
       -- Wakes up readers at the commit. A notification makes commits wait for each other, so a program that sends its
       -- own ones after its commits switches these off.

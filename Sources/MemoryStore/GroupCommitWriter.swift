@@ -28,6 +28,7 @@ actor GroupCommitWriter {
   private var keys: IdempotencyKeyCache
   private var evictedKeys: [String] = []
   private var sources: [ExactText: DataSource]
+  private var formerIDs: [SourceReference: PointID]
   private var pending: [PendingWrite] = []
   private var isWriting = false
 
@@ -42,11 +43,13 @@ actor GroupCommitWriter {
     journal: (any PointJournal)?,
     keys: IdempotencyKeyCache,
     sources: [DataSource],
+    formerIDs: [SourceReference: PointID],
     versions: VersionCounter,
     dataVersions: DataVersionSequence,
     clock: MonotoneClock
   ) {
     self.sources = Dictionary(sources.map { (ExactText($0.name), $0) }) { $1 }
+    self.formerIDs = formerIDs
     self.index = index
     self.journal = journal
     self.keys = keys
@@ -120,6 +123,7 @@ actor GroupCommitWriter {
         // Keys evicted for new ones leave the journal with the next batch.
         evictedKeys = batch.records.flatMap { keys.insert($0) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
+        formerIDs.merge(batch.formerIDs) { $1 }
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
         merger.merge(next) { Task { await self.adoptMergeIfIdle() } }
       }
@@ -139,12 +143,14 @@ actor GroupCommitWriter {
     if let merged = merger.adopted(by: snapshot) { index.replace(with: merged, version: version) }
   }
 
-  /// Returns what a group of writes is applied to. While it is referenced, a change of the keys copies all of them.
+  /// Returns what a group of writes is applied to. While it is referenced, a change of the keys or of the former ids
+  /// copies all of them.
   private func groupWork() -> GroupWork {
     let snapshot = index.snapshot
     return GroupWork(
       snapshot: snapshot, sources: sources, evictedKeys: evictedKeys,
-      transaction: WriteTransaction(on: snapshot, keys: keys, versions: versions, now: clock.now()))
+      transaction: WriteTransaction(
+        on: snapshot, keys: keys, formerIDs: formerIDs, versions: versions, now: clock.now()))
   }
 
   private struct GroupWork: Sendable {

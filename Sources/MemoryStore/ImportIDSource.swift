@@ -9,8 +9,7 @@ package protocol ImportIDSource: Sendable {
   func id(for place: PointDraft, attempt: Int) -> PointID
 }
 
-/// A source of ids that no place ever had: a place that is removed and imported again is another one, so that no client
-/// mistakes it, by its id and version, for the former.
+/// A source of ids that no place ever had.
 struct NewIDs: ImportIDSource {
   private let time: Timestamp
 

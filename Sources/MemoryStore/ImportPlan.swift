@@ -13,7 +13,7 @@ struct ImportPlan {
   private(set) var puts: ContiguousArray<PointOfInterest> = []
 
   /// The reason why the plan must not be applied; `nil` where there is none.
-  private(set) var failure: EmptyReplacement?
+  private(set) var failure: (any Error)?
 
   /// The places to remove.
   private(set) var removals: [PointID] = []
@@ -26,6 +26,7 @@ struct ImportPlan {
   private let precedence: RowPrecedence
   private let snapshot: PointSnapshot
   private let ids: any ImportIDSource
+  private let formerIDs: [SourceReference: PointID]
   private let version: Int64
   private let now: Timestamp
 
@@ -40,6 +41,8 @@ struct ImportPlan {
   /// - Parameters:
   ///   - snapshot: the places before the import, possibly others than those that the rows were compared with on
   ///     arrival.
+  ///   - ids: the source of ids for new places.
+  ///   - formerIDs: the ids of removed places by their source references, which take precedence.
   ///   - version: the version of all the places to put, above that of every place of the snapshot.
   ///   - now: the time of the import.
   init(
@@ -48,6 +51,7 @@ struct ImportPlan {
     removal: ImportRemoval? = nil,
     into snapshot: PointSnapshot,
     ids: any ImportIDSource,
+    formerIDs: [SourceReference: PointID] = [:],
     version: Int64,
     at now: Timestamp
   ) {
@@ -55,6 +59,7 @@ struct ImportPlan {
     precedence = RowPrecedence(of: stage, indices: indices, among: snapshot)
     self.snapshot = snapshot
     self.ids = ids
+    self.formerIDs = formerIDs
     self.version = version
     self.now = now
     createdPlaces = HashIndex(capacity: stage.count)
@@ -80,7 +85,7 @@ struct ImportPlan {
 
   private mutating func remove(_ removal: ImportRemoval, _ stage: ImportStage) {
     switch removal {
-    case .others(let source):
+    case .others(let source, _):
       guard hasRow(ofSource: source, in: stage) else { return failure = EmptyReplacement(source: source) }
       var query = PointQuery(source: .init(name: source), limit: PointQuery.limits.upperBound)
       while true {
@@ -98,6 +103,10 @@ struct ImportPlan {
       }
     }
     report.deleted = removals.count
+    if case .others(let source, let limit) = removal {
+      let total = (try? snapshot.count(matching: PointQuery(source: .init(name: source)))) ?? 0
+      failure = TooManyDeletions(source: source, total: total, limit: limit, report: report)
+    }
   }
 
   private func hasRow(ofSource source: String, in stage: ImportStage) -> Bool {
@@ -144,8 +153,10 @@ struct ImportPlan {
     puts.append(PointOfInterest(id: id, draft: row.draft, version: version, createdAt: now, updatedAt: now))
   }
 
-  /// Returns the first id of the source that no place has and no row names.
+  /// Returns the id that a removed place with the draft's source reference had, or else the first id of the source that
+  /// no place has and no row names.
   private mutating func newID(for draft: PointDraft) -> PointID {
+    if let former = draft.origin.flatMap({ formerIDs[$0] }), !isTaken(former) { return former }
     let first = ids.id(for: draft, attempt: 0)
     guard isTaken(first) else { return first }
     var attempt = attempts[first] ?? 1

@@ -76,6 +76,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       journal: journal,
       keys: keys,
       sources: contents.sources,
+      formerIDs: contents.formerIDs,
       versions: versions,
       dataVersions: dataVersions,
       clock: self.clock
@@ -145,7 +146,8 @@ package final class MemoryStore: PointStore, StoreIndex {
       }
       if let origin = place.origin, transaction.owner(of: origin) != nil { throw .originTaken }
       var generator = SystemRandomNumberGenerator()
-      let point = transaction.put(place, id: PointID(at: transaction.now, using: &generator))
+      let id = place.origin.flatMap(transaction.formerID) ?? PointID(at: transaction.now, using: &generator)
+      let point = transaction.put(place, id: id)
       if let key { transaction.record(.created(point), of: key) }
       return point
     }
@@ -221,8 +223,8 @@ package final class MemoryStore: PointStore, StoreIndex {
       let (stage, now) = (try await staged(batches), clock.now())
       let plan = await offThreadPool { [snapshot] in
         ImportPlan(
-          stage, mode: options.mode, removal: options.removal, into: snapshot, ids: NewIDs(at: now), version: 0, at: now
-        )
+          stage, mode: options.mode, removal: options.removal, into: snapshot, ids: NewIDs(at: now),
+          version: 0, at: now)
       }
       if let failure = plan.failure { throw failure }
       return plan.report
@@ -262,6 +264,7 @@ package final class MemoryStore: PointStore, StoreIndex {
         removal: options.removal,
         into: transaction.snapshot,
         ids: ids(transaction.now),
+        formerIDs: transaction.formerIDs,
         version: transaction.nextVersion(),
         at: transaction.now
       )

@@ -26,6 +26,9 @@ package struct JournalContents: Sendable {
   /// The registered data sets.
   package var sources: [DataSource] = []
 
+  /// The ids of removed places by their source references.
+  package var formerIDs: [SourceReference: PointID] = [:]
+
   /// A Boolean value that indicates whether no place was ever committed, not even one that was removed since.
   package var isNew: Bool
 
@@ -58,6 +61,9 @@ package struct JournalBatch: Sendable {
 
   /// The data sets that were registered or changed.
   package internal(set) var sources: [DataSource] = []
+
+  /// The ids of the places that were removed, by their source references.
+  package internal(set) var formerIDs: [SourceReference: PointID] = [:]
 
   /// The idempotency keys whose records are to be deleted.
   package internal(set) var evictedKeys: [String] = []

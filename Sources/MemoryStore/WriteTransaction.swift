@@ -11,11 +11,18 @@ struct WriteTransaction: Sendable {
   let now: Timestamp
 
   private let keys: IdempotencyKeyCache
+
+  /// The ids of the places that were removed before, by their source references.
+  let formerIDs: [SourceReference: PointID]
+
   private var versions: VersionCounter
 
   // The differences from the snapshot: places by their ids, and the owners of source references; `nil` stands for none.
   private var points: [PointID: PointOfInterest?] = [:]
   private var owners: [SourceReference: PointID?] = [:]
+
+  // The ids of removed places by their source references.
+  private var removedIDs: [SourceReference: PointID] = [:]
 
   // The places that an import puts. An import is the only write of its transaction.
   private var imported: ContiguousArray<PointOfInterest> = []
@@ -28,9 +35,13 @@ struct WriteTransaction: Sendable {
   private var records: [IdempotencyRecord] = []
 
   /// Creates a transaction without writes.
-  init(on snapshot: PointSnapshot, keys: IdempotencyKeyCache, versions: VersionCounter, now: Timestamp) {
+  init(
+    on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
+    versions: VersionCounter, now: Timestamp
+  ) {
     self.snapshot = snapshot
     self.keys = keys
+    self.formerIDs = formerIDs
     self.versions = versions
     self.now = now
   }
@@ -45,6 +56,13 @@ struct WriteTransaction: Sendable {
   /// Returns the id of the place with that source reference, or `nil`.
   func owner(of source: SourceReference) -> PointID? {
     owners[source] ?? snapshot.location(of: source).map { snapshot.id(at: $0) }
+  }
+
+  /// Returns the id of the removed place that had a source reference last; `nil` if there is none, or if another place
+  /// has the id now.
+  func formerID(of source: SourceReference) -> PointID? {
+    guard let id = removedIDs[source] ?? formerIDs[source], point(id: id) == nil else { return nil }
+    return id
   }
 
   /// Returns the record of an earlier request with that key, or `nil`.
@@ -73,7 +91,10 @@ struct WriteTransaction: Sendable {
 
   /// Removes an existing place.
   mutating func remove(_ point: PointOfInterest) {
-    if let source = point.draft.origin { owners[source] = .some(nil) }
+    if let source = point.draft.origin {
+      owners[source] = .some(nil)
+      removedIDs[source] = point.id
+    }
     points[point.id] = .some(nil)
     // A removal takes a version that no place gets: the highest version is the time of the last write.
     _ = versions.next(at: now)
@@ -86,6 +107,9 @@ struct WriteTransaction: Sendable {
   mutating func apply(_ plan: ImportPlan) {
     imported = plan.puts
     removed = plan.removals
+    for id in removed {
+      if let source = snapshot.point(id: id)?.draft.origin { removedIDs[source] = id }
+    }
     // See ``remove(_:)``.
     if !removed.isEmpty { _ = versions.next(at: now) }
   }
@@ -109,6 +133,7 @@ struct WriteTransaction: Sendable {
       if let point { puts.append(point) } else { removals.append(id) }
     }
     return JournalBatch(
-      puts: puts, removals: removals, records: records, sources: sources, highestVersion: versions.last)
+      puts: puts, removals: removals, records: records, sources: sources, formerIDs: removedIDs,
+      highestVersion: versions.last)
   }
 }

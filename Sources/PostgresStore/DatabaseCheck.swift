@@ -53,7 +53,7 @@ package struct DatabaseCheck: Sendable {
     WHERE relation.oid = ANY (ARRAY[
         to_regclass('waymark_migrations'), to_regclass('points'), to_regclass('changes'),
         to_regclass('changes_pruned'), to_regclass('idempotency_keys'), to_regclass('searches'),
-        to_regclass('sources'), to_regclass('source_imports')]::oid[])
+        to_regclass('sources'), to_regclass('source_imports'), to_regclass('former_ids')]::oid[])
       AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
     ORDER BY relation.relname
     """
@@ -293,7 +293,7 @@ enum MissingPrivileges {
     ("point_versions", ["USAGE", "UPDATE"]),
     ("changes", ["SELECT", "DELETE"]), ("changes_pruned", ["SELECT", "UPDATE"]),
     ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("sources", ["SELECT", "INSERT", "UPDATE"]),
-    ("source_imports", ["SELECT", "INSERT", "UPDATE"]),
+    ("source_imports", ["SELECT", "INSERT", "UPDATE"]), ("former_ids", ["SELECT"]),
   ]
 
   /// The privileges for recording searches.

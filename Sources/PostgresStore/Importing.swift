@@ -24,6 +24,7 @@ private enum ImportStatements {
       row_number bigint NOT NULL,
       id uuid,
       new_id uuid,
+      former_id uuid,
       lat double precision NOT NULL,
       long double precision NOT NULL,
       name text COLLATE "C" NOT NULL,
@@ -44,6 +45,22 @@ private enum ImportStatements {
     FROM import_rows
     JOIN points ON points.source = import_rows.source AND points.source_id = import_rows.source_id;
     ANALYZE import_owners
+    """
+
+  /// The statement that finds the ids of deleted places for rows of the same origin that have no id of their own.
+  static let findFormerIDs = """
+    UPDATE import_rows
+    SET former_id = former.id
+    FROM (
+      SELECT DISTINCT ON (former_ids.id) former_ids.id, former_ids.source, former_ids.source_id
+      FROM former_ids
+      JOIN import_rows AS r ON r.source = former_ids.source AND r.source_id = former_ids.source_id
+      WHERE r.id IS NULL
+        AND NOT EXISTS (SELECT FROM points WHERE points.id = former_ids.id)
+        AND NOT EXISTS (SELECT FROM import_rows AS other WHERE other.id = former_ids.id)
+      ORDER BY former_ids.id, former_ids.source, former_ids.source_id
+    ) AS former
+    WHERE import_rows.source = former.source AND import_rows.source_id = former.source_id AND import_rows.id IS NULL
     """
 
   /// The statement that finds the rows that share their id, their place or their origin with another row. It compares
@@ -184,6 +201,8 @@ private enum ImportStatements {
     WHERE id IN (\(meant))
     """
 
+  static let countPlacesOfSource = "SELECT count(*) FROM points WHERE source = $1::text"
+
   static let countRemovals = "SELECT count(DISTINCT id) FROM import_removals"
 
   /// The statement that locks the ids of the places to delete, in the order of the locks' numbers.
@@ -237,6 +256,7 @@ private enum ImportStatements {
     INSERT INTO points (id, lat, long, name, category, tags, source, source_id, version)
     SELECT coalesce(
         id,
+        former_id,
         (
           lpad(to_hex((SELECT (extract(epoch FROM now()) * 1000)::bigint) + place / 4096), 12, '0')
           || to_hex(x'7000'::int + place % 4096) || substr(new_id::text, 20)
@@ -245,7 +265,7 @@ private enum ImportStatements {
       lat, long, name, category, tags, source, source_id, \(version)
     FROM (
       SELECT row_number() OVER (ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)) AS place,
-        id, new_id, lat, long, name, category, tags, source, source_id
+        id, former_id, new_id, lat, long, name, category, tags, source, source_id
       FROM import_rows AS r
       WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
         AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
@@ -269,7 +289,7 @@ private enum ImportStatements {
       SELECT point_id
       FROM changes
       WHERE transaction >= '\(transaction)'::xid8 AND kind = 'deleted' AND version >= \(version)
-        AND EXISTS (SELECT FROM import_rows WHERE id IS NOT NULL)
+        AND EXISTS (SELECT FROM import_rows WHERE id IS NOT NULL OR former_id IS NOT NULL)
     )
     """
   }
@@ -488,7 +508,7 @@ private struct ImportMerge {
       report.takeNothing()
       return report
     }
-    if let removal { report.deleted = try await remove(removal) }
+    if let removal { report.deleted = try await remove(removal, report) }
     if dryRun { return report }
     guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
       throw PointStoreError.unexpected(reason: "the query for the version returned no row")
@@ -498,6 +518,7 @@ private struct ImportMerge {
       report.updated = try await session.run(script: ImportStatements.update(version: version)).affectedRows
     }
     if report.created > 0 {
+      try await session.run(script: ImportStatements.findFormerIDs)
       report.created = try await session.run(script: ImportStatements.insert(version: version)).affectedRows
       try await session.run(script: ImportStatements.renewVersions(version, since: oldestTransaction))
     }
@@ -505,14 +526,18 @@ private struct ImportMerge {
   }
 
   /// Deletes the places that are to be deleted, and returns their number; in a dry run it only counts them.
-  private func remove(_ removal: ImportRemoval) async throws -> Int {
+  ///
+  /// - Parameter report: the other effects of the import.
+  /// - Throws: ``EmptyReplacement``, ``TooManyDeletions``, or the error of the database.
+  private func remove(_ removal: ImportRemoval, _ report: ImportReport) async throws -> Int {
     let source = Parameters { $0.add(removal.source) }
     switch removal {
-    case .others:
+    case .others(_, let limit):
       let found = try await session.run(ImportStatements.hasRowOfSource, source).rows.first?.boolean(0)
       guard found == true else { throw EmptyReplacement(source: removal.source) }
       try await session.run(script: ImportStatements.createRemovals)
       try await session.run(ImportStatements.stageOthers, source)
+      try await check(limit, of: removal.source, report)
     case .places:
       try await session.run(script: ImportStatements.dropMeantRemovals)
     }
@@ -525,6 +550,14 @@ private struct ImportMerge {
     }
     try await session.run(script: ImportStatements.passVersions)
     return try await session.run(script: ImportStatements.remove).affectedRows
+  }
+
+  private func check(_ limit: DeletionLimit, of source: String, _ report: ImportReport) async throws {
+    var report = report
+    report.deleted = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
+    let total = try await session.run(ImportStatements.countPlacesOfSource, Parameters { $0.add(source) })
+    let count = Int(try total.rows.first?.integer(0) ?? 0)
+    if let error = TooManyDeletions(source: source, total: count, limit: limit, report: report) { throw error }
   }
 
   private func resolveConflicts() async throws {

@@ -12,12 +12,30 @@ import PostgresClient
 enum WriteStatements {
   private static let columns = "lat, long, name, category, tags, source, source_id"
 
+  /// The common table expression of the id of a new place: that of the deleted place of the same origin, if any, or
+  /// else the given one. Values: id, place.
+  ///
+  /// The lock lets the version that is drawn after it be greater than that of every deleted place of the id.
+  private static let newID = """
+    former AS MATERIALIZED (
+      SELECT id, \(VersionStatements.lock(of: "id"))
+      FROM former_ids
+      WHERE source = $7::text AND source_id = $8::text
+    ), new_id AS MATERIALIZED (
+      SELECT coalesce(
+        (SELECT id FROM former WHERE NOT EXISTS (SELECT FROM points WHERE points.id = former.id)), $1::uuid
+      ) AS id
+    )
+    """
+
   /// The statement that creates a place. Values: id, place.
   static let create = Statement(
     "create",
     """
-    INSERT INTO points (id, \(columns))
-    VALUES ($1::uuid, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text)
+    WITH \(newID)
+    INSERT INTO points (id, \(columns), version)
+    SELECT id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text, \(VersionStatements.next)
+    FROM new_id
     RETURNING \(PointColumns.all)
     """
   )
@@ -42,11 +60,11 @@ enum WriteStatements {
     ), turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(\(keyLockClass), hashtext($9::text)) AS is_ours
       WHERE NOT EXISTS (SELECT FROM known)
-    ), claimed AS (
+    ), \(newID), claimed AS (
       INSERT INTO idempotency_keys (key, request_hash, point_id, \(columns), version, created_at)
-      SELECT $9::text, $10::int8, $1::uuid, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text,
+      SELECT $9::text, $10::int8, new_id.id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text,
         $8::text, \(VersionStatements.next), now()
-      FROM turn
+      FROM turn CROSS JOIN new_id
       WHERE is_ours
       ON CONFLICT (key) DO UPDATE
       SET request_hash = excluded.request_hash, point_id = excluded.point_id, lat = excluded.lat, long = excluded.long,
@@ -210,6 +228,9 @@ enum WriteStatements {
   /// The name of the constraint that makes the origin of a place unique.
   static let originConstraint = "points_origin"
 
+  /// The name of the constraint that makes the id of a place unique.
+  static let idConstraint = "points_pkey"
+
   /// The first half of the numbers of the locks that are held while the first request with a key is in progress.
   static let keyLockClass = 0x7765
 
@@ -345,8 +366,10 @@ extension PostgresStore {
       return result
     } catch .rejected(let error) where error.constraint == WriteStatements.originConstraint {
       throw .originTaken
-    } catch .rejected(let error) where ["40P01", "40001"].contains(error.sqlState) {
-      // Deadlock, serialization failure.
+    } catch .rejected(let error)
+      where ["40P01", "40001"].contains(error.sqlState) || error.constraint == WriteStatements.idConstraint
+    {
+      // Deadlock, serialization failure, or the former id of a place that has just been created under it.
       return nil
     } catch {
       throw .store(await pool.storeError(error))

@@ -23,6 +23,8 @@ struct Loading {
 
   private static let sources = "SELECT name, licence, attribution, url, rowid FROM source ORDER BY name"
 
+  private static let formerIDs = "SELECT id, source, source_id, rowid FROM former_id"
+
   private static let highestVersion = "SELECT highest FROM version_counter"
 
   private static let isNew = "SELECT NOT has_changes FROM version_counter"
@@ -89,6 +91,14 @@ struct Loading {
             attribution: try row.optionalText(2, "attribution"), url: try row.optionalText(3, "url")))
       } catch {
         note(error, in: "source", row: try? row.integer(4, "rowid"))
+      }
+    }
+    try StoredRow.forEach(database, Self.formerIDs) { row in
+      do throws(RowDamage) {
+        let reference = SourceReference(source: try row.text(1, "source"), sourceID: try row.text(2, "source_id"))
+        contents.formerIDs[reference] = try row.id(0)
+      } catch {
+        note(error, in: "former_id", row: try? row.integer(3, "rowid"))
       }
     }
     contents.records.sort { $0.time < $1.time }

@@ -44,6 +44,13 @@ enum Schema {
       attribution TEXT,
       url TEXT
     ) STRICT;
+    -- The ids of removed places, which places of the same source and source_id get again.
+    CREATE TABLE former_id (
+      source TEXT NOT NULL,
+      source_id TEXT NOT NULL,
+      id BLOB NOT NULL CHECK (length(id) = 16),
+      PRIMARY KEY (source, source_id)
+    ) STRICT;
     -- One row: the greatest version ever given, including those of removed places, and whether there was ever a change.
     CREATE TABLE version_counter (highest INTEGER NOT NULL, has_changes INTEGER NOT NULL) STRICT;
     INSERT INTO version_counter VALUES (0, 0);

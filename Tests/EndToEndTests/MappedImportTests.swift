@@ -144,6 +144,46 @@ import Testing
     #expect(names == ["A"])
   }
 
+  @Test(arguments: StoreKind.allCases)
+  func aTruncatedFileDeletesNothingUnlessTheLimitAllowsIt(kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let lines = (1...40).map { "\($0),N\($0),1,2\n" }
+    let full = try store.folder.write("id,name,lat,long\n" + lines.joined(), to: "full.csv")
+    let cut = try store.folder.write("id,name,lat,long\n" + lines[..<10].joined(), to: "cut.csv")
+    let server = try await store.serve()
+    let driver = ServerDriver(port: try await server.port())
+    func run(_ arguments: String...) async throws -> WaymarkProcess.Outcome {
+      let target = kind == .memory ? ["--url", "http://127.0.0.1:\(try await server.port())"] : []
+      return try await WaymarkProcess.run(
+        ["import", "--source", "s"] + target + arguments, environment: kind == .memory ? [:] : store.environment)
+    }
+    func ids() async throws -> [String: String] {
+      let places = try await driver.get("/locations?limit=100").places
+      return Dictionary(uniqueKeysWithValues: places.map { ($0.name, $0.id) })
+    }
+
+    _ = try await run(full)
+    let before = try await ids()
+    let refused = try await run("--replace-source", "s", cut)
+    let kept = try await ids()
+    let dry = try await run("--replace-source", "s", "--dry-run", cut)
+    let invalid = try await run("--replace-source", "s", "--max-deletions", "many", cut)
+    let allowed = try await run("--replace-source", "s", "--max-deletions", "75%", cut)
+    let restored = try await run("--replace-source", "s", full)
+    let after = try await ids()
+
+    #expect(refused.status == 65 && dry.status == 65)
+    #expect(
+      refused.log.contains(
+        "30 of the 40 places of the source 's' would be deleted, and at most 10 may be "
+          + "(0 created, 0 updated, 10 unchanged)"), "\(refused.log)")
+    #expect(kept == before)
+    #expect(invalid.status == 64 && invalid.log.contains("--max-deletions must be a number of places"))
+    #expect(allowed.output.hasPrefix("10 rows: 0 created, 0 updated, 10 unchanged, 30 deleted"), "\(allowed.log)")
+    #expect(restored.output.hasPrefix("40 rows: 30 created, 0 updated, 10 unchanged, 0 deleted"), "\(restored.log)")
+    #expect(after == before)
+  }
+
   @Test func aBuiltInMappingIsPrintedAndAChangedOneUsed() async throws {
     let folder = try TemporaryFolder()
     let printed = try await WaymarkProcess.run(["import", "--print-mapping", "overture"])
@@ -171,6 +211,7 @@ import Testing
     ["--licence", "x", "a.csv"], ["--mapping", "columns", "--licence", "x", "a.csv"], ["--bbox", "1,2,3,4", "a.csv"],
     ["--bbox", "1,2,3", "a.osm"], ["a.osm", "a.csv"], ["a.osm", "a.osc"], ["--print-mapping", "none"], [],
     ["--mapping", "osm", "--keep", "=x", "a.osm"], ["--replace-source", "osm", "a.osc"],
+    ["--max-deletions", "5", "a.csv"],
   ])
   func conflictingOptionsExitWith64(arguments: [String]) async throws {
     let outcome = try await WaymarkProcess.run(["import"] + arguments)

@@ -51,6 +51,30 @@ import Testing
     #expect(refreshed.output.hasPrefix("4 rows: 1 created, 2 updated, 1 unchanged, 1 deleted, 0 rejected\n"))
   }
 
+  @Test func placesOfAnExtractAreFoundByTheirOtherNamesAndBrands() async throws {
+    let store = try await EmptyStore(.postgres)
+    let town = try store.folder.write(
+      """
+      <?xml version="1.0"?><osm version="0.6">
+      <node id="1" lat="48.2" lon="16.37" version="1"><tag k="name" v="Wien"/><tag k="name:en" v="Vienna"/>
+      <tag k="official_name" v="Bundeshauptstadt"/><tag k="place" v="city"/></node>
+      <node id="2" lat="48.3" lon="16.4" version="1"><tag k="name" v="Station 7"/><tag k="brand" v="Petrolia"/>
+      <tag k="amenity" v="fuel"/></node></osm>
+      """, to: "town.osm")
+
+    let imported = try await WaymarkProcess.run(["import", town], environment: store.environment)
+    let server = try await store.serve()
+    let driver = ServerDriver(port: try await server.port())
+    func names(_ query: String) async throws -> [String] { try await driver.get("/locations?\(query)").places.map(\.name) }
+
+    #expect(imported.status == 0, "\(imported.log)")
+    #expect(try await names("q=vienna") == ["Wien"])
+    #expect(try await names("q=bundeshauptstadt") == ["Wien"])
+    #expect(try await names("q=petrolia") == ["Station 7"])
+    #expect(try await names("lat=48.2&long=16.37&limit=1&lang=en") == ["Vienna"])
+    withExtendedLifetime(server) {}
+  }
+
   @Test func anAreaAndTagsSelectObjects() async throws {
     let store = try await EmptyStore(.postgres)
     let town = try store.folder.write(Self.town, to: "town.osm")

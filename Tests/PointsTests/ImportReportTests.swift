@@ -11,6 +11,22 @@ import Testing
     #expect(report.rejections.map(\.number) == Array(1...100))
   }
 
+  @Test(arguments: [
+    ("0", 1_000, 0), ("7", 1_000, 7), ("20%", 1_000, 200), ("20%", 54, 10), ("20%", 55, 11), ("0%", 1_000, 10),
+    ("100%", 1_000, 1_000), ("20%", 0, 10), ("999999999999999", 1, 999_999_999_999_999),
+  ])
+  func limitOfDeletionsIsANumberOrAShareOfAtLeastTen(text: String, total: Int, maximum: Int) throws {
+    let limit = try #require(DeletionLimit(text))
+
+    #expect(limit.maximum(of: total) == maximum)
+    #expect(limit.description == text)
+  }
+
+  @Test(arguments: ["", "%", "-1", "+1", "1.5", "101%", "1 %", "ten", "1000000000000000", "٣"])
+  func malformedLimitOfDeletionsIsRejected(text: String) {
+    #expect(DeletionLimit(text) == nil)
+  }
+
   @Test func reportsOfPartsAddUp() {
     var whole = ImportReport()
     whole.created = 1

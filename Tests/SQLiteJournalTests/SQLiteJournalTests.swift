@@ -37,6 +37,23 @@ import Testing
     #expect(fourth.version > third.version)
   }
 
+  @Test func idsOfDeletedPlacesOutliveTheProcess() async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let store = try await MemoryStore(journal: journal)
+    let first = try await store.create(try .sample("one", sourceID: "1"), once: nil)
+    let second = try await store.create(try .sample("two", sourceID: "2"), once: nil)
+    for id in [first.id, second.id] { try await store.delete(id: id, if: .none) }
+    await journal.close()
+
+    let reopened = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+    let created = try await reopened.create(try .sample("one", sourceID: "1"), once: nil)
+    _ = try await reopened.importRows([try .sample("two", 1, 1, source: "s", sourceID: "2")])
+
+    #expect(created.id == first.id && created.version > first.version)
+    #expect(try await reopened.point(id: second.id)?.draft.name == "two")
+  }
+
   @Test func reopenedFileHasTheKeyOfAnImport() async throws {
     let folder = try JournalFolder()
     let rows = [

@@ -94,10 +94,83 @@ extension WriteContract {
       let store = try await makeStore(rows)
 
       let report = try await store.importRows(
-        Array(rows[..<700]).inOneBatch, options: ImportOptions(removal: .others(source: "s")))
+        Array(rows[..<700]).inOneBatch,
+        options: ImportOptions(removal: .others(source: "s", limit: .percentage(100))))
 
       #expect((report.unchanged, report.deleted) == (700, 2_300))
       #expect(try await store.allPoints().count == 700)
+    },
+    WriteContract("a replacement that deletes more places than its limit changes nothing") { makeStore in
+      func row(_ number: Int, _ source: String = "s", name: String = "old") throws -> ImportRow {
+        try .sample(name, 1, 1, source: source, sourceID: "\(number)", number: number)
+      }
+      let store = try await makeStore(try (1...60).map { try row($0) } + [try row(1, "t")])
+      let before = try await store.allPoints()
+      let cut = try (1...47).map { try row($0, name: $0 < 3 ? "new" : "old") }
+
+      for dryRun in [true, false] {
+        let error = await #expect(throws: TooManyDeletions.self) {
+          try await store.importRows(
+            cut.inOneBatch, options: ImportOptions(dryRun: dryRun, removal: .others(source: "s")))
+        }
+        #expect((error?.total, error?.maximum, error?.report.deleted) == (60, 12, 13))
+        #expect((error?.report.updated, error?.report.unchanged) == (2, 45))
+      }
+      #expect(try await store.allPoints() == before)
+      let report = try await store.importRows(
+        cut.inOneBatch, options: ImportOptions(removal: .others(source: "s", limit: .count(13))))
+      #expect((report.updated, report.unchanged, report.deleted) == (2, 45, 13))
+    },
+    WriteContract("a place whose source and sourceId come back has its former id and a greater version") { makeStore in
+      let store = try await makeStore([])
+      let options = ImportOptions(removal: .others(source: "s", limit: .percentage(100)))
+      func rows(_ range: ClosedRange<Int>) throws -> [ImportRow] {
+        try range.map { try .sample("\($0)", 1, 1, source: "s", sourceID: "\($0)", number: $0) }
+      }
+      func places() async throws -> [String: PointOfInterest] { try await store.pointsByName() }
+      _ = try await store.importRows(try rows(1...6).inOneBatch, options: options)
+      let first = try await places()
+      let ids = first.mapValues(\.id)
+
+      _ = try await store.importRows(try rows(1...2).inOneBatch, options: options)
+      _ = try await store.importRows(try rows(1...6).inOneBatch, options: options)
+      let replaced = try await places()
+      for point in replaced.values { try await store.delete(id: point.id, if: .none) }
+      let created = try await store.create(try .sample("1", sourceID: "1"), once: nil)
+      let keyed = try await store.create(
+        try .sample("2", sourceID: "2"), once: IdempotencyKey(text: "client/7", requestHash: 1))
+      _ = try await store.importRows(try rows(3...6).inOneBatch, options: ImportOptions())
+      let imported = try await places()
+      _ = try await store.deleteBatch(ofSource: "s", after: nil)
+      _ = try await store.importRows(try rows(1...6).inOneBatch, options: ImportOptions())
+      let last = try await places()
+
+      #expect(replaced.mapValues(\.id) == ids && imported.mapValues(\.id) == ids && last.mapValues(\.id) == ids)
+      #expect(created.id == ids["1"] && keyed.id == ids["2"])
+      for (name, point) in last {
+        let versions = [first, replaced, imported].map { $0[name]?.version ?? .max } + [point.version]
+        #expect(versions == versions.sorted())
+        #expect(versions[2] > versions[1] && versions[3] > versions[2])
+      }
+    },
+    WriteContract("the id of a deleted place stays with the place that has it now") { makeStore in
+      let store = try await makeStore([.sample("old", 1, 1, source: "s", sourceID: "1", id: .sample(1))])
+      try await store.delete(id: .sample(1), if: .none)
+      _ = try await store.put(try .sample("other"), id: .sample(1), if: .none)
+      let named = try ImportRow.sample("named", 1, 1, id: .sample(2), number: 2)
+
+      let created = try await store.create(try .sample("new", sourceID: "1"), once: nil)
+      try await store.delete(id: created.id, if: .none)
+      try await store.delete(id: .sample(1), if: .none)
+      _ = try await store.put(try .sample("again", sourceID: "2"), id: .sample(2), if: .none)
+      try await store.delete(id: .sample(2), if: .none)
+      let report = try await store.importRows(
+        [try .sample("two", 1, 1, source: "s", sourceID: "2", number: 1), named].inOneBatch, options: ImportOptions())
+
+      #expect(created.id != .sample(1))
+      #expect(report.created == 2)
+      #expect(try await store.point(id: .sample(2))?.draft.name == "named")
+      #expect(try await store.pointsByName()["two"] != nil)
     },
     WriteContract("an import registers its sources, and a value that is not given stays") { makeStore in
       let store = try await makeStore([])

@@ -369,6 +369,7 @@ enum ProblemCode: String, CaseIterable {
   case uriTooLong = "uri-too-long"
   case unsupportedMediaType = "unsupported-media-type"
   case invalidPlace = "invalid-place"
+  case tooManyDeletions = "too-many-deletions"
   case idempotencyKeyReused = "idempotency-key-reused"
   case ifMatchRequired = "if-match-required"
   case rateLimited = "rate-limited"

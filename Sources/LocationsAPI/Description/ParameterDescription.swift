@@ -114,6 +114,13 @@ extension Parameter {
       .init(
         "Name of a data set whose other places, those of no row, are deleted in the same transaction.",
         .rowOption(example: "demo"))
+    case .maxDeletions:
+      .init(
+        "Maximum number of places that `replaceSource` may delete, or percentage of the places of the data set, of"
+          + " which \(DeletionLimit.smallestShare) may be deleted in any case. More is 422 `too-many-deletions`.",
+        Schema(
+          .string, nil,
+          ["pattern": "^([0-9]{1,15}|(100|[0-9]{1,2})%)$", "default": .string(DeletionLimit.standard.description)]))
     case .licence: .init("Licence of the data set that `source` names.", Self.sourceTextSchema(example: "ODbL-1.0"))
     case .attribution:
       .init(

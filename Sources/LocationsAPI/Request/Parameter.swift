@@ -1,7 +1,7 @@
 /// The query parameters of all calls.
 enum Parameter: Int, CaseIterable {
   case latitude, longitude, radius, category, box, limit, cursor, fields, format, mode, dryRun, source, sourceID
-  case confirm, idField, unknownFields, since, until, replaceSource, licence, attribution, attributionURL
+  case confirm, idField, unknownFields, since, until, replaceSource, maxDeletions, licence, attribution, attributionURL
   case languages, text, autocomplete, sort
   case filter, filterLanguage, filterCRS, crs, boxCRS, dateTime
   case tags, zoom, facets
@@ -51,6 +51,7 @@ enum Parameter: Int, CaseIterable {
     case .since: "since"
     case .until: "until"
     case .replaceSource: "replaceSource"
+    case .maxDeletions: "maxDeletions"
     case .licence: "licence"
     case .attribution: "attribution"
     case .attributionURL: "attributionUrl"

@@ -16,7 +16,8 @@ struct ImportRoute: CallHandler {
       "A stream of places of any length, with `Content-Encoding: gzip` or without. A row replaces the place with its"
       + " `id`, or with its `source` and `sourceId`, or else creates one.",
     parameters: [
-      .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .licence, .attribution, .attributionURL,
+      .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .maxDeletions, .licence, .attribution,
+      .attributionURL,
     ],
     describing: [
       "source": .init(
@@ -33,7 +34,8 @@ struct ImportRoute: CallHandler {
         .init(.json, Schema(.array(of: Schema(.any))), example: [Examples.draft]),
       ]),
     bodyLimit: .unlimited,
-    responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))])
+    responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))],
+    problems: [.init(422, .tooManyDeletions)])
 
   /// The accepted media types, for `Accept-Post`.
   static let mediaTypes =
@@ -65,7 +67,7 @@ struct ImportRoute: CallHandler {
     do {
       let options = ImportOptions(
         mode: arguments.isAtomic ? .atomic : .partial, dryRun: arguments.isDryRun, key: arguments.key,
-        removal: arguments.replacedSource.map { .others(source: $0) }, sources: arguments.sources)
+        removal: arguments.removal, sources: arguments.sources)
       if arguments.isAtomic {
         let all = AllOrNothing(rows) { rejections.withLock { $0 } }
         report = try await service.importRows(all, options: options)
@@ -100,6 +102,10 @@ struct ImportRoute: CallHandler {
         errors: error.report.rejections.map { ProblemError(.row($0.number, line: $0.location.line), $0.detail) })
     case let error as EmptyReplacement:
       return Problem(.unprocessableEntity, code: "invalid-place", detail: "\(error); nothing was imported")
+    case let error as TooManyDeletions:
+      return Problem(
+        .unprocessableEntity, code: "too-many-deletions",
+        detail: "\(error); nothing was imported; the parameter maxDeletions allows more")
     case let error as PointStoreError:
       request.log(error)
       return Problem(error)
@@ -124,7 +130,7 @@ private struct ImportArguments {
   let isAtomic: Bool
   let isDryRun: Bool
   let options: RowOptions
-  let replacedSource: String?
+  let removal: ImportRemoval?
   let sources: [DataSource]
   let key: ImportKey?
 
@@ -136,7 +142,7 @@ private struct ImportArguments {
     isAtomic = values.choice(.mode, default: Mode.partial) == .atomic
     isDryRun = values.flag(.dryRun)
     options = values.rowOptions()
-    replacedSource = values.replacedSource()
+    removal = values.removal()
     sources = values.dataSources(options)
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }) else {
@@ -166,11 +172,26 @@ extension ParameterValues {
 }
 
 extension ParameterValues {
-  /// Returns the data set whose other places are deleted. An invalid name is noted.
-  fileprivate mutating func replacedSource() -> String? {
-    guard let name = self[.replaceSource] else { return nil }
+  /// Returns the places to delete: those of a data set that no row means. Invalid values are noted.
+  fileprivate mutating func removal() -> ImportRemoval? {
+    var limit = DeletionLimit.standard
+    if let text = self[.maxDeletions] {
+      if let given = DeletionLimit(text) {
+        limit = given
+      } else {
+        note(
+          .invalid, Parameter.maxDeletions.name,
+          "must be a number of places, or a percentage from 0% to 100%, got \(quoted(text))")
+      }
+    }
+    guard let name = self[.replaceSource] else {
+      if self[.maxDeletions] != nil {
+        note(.invalid, Parameter.maxDeletions.name, "needs the parameter replaceSource")
+      }
+      return nil
+    }
     do {
-      return try RowOptions(source: name).source
+      return try RowOptions(source: name).source.map { .others(source: $0, limit: limit) }
     } catch {
       if case .source(let detail) = error { note(.invalid, Parameter.replaceSource.name, detail) }
       return nil

@@ -179,8 +179,9 @@ public struct ImportOptions: Sendable {
 
 /// The places that an import deletes.
 public enum ImportRemoval: Sendable {
-  /// The places of a data set that no row means. One row at least must be of the data set.
-  case others(source: String)
+  /// The places of a data set that no row means. One row at least must be of the data set, and no more places may be
+  /// deleted than the limit allows.
+  case others(source: String, limit: DeletionLimit = .standard)
 
   /// The places with certain ids in a data set, except those that a row means. The ids are called for once all rows
   /// have been parsed.
@@ -189,7 +190,15 @@ public enum ImportRemoval: Sendable {
   /// The name of the data set.
   public var source: String {
     switch self {
-    case .others(let source), .places(let source, _): source
+    case .others(let source, _), .places(let source, _): source
+    }
+  }
+
+  /// The limit of the number of places to delete; `nil` if there is none.
+  public var limit: DeletionLimit? {
+    switch self {
+    case .others(_, let limit): limit
+    case .places: nil
     }
   }
 
@@ -214,6 +223,78 @@ public struct EmptyReplacement: Error, Hashable, Sendable, CustomStringConvertib
   /// The message for a user.
   public var description: String {
     "there is no valid row of the source '\(source)', so that all its places would be deleted"
+  }
+}
+
+/// The maximum number of places that the replacement of a data set deletes.
+public enum DeletionLimit: Hashable, Sendable, CustomStringConvertible {
+  /// A number of places.
+  case count(Int)
+  /// A percentage of the places that the data set has, or ``smallestShare`` places if that is more.
+  case percentage(Int)
+
+  /// The limit where none is given.
+  public static let standard = percentage(20)
+
+  /// The number of places that every percentage allows.
+  public static let smallestShare = 10
+
+  /// Creates the limit of a text: a number of places, or a percentage such as `20%`; `nil` if it is malformed.
+  public init?(_ text: String) {
+    let isPercentage = text.hasSuffix("%")
+    let digits = isPercentage ? text.dropLast() : text[...]
+    guard digits.utf8.count <= 15, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
+      !isPercentage || number <= 100
+    else { return nil }
+    self = isPercentage ? .percentage(number) : .count(number)
+  }
+
+  /// Returns the maximum for a data set of a number of places.
+  public func maximum(of total: Int) -> Int {
+    switch self {
+    case .count(let count): count
+    case .percentage(let share): max(Self.smallestShare, Int((Double(total) * Double(share) / 100).rounded(.down)))
+    }
+  }
+
+  /// The limit as ``init(_:)`` reads it.
+  public var description: String {
+    switch self {
+    case .count(let count): "\(count)"
+    case .percentage(let share): "\(share)%"
+    }
+  }
+}
+
+/// The error of an import that would delete more places of a data set than it may.
+public struct TooManyDeletions: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the data set.
+  @ComparedByBytes public private(set) var source: String
+
+  /// The number of places that the data set has.
+  public let total: Int
+
+  /// The number of places that may be deleted.
+  public let maximum: Int
+
+  /// The report of what the import would have done.
+  public let report: ImportReport
+
+  /// Creates the error of an import, or returns `nil` if it deletes no more places than it may.
+  ///
+  /// - Parameter report: what the import would do.
+  public init?(source: String, total: Int, limit: DeletionLimit, report: ImportReport) {
+    maximum = limit.maximum(of: total)
+    guard report.deleted ?? 0 > maximum else { return nil }
+    self.source = source
+    self.total = total
+    self.report = report
+  }
+
+  /// The message for a user.
+  public var description: String {
+    "\(report.deleted ?? 0) of the \(total) places of the source '\(source)' would be deleted, and at most \(maximum)"
+      + " may be (\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged)"
   }
 }
 

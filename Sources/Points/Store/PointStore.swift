@@ -74,7 +74,7 @@ public protocol PointStore: Sendable {
 
   // MARK: Writing
 
-  /// Creates a place under a new id.
+  /// Creates a place under a new id, or under that of the deleted place that had its origin last.
   ///
   /// - Parameter key: makes a repeat of the call return the result of the first, for ``IdempotencyKey/lifetime``.
   /// - Throws: ``PointWriteError``: `originTaken`, `keyInFlight`, `keyReused` or `store`.
@@ -109,7 +109,8 @@ public protocol PointStore: Sendable {
   /// Imports all rows except those it rejects, or none when the sequence or the store fails.
   ///
   /// A row with an id replaces the place of that id, or creates it. A row without one replaces the place of the same
-  /// origin; where there is none, or the row has no origin, it creates a place. A replaced place keeps its id and its
+  /// origin; where there is none, or the row has no origin, it creates a place, under the id of the deleted place that
+  /// had the origin last, if any. A replaced place keeps its id and its
   /// `createdAt`, and its version grows; a place that has the row's values already is left unchanged. Of rows for the
   /// same place the last one counts and the others are reported as rejected; so is a row whose id and origin belong to
   /// two places.
@@ -120,7 +121,7 @@ public protocol PointStore: Sendable {
   /// - Parameters:
   ///   - batches: the rows, some thousands at a time; requested one batch after another, at the store's pace.
   /// - Throws: ``PointStoreError``, ``PointWriteError/keyInFlight``, ``PointWriteError/keyReused``,
-  ///   ``EmptyReplacement``, or the error of the sequence; nothing has been imported then.
+  ///   ``EmptyReplacement``, ``TooManyDeletions``, or the error of the sequence; nothing has been imported then.
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow]

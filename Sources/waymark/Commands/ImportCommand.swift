@@ -24,7 +24,7 @@ struct ImportCommand: AsyncParsableCommand {
       own data set as the sourceId, so that importing the file again updates its place.
 
       --mapping says how the fields of another data set become places. --replace-source NAME also deletes the places of \
-      a source that the files no longer have.
+      a source that the files no longer have, at most a fifth of them unless --max-deletions allows more.
 
       With --url the files go to a running server, whatever its store: one request and one transaction for each file, \
       or for all where a mapping is used.
@@ -59,6 +59,13 @@ struct ImportCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp("Delete the places of this source that the files do not have.", valueName: "name"))
   var replaceSource: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Import nothing if --replace-source would delete more places: a number, or a percentage of the source's places.",
+      discussion: "A percentage allows \(DeletionLimit.smallestShare) in any case. (default: \(DeletionLimit.standard))",
+      valueName: "limit"))
+  var maxDeletions: String?
 
   @OptionGroup var rows: RowOptionFlags
 
@@ -106,26 +113,37 @@ struct ImportCommand: AsyncParsableCommand {
     let mapping = try mapping.configured(fallback: maps.isEmpty ? nil : "osm", rows: rows)
     let options = try rows.options()
     let sources = try self.mapping.sources(mapping, source: options.source)
-    if let replaceSource { try checkReplacement(of: replaceSource) }
+    let removal = try removal()
     let contents: ImportInput.Contents
     if let mapping, !maps.isEmpty {
       contents = try area.contents(maps, mapping)
-      if case .changes = contents, replaceSource != nil {
+      if case .changes = contents, removal != nil {
         throw Exit.because("--replace-source does not go with change files", Exit.usage)
       }
     } else {
       if area.isGiven { throw Exit.because("--bbox and --polygon are for files of OpenStreetMap", Exit.usage) }
       contents = .files(try namedFiles())
     }
-    return ImportInput(contents: contents, mapping: mapping, options: options, sources: sources)
+    return ImportInput(
+      contents: contents, mapping: mapping, options: options, sources: sources, removal: removal)
   }
 
-  private func checkReplacement(of name: String) throws {
-    do {
-      _ = try RowOptions(source: name)
-    } catch {
+  /// Returns the places to delete: those of the source to replace that no row means.
+  private func removal() throws -> ImportRemoval? {
+    guard let name = replaceSource else {
+      if maxDeletions != nil { throw Exit.because("--max-deletions needs --replace-source", Exit.usage) }
+      return nil
+    }
+    guard (try? RowOptions(source: name)) != nil else {
       throw Exit.because("--replace-source '\(name)' is no name of a source", Exit.usage)
     }
+    guard let maxDeletions else { return .others(source: name) }
+    guard let limit = DeletionLimit(maxDeletions) else {
+      throw Exit.because(
+        "--max-deletions must be a number of places, or a percentage from 0% to 100%, got '\(maxDeletions)'",
+        Exit.usage)
+    }
+    return .others(source: name, limit: limit)
   }
 
   private func namedFiles() throws -> [PointFiles.File] {
@@ -146,7 +164,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   private func options(_ input: ImportInput) -> ImportOptions {
     ImportOptions(
-      mode: atomic ? .atomic : .partial, dryRun: dryRun, removal: replaceSource.map { .others(source: $0) },
+      mode: atomic ? .atomic : .partial, dryRun: dryRun, removal: input.removal,
       sources: input.sources)
   }
 
@@ -206,6 +224,8 @@ struct ImportCommand: AsyncParsableCommand {
       throw Exit.because(error, Exit.usage)
     } catch let error as RejectedImport {
       throw Exit.because(ImportSummary.rejection(of: error.report), Exit.badData)
+    } catch let error as TooManyDeletions {
+      throw Exit.because("\(error); nothing was imported; --max-deletions allows more", Exit.badData)
     } catch {
       throw Exit.because("\(error); nothing was imported", error is MigrationError ? Exit.failed : Exit.badData)
     }

@@ -23,14 +23,20 @@ struct ImportInput: Sendable {
   /// The data sets to register.
   let sources: [DataSource]
 
+  /// The places to delete; `nil` for none.
+  let removal: ImportRemoval?
+
   /// The counts of the rows that are read.
   let counts: ImportCounts
 
-  init(contents: Contents, mapping: Mapping?, options: RowOptions, sources: [DataSource]) {
+  init(contents: Contents, mapping: Mapping?, options: RowOptions, sources: [DataSource],
+    removal: ImportRemoval?
+  ) {
     self.contents = contents
     self.mapping = mapping
     self.options = options
     self.sources = sources
+    self.removal = removal
     counts = ImportCounts(tally: mapping?.tally)
   }
 

@@ -44,6 +44,7 @@ struct ImportServer {
       (options.source ?? source?.name).map { "source=\(PercentEncoding.encode($0))" },
       options.idField.map { "idField=\(PercentEncoding.encode($0))" },
       importOptions.removal.map { "replaceSource=\(PercentEncoding.encode($0.source))" },
+      importOptions.removal?.limit.map { "maxDeletions=\(PercentEncoding.encode($0.description))" },
       source?.licence.map { "licence=\(PercentEncoding.encode($0))" },
       source?.attribution.map { "attribution=\(PercentEncoding.encode($0))" },
       source?.url.map { "attributionUrl=\(PercentEncoding.encode($0))" },

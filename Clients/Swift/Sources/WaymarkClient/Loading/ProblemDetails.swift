@@ -130,6 +130,8 @@ extension ProblemDetails.Code {
   public static let versionMismatch = Self(rawValue: "version-mismatch")
   /// The place is invalid.
   public static let invalidPlace = Self(rawValue: "invalid-place")
+  /// The replacement of a source would delete more of its places than allowed.
+  public static let tooManyDeletions = Self(rawValue: "too-many-deletions")
   /// The service requires a precondition for writes.
   public static let ifMatchRequired = Self(rawValue: "if-match-required")
   /// The idempotency key was used for a different request.
