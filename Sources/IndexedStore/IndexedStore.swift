@@ -232,6 +232,10 @@ package struct IndexedStore: PointStore, StoreIndex {
     }
   }
 
+  package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
+    try await write(.deletions) { () throws(PointWriteError) in try await database.removeSource(named: name) }
+  }
+
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {

@@ -143,6 +143,7 @@ package struct LocationsAPI: Sendable {
       ChangeRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
       DeleteRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
       DeleteSourceRoute(service: service),
+      RemoveSourceRoute(service: service),
       ImportRoute(service: service),
       ExportRoute(service: service, filtering: filtering),
       LiveRoute(),

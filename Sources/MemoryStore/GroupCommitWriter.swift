@@ -123,6 +123,7 @@ actor GroupCommitWriter {
         // Keys evicted for new ones leave the journal with the next batch.
         evictedKeys = batch.records.flatMap { keys.insert($0) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
+        for name in batch.removedSources { sources[ExactText(name)] = nil }
         formerIDs.merge(batch.formerIDs) { $1 }
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
         merger.merge(next) { Task { await self.adoptMergeIfIdle() } }

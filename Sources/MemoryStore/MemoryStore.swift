@@ -198,6 +198,13 @@ package final class MemoryStore: PointStore, StoreIndex {
     return DeletedBatch(count: count, next: hasMore ? ids.last.map { ExactText($0.description) } : nil)
   }
 
+  package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
+    guard await writer.dataSources.contains(where: { $0.name.hasSameBytes(as: name) }) else { return .unknown }
+    return try await write { transaction throws(PointWriteError) in
+      transaction.removeSource(named: name) ? .removed : .hasPlaces
+    }
+  }
+
   private func write<Outcome: Sendable>(
     _ write: @escaping @Sendable (inout WriteTransaction) throws(PointWriteError) -> Outcome
   ) async throws(PointWriteError) -> Outcome {
@@ -271,7 +278,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       if let failure = plan.failure { return .failure(failure) }
       transaction.apply(plan)
       let takesNothing = options.mode == .atomic && plan.report.rejected > 0
-      if !takesNothing { transaction.register(options.sources) }
+      if plan.report.accepted > 0 { transaction.register(options.sources) }
       if let key, !takesNothing { transaction.record(.imported(plan.report), of: key) }
       return .success(plan.report)
     }

@@ -62,6 +62,9 @@ package struct JournalBatch: Sendable {
   /// The data sets that were registered or changed.
   package internal(set) var sources: [DataSource] = []
 
+  /// The names of the data sets that were removed.
+  package internal(set) var removedSources: [String] = []
+
   /// The ids of the places that were removed, by their source references.
   package internal(set) var formerIDs: [SourceReference: PointID] = [:]
 
@@ -72,7 +75,9 @@ package struct JournalBatch: Sendable {
   package internal(set) var highestVersion: Int64 = 0
 
   /// A Boolean value that indicates whether there is nothing to commit.
-  package var isEmpty: Bool { !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty }
+  package var isEmpty: Bool {
+    !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty && removedSources.isEmpty
+  }
 
   /// A Boolean value that indicates whether a place was created, changed or removed.
   package var hasChanges: Bool { !puts.isEmpty || !removals.isEmpty }

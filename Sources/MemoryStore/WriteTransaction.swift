@@ -31,6 +31,7 @@ struct WriteTransaction: Sendable {
   private var removed: [PointID] = []
 
   private var sources: [DataSource] = []
+  private var removedSources: [String] = []
 
   private var records: [IdempotencyRecord] = []
 
@@ -114,6 +115,18 @@ struct WriteTransaction: Sendable {
     if !removed.isEmpty { _ = versions.next(at: now) }
   }
 
+  /// Removes a registered data set, or returns `false` if it has places.
+  mutating func removeSource(named name: String) -> Bool {
+    let isOwned = owners.contains { $1 != nil && $0.source.hasSameBytes(as: name) }
+    let (ids, hasMore) = snapshot.ids(
+      matching: PointQuery(source: .init(name: name), limit: PointQuery.limits.upperBound))
+    // More places than a page are taken to be more than this group of writes has removed.
+    guard !isOwned, !hasMore, ids.allSatisfy({ point(id: $0)?.draft.origin?.source.hasSameBytes(as: name) != true })
+    else { return false }
+    removedSources.append(name)
+    return true
+  }
+
   /// Registers data sets.
   mutating func register(_ sources: [DataSource]) {
     self.sources += sources
@@ -133,7 +146,7 @@ struct WriteTransaction: Sendable {
       if let point { puts.append(point) } else { removals.append(id) }
     }
     return JournalBatch(
-      puts: puts, removals: removals, records: records, sources: sources, formerIDs: removedIDs,
-      highestVersion: versions.last)
+      puts: puts, removals: removals, records: records, sources: sources, removedSources: removedSources,
+      formerIDs: removedIDs, highestVersion: versions.last)
   }
 }

@@ -18,6 +18,22 @@ private enum SourceStatements {
       IS DISTINCT FROM (sources.licence, sources.attribution, sources.url)
     """
 
+  /// The statement that removes a data set without places. Value: the name. It returns whether the data set was
+  /// registered, and whether it was removed.
+  static let remove = Statement(
+    "remove_source",
+    """
+    WITH removed AS (
+      DELETE FROM sources
+      WHERE name = $1::text AND NOT EXISTS (SELECT FROM points WHERE source = $1::text)
+      RETURNING name
+    ), import AS (
+      DELETE FROM source_imports WHERE source IN (SELECT name FROM removed)
+    )
+    SELECT EXISTS (SELECT FROM sources WHERE name = $1::text), EXISTS (SELECT FROM removed)
+    """
+  )
+
   /// The statement that records the time of an import for the data sets of its staged rows, of which there are few, and
   /// for those that it names. Values: the names.
   static let recordImport = """
@@ -72,6 +88,20 @@ extension PostgresStore {
       imports.append((try row.text(0), try row.double(1)))
     }
     return imports
+  }
+
+  /// Removes a registered data set without places; see ``Points/PointStore/removeSource(named:)``.
+  ///
+  /// - Throws: ``PointWriteError``.
+  package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
+    do throws(PointStoreError) {
+      let row = try await write(SourceStatements.remove, Parameters { $0.add(name) }).rows.first
+      guard let row else { throw PointStoreError.unexpected(reason: "the removal of a source returned no row") }
+      guard try row.boolean(0) else { return .unknown }
+      return try row.boolean(1) ? .removed : .hasPlaces
+    } catch {
+      throw .store(error)
+    }
   }
 
   /// Records the time of an import in its transaction, for the data sets of its staged rows and of its options.

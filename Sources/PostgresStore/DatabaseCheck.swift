@@ -292,8 +292,9 @@ enum MissingPrivileges {
     ("waymark_migrations", ["SELECT"]), ("points", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("point_versions", ["USAGE", "UPDATE"]),
     ("changes", ["SELECT", "DELETE"]), ("changes_pruned", ["SELECT", "UPDATE"]),
-    ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("sources", ["SELECT", "INSERT", "UPDATE"]),
-    ("source_imports", ["SELECT", "INSERT", "UPDATE"]), ("former_ids", ["SELECT"]),
+    ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
+    ("sources", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
+    ("source_imports", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("former_ids", ["SELECT"]),
   ]
 
   /// The privileges for recording searches.

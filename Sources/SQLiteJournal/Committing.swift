@@ -36,12 +36,14 @@ enum Committing {
 
   private static let putSource = "INSERT OR REPLACE INTO source (name, licence, attribution, url) VALUES (?, ?, ?, ?)"
 
+  private static let removeSource = "DELETE FROM source WHERE name = ?"
   private static let putFormerID = "INSERT OR REPLACE INTO former_id (source, source_id, id) VALUES (?, ?, ?)"
 
   static func commit(_ batch: JournalBatch, to database: Database) throws {
     try run(remove, database, batch.removals) { [$0.bytes] }
     try run(put, database, batch.puts, values(of:))
     try run(putSource, database, batch.sources) { [$0.name, $0.licence, $0.attribution, $0.url] }
+    try run(removeSource, database, batch.removedSources) { [$0] }
     try run(putFormerID, database, batch.formerIDs) { [$0.key.source, $0.key.sourceID, $0.value.bytes] }
     try run(updateCounter, database, CollectionOfOne(batch)) { [$0.highestVersion, $0.hasChanges] }
     for statement in [deleteCreation, deleteImport] { try run(statement, database, batch.evictedKeys) { [$0] } }

@@ -20,7 +20,8 @@ import Testing
     let well = try await WaymarkProcess.run(["check"], environment: owner)
     try await database.run(
       """
-      GRANT SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, sources, source_imports
+      GRANT SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, sources, source_imports,
+        former_ids
       TO \(role)
       """)
     let reader = try await WaymarkProcess.run(["check"], environment: clerk)

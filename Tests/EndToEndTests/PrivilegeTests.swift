@@ -32,14 +32,15 @@ import Testing
     }
   }
 
-  private static let reading = "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids"
+  private static let reading =
+    "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids"
 
   /// The privileges in the documentation's table.
   private static let serving = [
     "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, idempotency_keys",
     "SELECT, DELETE ON changes", "SELECT, UPDATE ON changes_pruned", "USAGE, UPDATE ON SEQUENCE point_versions",
-    "SELECT, INSERT, UPDATE ON sources",
-    "SELECT, INSERT, UPDATE ON source_imports", "SELECT ON former_ids",
+    "SELECT, INSERT, UPDATE, DELETE ON sources",
+    "SELECT, INSERT, UPDATE, DELETE ON source_imports", "SELECT ON former_ids",
   ]
 
   private let json = ["Content-Type": "application/json"]

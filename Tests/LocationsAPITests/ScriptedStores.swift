@@ -111,6 +111,10 @@ extension ForwardingStore {
     try await store.deleteBatch(ofSource: source, after: position)
   }
 
+  func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
+    try await store.removeSource(named: name)
+  }
+
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {

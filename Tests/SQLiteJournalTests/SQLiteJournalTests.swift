@@ -54,6 +54,21 @@ import Testing
     #expect(try await reopened.point(id: second.id)?.draft.name == "two")
   }
 
+  @Test func removedSourceStaysRemoved() async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let store = try await MemoryStore(journal: journal)
+    let rows = [try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1")]
+    _ = try await store.importRows(rows.inOneBatch, options: ImportOptions(sources: [DataSource(name: "s")]))
+    _ = try await store.deleteBatch(ofSource: "s", after: nil)
+    #expect(try await store.removeSource(named: "s") == .removed)
+    await journal.close()
+
+    let reopened = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+
+    #expect(try await reopened.sources() == [])
+  }
+
   @Test func reopenedFileHasTheKeyOfAnImport() async throws {
     let folder = try JournalFolder()
     let rows = [

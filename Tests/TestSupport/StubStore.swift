@@ -111,6 +111,10 @@ package struct StubStore: PointStore {
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch { throw unexpectedWrite() }
 
+  package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
+    throw unexpectedWrite()
+  }
+
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] { throw unexpectedWrite() }

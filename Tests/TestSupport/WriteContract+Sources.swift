@@ -29,6 +29,31 @@ extension WriteContract {
       #expect(wasCreated)
       #expect(again.version > highestVersion)
     },
+    WriteContract("a data set is registered with its first accepted row, and removed once it has no places") {
+      makeStore in
+      let store = try await makeStore([])
+      let options = ImportOptions(sources: [DataSource(name: "s", licence: "L")])
+      func names() async throws -> [String] { try await store.sources().map(\.name) }
+
+      _ = try await store.importRows(([] as [ImportRow]).inOneBatch, options: options)
+      let withoutRows = try await names()
+      let unknown = try await store.removeSource(named: "s")
+      _ = try await store.importRows(
+        [try .sample("a", 1, 1, source: "s", sourceID: "1"), try .sample("b", 1, 1, source: "t", sourceID: "1")]
+          .inOneBatch, options: options)
+      let registered = try await names()
+      let withPlaces = try await store.removeSource(named: "s")
+      let unregistered = try await store.removeSource(named: "t")
+      _ = try await store.deleteBatch(ofSource: "s", after: nil)
+      let empty = try await store.removeSource(named: "s")
+      let again = try await store.removeSource(named: "s")
+
+      #expect(withoutRows == [] && unknown == .unknown)
+      #expect(registered == ["s"] && withPlaces == .hasPlaces && unregistered == .unknown)
+      #expect(empty == .removed && again == .unknown)
+      #expect(try await names() == [])
+      #expect(try await store.allPoints().map(\.draft.name) == ["b"])
+    },
     WriteContract("removal of a data set while it is imported leaves each place whole or gone") { makeStore in
       let store = try await makeStore([])
       func rows(_ round: Int) throws -> [ImportRow] {

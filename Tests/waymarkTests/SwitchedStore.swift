@@ -50,6 +50,11 @@ final class SwitchedStore: PointStore {
     return DeletedBatch(count: 0, next: nil)
   }
 
+  func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
+    try checkWrite()
+    return .unknown
+  }
+
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {

@@ -319,7 +319,7 @@ struct ParameterValues {
     return number
   }
 
-  private func quoted(_ text: String) -> String { "'\(text.prefix(50))'" }
+  func quoted(_ text: String) -> String { "'\(text.prefix(50))'" }
 }
 
 /// The kind of a parameter's violation, by the code of its problem.

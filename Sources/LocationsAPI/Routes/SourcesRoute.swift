@@ -44,6 +44,39 @@ struct SourcesRoute: CallHandler {
   }
 }
 
+/// `DELETE /sources/{name}`: removes a data set without places from the list.
+struct RemoveSourceRoute: CallHandler {
+  static let call = Call(
+    .DELETE, "/sources/{name}", scope: .write, id: "removeSource", group: .write,
+    summary: "Remove a data set without places",
+    description: "`DELETE /locations` removes its places.",
+    describing: [
+      "name": .init("Name of the data set.", .rowOption(example: "demo"), isRequired: true)
+    ],
+    responses: [.init(204, "The data set is removed.")], problems: [.init(409, .conflict)])
+
+  let service: PointsService
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    let name = request.pathParameters["name"]
+    let removal: SourceRemoval
+    do {
+      removal = try await service.removeSource(named: name)
+    } catch {
+      throw request.problem(for: error)
+    }
+    switch removal {
+    case .removed: return HTTPResponse(status: .noContent)
+    case .unknown: throw .notFound("there is no source '\(name.prefix(50))'")
+    case .hasPlaces:
+      throw Problem(
+        .conflict, code: "conflict",
+        detail: "the source '\(name.prefix(50))' has places; DELETE /locations?source=…&confirm=true removes them")
+    }
+  }
+}
+
 extension PointsService {
   /// Returns the attributions of the data sets; `nil` if the fields have none.
   ///

@@ -265,6 +265,11 @@ public final class PointsService: Sendable {
     try await observe(.delete) { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
   }
 
+  /// Removes a registered data set without places; see ``PointStore/removeSource(named:)``.
+  package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
+    try await observe(.deletions) { () throws(PointWriteError) in try await store.removeSource(named: name) }
+  }
+
   /// Deletes all places of a data set, batch by batch; others may read and write in between.
   ///
   /// - Returns: the number of places that were deleted.

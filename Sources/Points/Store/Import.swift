@@ -162,7 +162,7 @@ public struct ImportOptions: Sendable {
   /// The places to delete in the same transaction; `nil` for none.
   public var removal: ImportRemoval?
 
-  /// The data sets to register or to replace in the same transaction.
+  /// The data sets to register or to replace in the same transaction, if it accepts a row.
   public var sources: [DataSource]
 
   public init(

@@ -104,16 +104,20 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointWriteError``: `store`. The batch was not deleted then, unless the outcome is unknown.
   func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch
 
+  /// Removes a registered data set without places, and the time of its last import.
+  ///
+  /// - Throws: ``PointWriteError``: `store`.
+  func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval
+
   // MARK: Bulk
 
   /// Imports all rows except those it rejects, or none when the sequence or the store fails.
   ///
   /// A row with an id replaces the place of that id, or creates it. A row without one replaces the place of the same
   /// origin; where there is none, or the row has no origin, it creates a place, under the id of the deleted place that
-  /// had the origin last, if any. A replaced place keeps its id and its
-  /// `createdAt`, and its version grows; a place that has the row's values already is left unchanged. Of rows for the
-  /// same place the last one counts and the others are reported as rejected; so is a row whose id and origin belong to
-  /// two places.
+  /// had the origin last, if any. A replaced place keeps its id and its `createdAt`, and its version grows; a place that
+  /// has the row's values already is left unchanged. Of rows for the same place the last one counts and the others are
+  /// reported as rejected; so is a row whose id and origin belong to two places.
   ///
   /// A parser that rejects rows itself throws from the sequence where the mode is ``ImportMode/atomic``; see
   /// ``AllOrNothing``.
@@ -190,6 +194,15 @@ public struct DataVersion: Hashable, Sendable {
     self.changedAt = changedAt
     self.isExact = isExact
   }
+}
+
+/// The outcome of the removal of a data set.
+public enum SourceRemoval: Hashable, Sendable {
+  case removed
+  /// There is no registered data set of that name.
+  case unknown
+  /// The data set has places, and stays.
+  case hasPlaces
 }
 
 /// A batch of places that were deleted together.

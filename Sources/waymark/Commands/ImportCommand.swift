@@ -63,7 +63,8 @@ struct ImportCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Import nothing if --replace-source would delete more places: a number, or a percentage of the source's places.",
-      discussion: "A percentage allows \(DeletionLimit.smallestShare) in any case. (default: \(DeletionLimit.standard))",
+      discussion:
+        "A percentage allows \(DeletionLimit.smallestShare) in any case. (default: \(DeletionLimit.standard))",
       valueName: "limit"))
   var maxDeletions: String?
 

@@ -29,7 +29,8 @@ struct ImportInput: Sendable {
   /// The counts of the rows that are read.
   let counts: ImportCounts
 
-  init(contents: Contents, mapping: Mapping?, options: RowOptions, sources: [DataSource],
+  init(
+    contents: Contents, mapping: Mapping?, options: RowOptions, sources: [DataSource],
     removal: ImportRemoval?
   ) {
     self.contents = contents

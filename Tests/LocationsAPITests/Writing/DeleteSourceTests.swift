@@ -31,6 +31,23 @@ import Testing
     #expect(try rest.array.count == 10)
   }
 
+  @Test func aSourceIsRemovedFromTheListOnceItHasNoPlaces() async throws {
+    let store = MemoryStore.countingFromOne()
+    let rows = [try ImportRow.sample("a", 1, 2, source: "a b/c", sourceID: "1")]
+    _ = try await store.importRows(
+      AsyncStream([rows]), options: ImportOptions(sources: [DataSource(name: "a b/c")]))
+    let driver = ServiceDriver(writing: store)
+
+    let refused = try await driver.send(.DELETE, "/sources/a%20b%2Fc")
+    _ = try await driver.send(.DELETE, "/locations?source=a%20b%2Fc&confirm=true")
+    let removed = try await driver.send(.DELETE, "/sources/a%20b%2Fc")
+    let unknown = try await driver.send(.DELETE, "/sources/a%20b%2Fc")
+    let listed = try await driver.send(.GET, "/sources")
+
+    #expect(refused.status == 409 && removed.status == 204 && unknown.status == 404)
+    #expect(listed.text == "[]")
+  }
+
   @Test(arguments: [
     ("", "source"), ("?source=osm", "confirm"), ("?source=osm&confirm=false", "confirm"),
     ("?source=osm&confirm=yes", "confirm"), ("?confirm=true", "source"), ("?source=&confirm=true", "source"),
