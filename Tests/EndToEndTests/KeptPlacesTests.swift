@@ -23,6 +23,26 @@ import Testing
     #expect(try await second.logLine(with: "places are in memory and kept").contains("\"places\":2}"))
   }
 
+  @Test func aNewFileStartsEmptyUnlessTheSampleIsAskedFor() async throws {
+    let folder = try TemporaryFolder()
+    func count(_ name: String, _ arguments: String...) async throws -> Int {
+      let server = try await WaymarkProcess(
+        ["serve", "--http-port", "0", "--memory-store-path", folder.path(of: name)] + arguments)
+      let count = try await ServerDriver(port: try await server.port()).get("/locations?limit=1000").places.count
+      server.send(SIGTERM)
+      _ = try await server.outcome()
+      return count
+    }
+
+    let without = try await count("empty.db")
+    let again = try await count("empty.db")
+    let sample = try await count("sample.db", "--data-file", "sample")
+    let later = try await count("empty.db", "--data-file", "sample")
+
+    #expect(without == 0 && again == 0)
+    #expect(sample > 100 && later == sample)
+  }
+
   @Test func twoServersDoNotShareAFile() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path(of: "places.db")

@@ -3,6 +3,7 @@ import Foundation
 import AccessControl
 import HTTPServer
 import LocationsAPI
+import MemoryStore
 import NIOSSL
 import PointFormats
 import Points
@@ -121,7 +122,7 @@ struct CheckCommand: AsyncParsableCommand {
   }
 
   private func checkMemory(_ files: [String], _ path: String?, _ report: inout CheckReport) async {
-    for file in files {
+    for file in files where file != MemoryStore.sampleName {
       await report.examine {
         _ = try PointFiles.File(path: file)
         guard FileManager.default.isReadableFile(atPath: file) else {

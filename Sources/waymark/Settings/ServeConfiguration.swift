@@ -8,7 +8,7 @@ import Logging
 struct ServeConfiguration {
   enum Store: Hashable {
     /// In memory, and durably in a file where one is named. An empty store is filled from data files, or from the
-    /// bundled sample where there are none.
+    /// bundled sample where there are none and the store is not kept.
     case memory(dataFiles: [String], keptIn: String?)
     case postgres(DatabaseConfiguration)
   }

@@ -64,9 +64,10 @@ struct PlacesSettings: SettingGroup {
     "POINT_STORE", .choice(of: ServeConfiguration.StoreKind.self), affects: .operation,
     default: .described("`postgres` where `DATABASE_URL` is set, else `memory`"), "Store of the places.")
   let dataFiles = Setting.Key(
-    "DATA_FILE", .list("files"), affects: .operation, default: .described("the bundled sample"),
+    "DATA_FILE", .list("files"), affects: .operation, default: .described("`sample`; none with `MEMORY_STORE_PATH`"),
     "Files, with commas between, that are loaded into an empty memory store at the start.",
-    details: "With `MEMORY_STORE_PATH` that is the first start alone.")
+    details: "`sample` stands for the bundled landmarks. With `MEMORY_STORE_PATH` files are loaded at the first start "
+      + "alone.")
   let memoryStorePath = Setting.Key(
     "MEMORY_STORE_PATH", .file, affects: .operation, default: .described("none: places are lost at the end"),
     "File in which the memory store keeps its places durably.")

@@ -25,13 +25,13 @@ extension MemoryStore {
     return (memory, journal)
   }
 
-  /// Loads places into an empty store from files, or from the bundled sample where there are none.
+  /// Loads places into an empty store from files, or from the bundled sample.
   func load(files: [String], logger: Logger) async throws {
     let rejections = Mutex(ImportReport())
     let notes = ImportNotes()
     let onRejection: @Sendable (RejectedRow) -> Void = { row in rejections.withLock { $0.reject(row) } }
     var report: ImportReport
-    if files.isEmpty {
+    if files == [Self.sampleName] {
       let parser = PointParser(format: .geoJSON)
       report = try await load(PointFileReader(BundledSample.chunks, parser: parser, onRejection: onRejection))
     } else {
@@ -52,12 +52,15 @@ extension MemoryStore {
       "places were loaded",
       metadata: [
         "places": .stringConvertible(report.created), "rejected": .stringConvertible(report.rejected),
-        "from": "\(files.isEmpty ? "the bundled sample" : files.joined(separator: ","))",
+        "from": "\(files == [Self.sampleName] ? "the bundled sample" : files.joined(separator: ","))",
       ])
   }
+
+  /// The name that stands for the bundled sample in `DATA_FILE`.
+  static let sampleName = "sample"
 }
 
-/// The landmarks that are served where no other places are configured.
+/// The landmarks that come with the program.
 private enum BundledSample {
   /// The sample's GeoJSON, in one chunk.
   static var chunks: AsyncStream<[UInt8]> {

@@ -76,7 +76,7 @@ struct RunningStore: Service {
     _ files: [String], text: TextIndexConfiguration, clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
     let memory = MemoryStore(text: text, clock: clock)
-    try await memory.load(files: files, logger: logger)
+    try await memory.load(files: files.isEmpty ? [MemoryStore.sampleName] : files, logger: logger)
     logger.info("places are in memory alone")
     var running = RunningStore(memory, observers: [StoreMetrics(metrics)])
     running.collectors = [PointsCollector(memory, factory: metrics)]
@@ -89,7 +89,7 @@ struct RunningStore: Service {
   ) async throws -> RunningStore {
     let (memory, journal) = try await MemoryStore.open(
       path: path, skipsDamaged: skipsDamaged, text: text, clock: clock, logger: logger)
-    if memory.wasNew {
+    if memory.wasNew, !files.isEmpty {
       try await memory.load(files: files, logger: logger)
     } else if !files.isEmpty {
       logger.notice("data files are not loaded, as the store has places", metadata: ["path": "\(path)"])
