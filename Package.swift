@@ -203,7 +203,7 @@ let package = Package(
         name: "waymarkTests",
         dependencies: [
           "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
-          "MemoryStore", "OpenStreetMap", "PointMapping", "Points", "PostgresClient", "PostgresStore",
+          "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
           "PrometheusMetrics",
           "TestSupport",
           logging,

@@ -45,8 +45,12 @@ package struct OSMTagFilter: Hashable, Sendable {
   /// The accepted values, or nil if every value but `no` is accepted.
   package var values: Set<ExactText>?
 
-  package init(_ key: String, _ values: [String]? = nil) {
+  /// A Boolean value that indicates whether the object must have a `name` too.
+  package var isForNamed = false
+
+  package init(_ key: String, _ values: [String]? = nil, isForNamed: Bool = false) {
     self.key = key
+    self.isForNamed = isForNamed
     self.values = values.map { Set($0.map { ExactText($0) }) }
   }
 
@@ -59,7 +63,7 @@ package struct OSMTagFilter: Hashable, Sendable {
       parts.count == 1 || parts[1] == "*" ? nil : Set(parts[1].split(separator: ",").map { ExactText(String($0)) })
   }
 
-  /// The filters for points of interest: named objects, and those with a key that places have.
+  /// The filters of a selection where none is given: named objects, and those with a key that places have.
   package static let places: [OSMTagFilter] =
     [
       "name", "amenity", "shop", "tourism", "leisure", "historic", "office", "craft", "healthcare", "public_transport",
@@ -79,32 +83,51 @@ struct TagRules: Sendable {
   enum Values: Sendable {
     case allButNo
     case only(Set<ExactText>)
-  }
 
-  private let values: [ExactText: Values]
-
-  init(_ filters: [OSMTagFilter]) {
-    var values: [ExactText: Values] = [:]
-    for filter in filters {
-      let key = ExactText(filter.key)
-      switch (values[key], filter.values) {
-      case (.allButNo, _), (_, nil): values[key] = .allButNo
-      case (.only(let known), let more?): values[key] = .only(known.union(more))
-      case (nil, let accepted?): values[key] = .only(accepted)
+    fileprivate func contains(_ value: String) -> Bool {
+      switch self {
+      case .allButNo: !value.hasSameBytes(as: "no")
+      case .only(let values): values.contains(ExactText(value))
       }
     }
-    self.values = values
+
+    fileprivate func union(_ other: Values) -> Values {
+      guard case .only(let values) = self, case .only(let others) = other else { return .allButNo }
+      return .only(values.union(others))
+    }
   }
 
-  subscript(key: String) -> Values? { values[ExactText(key)] }
+  /// The accepted values of a key, of any object and of named ones.
+  struct Rule: Sendable {
+    fileprivate(set) var ofAll: Values?
+    fileprivate(set) var ofNamed: Values?
+  }
+
+  private var rules: [ExactText: Rule] = [:]
+
+  init(_ filters: [OSMTagFilter]) {
+    for filter in filters {
+      let values = filter.values.map { Values.only($0) } ?? .allButNo
+      let path = filter.isForNamed ? \Rule.ofNamed : \.ofAll
+      rules[ExactText(filter.key), default: Rule()][keyPath: path] =
+        rules[ExactText(filter.key)]?[keyPath: path]?.union(values) ?? values
+    }
+  }
+
+  subscript(key: String) -> Rule? { rules[ExactText(key)] }
 }
 
 /// Matches the tags of the objects of one block. A string of the block is compared with the filters once.
 struct TagMatcher {
-  private enum Class: UInt8 { case unknown, noKey, anyValue, someValues }
+  private enum Class: UInt8 { case unknown, noKey, anyValue, someValues, name }
+
+  /// The objects that a tag selects.
+  private enum Decision: UInt8 { case none, all, named }
 
   private let rules: TagRules
   private var classes: [Class]
+  private var decisions: [UInt64: Decision] = [:]
+  private var nameIndex: UInt32?
 
   init(_ rules: TagRules, _ block: PrimitiveBlock) {
     self.rules = rules
@@ -114,34 +137,46 @@ struct TagMatcher {
   /// Returns a Boolean value that indicates whether one of the tags matches one of the filters.
   @inline(__always)
   mutating func matches(_ pairs: [TagPair], in block: PrimitiveBlock) throws(OSMError) -> Bool {
+    var (isNamed, matchesIfNamed) = (false, false)
     for pair in pairs {
       // The block has checked the indexes.
+      if classes[Int(pair.key)] == .unknown { try classify(pair.key, in: block) }
       switch classes[Int(pair.key)] {
-      case .noKey: continue
-      case .unknown: try classify(pair.key, in: block)
-      default: break
+      case .unknown, .noKey: continue
+      case .name: isNamed = true
+      case .anyValue: if try !block.bytes(pair.value).elementsEqual("no".utf8) { return true }
+      case .someValues:
+        let index = pair.key
+        if index == nameIndex { isNamed = true }
+        switch try decision(pair, in: block) {
+        case .none: continue
+        case .all: return true
+        case .named: matchesIfNamed = true
+        }
       }
-      if try accepts(pair, in: block) { return true }
     }
-    return false
+    return isNamed && matchesIfNamed
   }
 
   private mutating func classify(_ key: UInt32, in block: PrimitiveBlock) throws(OSMError) {
+    let text = try block.text(key)
+    let isName = text.hasSameBytes(as: "name")
+    if isName { nameIndex = key }
     classes[Int(key)] =
-      switch rules[try block.text(key)] {
-      case nil: .noKey
-      case .allButNo: .anyValue
-      case .only: .someValues
+      switch rules[text]?.ofAll {
+      case .allButNo?: .anyValue
+      case .only?: .someValues
+      case nil: rules[text] != nil ? .someValues : isName ? .name : .noKey
       }
   }
 
-  private func accepts(_ pair: TagPair, in block: PrimitiveBlock) throws(OSMError) -> Bool {
-    switch classes[Int(pair.key)] {
-    case .unknown, .noKey: return false
-    case .anyValue: return try !block.bytes(pair.value).elementsEqual("no".utf8)
-    case .someValues:
-      guard case .only(let values) = rules[try block.text(pair.key)] else { return false }
-      return values.contains(ExactText(try block.text(pair.value)))
-    }
+  private mutating func decision(_ pair: TagPair, in block: PrimitiveBlock) throws(OSMError) -> Decision {
+    let number = UInt64(pair.key) << 32 | UInt64(pair.value)
+    if let known = decisions[number] { return known }
+    let (rule, value) = (rules[try block.text(pair.key)], try block.text(pair.value))
+    let decision: Decision =
+      rule?.ofAll?.contains(value) == true ? .all : rule?.ofNamed?.contains(value) == true ? .named : .none
+    decisions[number] = decision
+    return decision
   }
 }

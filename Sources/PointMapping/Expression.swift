@@ -1,3 +1,4 @@
+import Basics
 import JSONText
 
 /// Alternatives for a text; the first that has a value counts.
@@ -130,11 +131,15 @@ struct Condition: Hashable, Sendable {
   }
 
   /// The clauses, all of which must hold.
-  let clauses: [Clause]
+  var clauses: [Clause]
+
+  /// Conditions, one of which must hold; empty for none.
+  var alternatives: [Condition] = []
 
   /// Returns a Boolean value that indicates whether the condition holds.
   func holds(of record: Record) -> Bool {
-    clauses.allSatisfy { clause in
+    guard alternatives.isEmpty || alternatives.contains(where: { $0.holds(of: record) }) else { return false }
+    return clauses.allSatisfy { clause in
       switch clause.quantifier {
       case .any: clause.tests.contains { $0.holds(of: record) }
       case .all: clause.tests.allSatisfy { $0.holds(of: record) }
@@ -144,8 +149,19 @@ struct Condition: Hashable, Sendable {
   }
 }
 
+extension Condition {
+  /// The fields of the clause of which one test must hold, with a Boolean value that indicates whether the record must
+  /// have a name too.
+  var selectedFields: [(field: Field, isForNamed: Bool)] {
+    let isForNamed = clauses.contains { clause in
+      clause.quantifier == .all && clause.tests.contains { $0.path.text.hasSameBytes(as: "name") }
+    }
+    return clauses.first { $0.quantifier == .any }?.tests.map { ($0, isForNamed) } ?? []
+  }
+}
+
 extension Condition.Field {
-  fileprivate func holds(of record: Record) -> Bool {
+  func holds(of record: Record) -> Bool {
     guard let value = path.value(in: record) else { return false }
     switch test {
     case .exists: return value.plainText != nil

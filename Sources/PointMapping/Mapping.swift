@@ -14,6 +14,19 @@ package struct Mapping: RecordMapping {
     let condition: Condition
     /// The reason why other records are skipped.
     let reason: String
+
+    /// A Boolean value that indicates whether the rule is a choice between fields or conditions.
+    fileprivate var isChoice: Bool {
+      !condition.alternatives.isEmpty || condition.clauses.contains { $0.quantifier == .any }
+    }
+  }
+
+  /// A rule about the pieces of lines, of which those with one name and one field that are near each other become one
+  /// place.
+  struct PieceRule: Hashable {
+    let condition: Condition
+    /// The maximum distance between neighbouring pieces in metres.
+    let distanceMetres: Double
   }
 
   /// Tags from the members of an object, or from the elements of an array.
@@ -52,6 +65,7 @@ package struct Mapping: RecordMapping {
   var name = Expression([])
   var position = Position()
   var category = CategoryRules()
+  var pieceRules: [PieceRule] = []
   var kept = Kept.only([])
   var dropped: [NamePattern] = []
   var tags: [(key: String, value: Expression)] = []
@@ -79,8 +93,21 @@ package struct Mapping: RecordMapping {
     }
   }
 
+  /// Returns the line that a record is a piece of; `nil` if it is none.
+  package func line(of foreign: ForeignRecord) -> LinePieces.Line? {
+    guard !pieceRules.isEmpty else { return nil }
+    let record = Record(foreign, ignoresCase: ignoresCase, unpacked: unpacked)
+    for rule in pieceRules where rule.condition.holds(of: record) {
+      guard let field = rule.condition.selectedFields.first(where: { $0.field.holds(of: record) })?.field else {
+        continue
+      }
+      return LinePieces.Line(field: field.path.text, distanceMetres: rule.distanceMetres)
+    }
+    return nil
+  }
+
   private func draft(of record: inout Record, _ foreign: ForeignRecord) throws(InvalidRecord) -> PointDraft {
-    let category = category.category(of: record)
+    let category = category.category(of: record) ?? selectedCategory(of: record)
     if let category { record.add("@categoryWords", .string(Self.words(of: category))) }
     var used = UsedFields()
     let coordinate = try coordinate(of: record, foreign, &used)
@@ -99,6 +126,15 @@ package struct Mapping: RecordMapping {
     } catch {
       throw InvalidRecord(detail: error.description)
     }
+  }
+
+  /// Returns the category of a record that no rule gives one: the field by which it was selected, with its value.
+  private func selectedCategory(of record: Record) -> String? {
+    for (field, _) in selectedFields where !field.path.text.hasSameBytes(as: "name") && field.holds(of: record) {
+      guard let value = field.path.value(in: record)?.plainText else { continue }
+      return category.fallback(field.path.text, value)
+    }
+    return nil
   }
 
   /// Returns a category in words: `place:city` is City.
@@ -282,24 +318,46 @@ extension Mapping {
   ///
   /// - Parameter fields: the names of fields with the accepted values; `nil` for any value.
   package mutating func take(anyOf fields: [(name: String, values: [String]?)]) {
-    takeRules.removeAll { $0.condition.clauses.contains { $0.quantifier == .any } }
+    takeRules.removeAll { $0.isChoice }
+    takeRules.append(TakeRule(condition: Self.condition(anyOf: fields), reason: "not selected"))
+  }
+
+  /// Takes the records that have one of the values too.
+  ///
+  /// - Parameter fields: the names of fields with the accepted values; `nil` for any value.
+  /// - Returns: `false` where the mapping has no choice by values.
+  package mutating func takeAlso(anyOf fields: [(name: String, values: [String]?)]) -> Bool {
+    guard let index = takeRules.firstIndex(where: \.isChoice) else { return false }
+    let rule = takeRules[index]
+    let alternatives = rule.condition.alternatives
+    let former = alternatives.isEmpty || !rule.condition.clauses.isEmpty ? [rule.condition] : alternatives
+    takeRules[index] = TakeRule(
+      condition: Condition(clauses: [], alternatives: former + [Self.condition(anyOf: fields)]), reason: rule.reason)
+    return true
+  }
+
+  private static func condition(anyOf fields: [(name: String, values: [String]?)]) -> Condition {
     let tests = fields.compactMap { name, values in
       FieldPath(name).map { Condition.Field(path: $0, test: values.map { .isOneOf($0) } ?? .exists) }
     }
-    let condition = Condition(clauses: [.init(quantifier: .any, tests: tests)])
-    takeRules.append(TakeRule(condition: condition, reason: "not selected"))
+    return Condition(clauses: [.init(quantifier: .any, tests: tests)])
+  }
+
+  /// The fields one of which a record must have to be taken.
+  private var selectedFields: [(field: Condition.Field, isForNamed: Bool)] {
+    guard let condition = takeRules.first(where: \.isChoice)?.condition else { return [] }
+    return condition.selectedFields + condition.alternatives.flatMap(\.selectedFields)
   }
 
   /// The fields one of which a record must have to be taken, with the accepted values; `nil` for any value.
-  package var requiredFields: [(name: String, values: [String]?)] {
-    let clause = takeRules.lazy.flatMap(\.condition.clauses).first { $0.quantifier == .any }
-    return clause?.tests.compactMap { field in
+  package var requiredFields: [(name: String, values: [String]?, isForNamed: Bool)] {
+    selectedFields.compactMap { field, isForNamed in
       switch field.test {
-      case .exists: (field.path.text, nil)
-      case .isOneOf(let values): (field.path.text, values)
+      case .exists: (field.path.text, nil, isForNamed)
+      case .isOneOf(let values): (field.path.text, values, isForNamed)
       case .isAtLeast: nil
       }
-    } ?? []
+    }
   }
 }
 
@@ -347,6 +405,33 @@ struct CategoryRules: Hashable, Sendable {
   /// The names of categories that are replaced, with their replacements.
   var names: [String: String] = [:]
 
+  /// The values that are no categories.
+  struct Values: Hashable, Sendable {
+    /// A Boolean value that indicates whether only identifiers, of lower-case ASCII letters, digits and `_:.-`, are
+    /// categories.
+    var areIdentifiers = false
+
+    /// Values that say nothing but that the record has the field, whose name is the category then.
+    var unclear: Set<ExactText> = []
+
+    /// Values that stand for the absence of the field.
+    var absent: Set<ExactText> = []
+
+    fileprivate func isClear(_ value: String) -> Bool {
+      (!areIdentifiers || Self.isIdentifier(value)) && !unclear.contains(ExactText(value))
+    }
+
+    private static func isIdentifier(_ text: String) -> Bool {
+      guard let first = text.utf8.first, (0x61...0x7A).contains(first) else { return false }
+      return text.utf8.allSatisfy { byte in
+        (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "_:.-".utf8.contains(byte)
+      }
+    }
+  }
+
+  /// The values that are no categories, in rules for any value.
+  var values = Values()
+
   /// Adds a rule behind the others.
   mutating func append(_ rule: Rule, of path: FieldPath) {
     if groups.last?.path == path {
@@ -358,17 +443,29 @@ struct CategoryRules: Hashable, Sendable {
 
   /// Returns the category of a record; `nil` if no rule gives it one.
   func category(of record: Record) -> String? {
+    var unclear: String?
     for group in groups {
       guard let value = group.path.value(in: record)?.plainText else { continue }
+      let parts = value.split(separator: ";").map { $0.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+        .filter { !$0.isEmpty && !values.absent.contains(ExactText($0)) }
       // Of several values the first counts, such as cafe of cafe;bar.
-      let first = value.firstIndex(of: ";").map { String(value[..<$0]) } ?? value
+      guard let first = parts.first(where: values.isClear) ?? parts.first else { continue }
       guard let rule = group.rules.first(where: { $0.value?.hasSameBytes(as: first) ?? true }) else { continue }
       guard let category = rule.category else { continue }
+      if rule.value == nil, !values.isClear(first) {
+        unclear = unclear ?? group.path.text
+        continue
+      }
       let name = category.contains("*") ? category.replacing("*", with: first) : category
-      let trimmed = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-      if !trimmed.isEmpty { return names[trimmed] ?? trimmed }
+      return names[name] ?? name
     }
-    return nil
+    return unclear
+  }
+
+  /// Returns the category of a field without a rule: its name with its value, if that is a category.
+  func fallback(_ name: String, _ value: String) -> String {
+    let first = value.split(separator: ";").first.map(String.init) ?? value
+    return values.isClear(first) && !values.absent.contains(ExactText(first)) ? "\(name):\(first)" : name
   }
 }
 

@@ -1,3 +1,4 @@
+import Basics
 import CBuiltInMappings
 import PointFormats
 import Points
@@ -73,12 +74,15 @@ private struct MappingReader {
         for rule in try elements(node) { try appendCategoryRules(rule, to: &mapping.category) }
       case "categoryNames":
         for (name, node) in try members(of: node, in: key) { mapping.category.names[name] = try text(node, name) }
+      case "categoryValues": mapping.category.values = try categoryValues(node)
+      case "pieces":
+        for rule in try elements(node) { mapping.pieceRules.append(try pieceRule(rule)) }
       case "tags": try readTags(node, into: &mapping)
       default:
         throw error(
           root,
           "'\(key)' is unknown; a mapping has source, table, ignoreCase, unpack, take, sourceId, name, "
-            + "point, category, categoryNames and tags")
+            + "point, category, categoryNames, categoryValues, pieces and tags")
       }
     }
     guard !mapping.name.alternatives.isEmpty else { throw error(root, "the mapping has no name") }
@@ -133,19 +137,76 @@ private struct MappingReader {
   }
 
   private mutating func takeRule(_ node: Node) throws(MappingError) -> Mapping.TakeRule {
-    var clauses: [Condition.Clause] = []
     var reason: String?
-    for (key, value) in try members(of: node, in: "take") {
-      if key == "otherwise" {
-        reason = try text(value, key)
-      } else if let quantifier = Condition.Quantifier(rawValue: key) {
-        clauses.append(.init(quantifier: quantifier, tests: try tests(value)))
-      } else {
-        throw error(value, "a rule of take has no member '\(key)'; it has any, all, none and otherwise")
+    let condition = try condition(node, "take", beside: "either, otherwise") {
+      (reader, key, value, condition) throws(MappingError) in
+      switch key {
+      case "otherwise": reason = try reader.text(value, key)
+      case "either":
+        for element in try reader.elements(value) {
+          let alternative = try reader.condition(element, key) { _, _, _, _ in false }
+          condition.alternatives.append(alternative)
+        }
+      default: return false
+      }
+      return true
+    }
+    return Mapping.TakeRule(condition: condition, reason: reason ?? "not taken by the mapping")
+  }
+
+  private mutating func pieceRule(_ node: Node) throws(MappingError) -> Mapping.PieceRule {
+    var distance: Double?
+    let condition = try condition(node, "pieces", beside: "within") {
+      (reader, key, value, _) throws(MappingError) in
+      guard key == "within" else { return false }
+      distance = Double(try reader.text(value, key))
+      return true
+    }
+    guard let distance, (1...100_000).contains(distance) else {
+      throw error(node, "a rule of pieces must have within, a distance from 1 to 100000 metres")
+    }
+    guard !condition.selectedFields.isEmpty else { throw error(node, "a rule of pieces must have any") }
+    return Mapping.PieceRule(condition: condition, distanceMetres: distance)
+  }
+
+  /// Returns the condition of a rule.
+  ///
+  /// - Parameters:
+  ///   - names: the names of the rule's other members, for the message.
+  ///   - other: reads one of the other members, or returns `false` for an unknown one.
+  private mutating func condition(
+    _ node: Node, _ name: String, beside names: String = "",
+    _ other: (inout MappingReader, String, Node, inout Condition) throws(MappingError) -> Bool
+  ) throws(MappingError) -> Condition {
+    var condition = Condition(clauses: [])
+    for (key, value) in try members(of: node, in: name) {
+      if let quantifier = Condition.Quantifier(rawValue: key) {
+        condition.clauses.append(.init(quantifier: quantifier, tests: try tests(value)))
+      } else if try !other(&self, key, value, &condition) {
+        throw error(
+          value,
+          "a rule of \(name) has no member '\(key)'; it has any, all, none\(names.isEmpty ? "" : ", \(names)")")
       }
     }
-    guard !clauses.isEmpty else { throw error(node, "a rule of take must have any, all or none") }
-    return Mapping.TakeRule(condition: Condition(clauses: clauses), reason: reason ?? "not taken by the mapping")
+    guard !condition.clauses.isEmpty || !condition.alternatives.isEmpty else {
+      throw error(node, "a rule of \(name) must have any, all or none")
+    }
+    return condition
+  }
+
+  private mutating func categoryValues(_ node: Node) throws(MappingError) -> CategoryRules.Values {
+    var values = CategoryRules.Values()
+    for (key, value) in try members(of: node, in: "categoryValues") {
+      switch key {
+      case "only":
+        guard try text(value, key) == "identifiers" else { throw error(value, "'only' must be identifiers") }
+        values.areIdentifiers = true
+      case "unclear": values.unclear = Set(try texts(value, key).map { ExactText($0) })
+      case "absent": values.absent = Set(try texts(value, key).map { ExactText($0) })
+      default: throw error(value, "categoryValues has no member '\(key)'; it has only, unclear and absent")
+      }
+    }
+    return values
   }
 
   private mutating func tests(_ node: Node) throws(MappingError) -> [Condition.Field] {

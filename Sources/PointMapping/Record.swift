@@ -121,11 +121,14 @@ private enum HStore {
 /// A path to a value in a record, such as `names.primary` or `addresses[0].freeform`.
 ///
 /// A member of that whole name takes precedence, as tables have columns such as `names.primary`. The members of an
-/// array without an index are those of its elements. A string that is a JSON object or array is read as one.
+/// array without an index are those of its elements; with `[?]`, as in `addresses[?].country`, that of the first element
+/// that has one. A string that is a JSON object or array is read as one.
 struct FieldPath: Hashable, Sendable {
   private enum Step: Hashable {
     case member(String)
     case element(Int)
+    /// The first element that has a value at the rest of the path.
+    case firstElement
   }
 
   /// The text of the path.
@@ -142,6 +145,10 @@ struct FieldPath: Hashable, Sendable {
       guard let name = pieces.first, !name.isEmpty else { return nil }
       steps.append(.member(String(name)))
       for piece in pieces.dropFirst() {
+        if piece == "?]" {
+          steps.append(.firstElement)
+          continue
+        }
         guard piece.hasSuffix("]"), let index = Int(piece.dropLast()), index >= 0 else { return nil }
         steps.append(.element(index))
       }
@@ -176,6 +183,8 @@ struct FieldPath: Hashable, Sendable {
     case (.member, .array(let elements)):
       let values = elements.compactMap { Self.value(at: steps, in: $0) }
       return values.isEmpty ? nil : .array(values)
+    case (.firstElement, .array(let elements)):
+      return elements.lazy.compactMap { Self.value(at: rest, in: $0) }.first { $0.plainText != nil }
     case (.element(let index), .array(let elements)):
       return elements.indices.contains(index) ? Self.value(at: rest, in: elements[index]) : nil
     default: return nil

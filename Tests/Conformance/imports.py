@@ -83,7 +83,7 @@ class Generator:
             "addresses": self.maybe([
                 {"freeform": f"Straße {number}", "locality": "Stadt", "postcode": "01234", "region": self.maybe("BE"),
                  "country": "DE"},
-                {"freeform": "second", "locality": None, "postcode": None, "region": None, "country": None},
+                {"freeform": "second", "locality": None, "postcode": None, "region": "second", "country": None},
             ]),
             "websites": texts("w"), "socials": texts("s"), "emails": texts("e"), "phones": texts("p"),
             "sources": [
@@ -118,7 +118,10 @@ def expected_place(row):
 
     taxonomy, categories = row.get("taxonomy") or {}, row.get("categories") or {}
     brand = row["brand"] or {}
-    address = (row["addresses"] or [{}])[0]
+    # The first address that has a field.
+    address = {}
+    for candidate in row["addresses"] or []:
+        address = {key: value for key, value in candidate.items() if value is not None} | address
     put("basic_category", row.get("basic_category"))
     put("taxonomy", taxonomy.get("primary"))
     put("taxonomy:hierarchy", taxonomy.get("hierarchy"))

@@ -65,12 +65,14 @@ import Testing
     let imported = try await WaymarkProcess.run(["import", town], environment: store.environment)
     let server = try await store.serve()
     let driver = ServerDriver(port: try await server.port())
-    func names(_ query: String) async throws -> [String] { try await driver.get("/locations?\(query)").places.map(\.name) }
+    func names(_ query: String) async throws -> [String] {
+      try await driver.get("/locations?\(query)").places.map(\.name)
+    }
 
     #expect(imported.status == 0, "\(imported.log)")
-    #expect(try await names("q=vienna") == ["Wien"])
-    #expect(try await names("q=bundeshauptstadt") == ["Wien"])
-    #expect(try await names("q=petrolia") == ["Station 7"])
+    #expect(try await names("q=vienna&lang=de") == ["Wien"])
+    #expect(try await names("q=bundeshauptstadt&lang=de") == ["Wien"])
+    #expect(try await names("q=petrolia&lang=de") == ["Station 7"])
     #expect(try await names("lat=48.2&long=16.37&limit=1&lang=en") == ["Vienna"])
     withExtendedLifetime(server) {}
   }
@@ -88,7 +90,37 @@ import Testing
     #expect(try await run("--bbox", "13,52.4,13.5,52.55").contains("kinds: nodes 2, ways 1\n"))
     #expect(try await run("--polygon", area).contains("categories: cafe 1\n"))
     #expect(
-      try await run("--keep", "amenity=cafe,bar", "--keep", "place").contains("categories: cafe 1, place:town 1\n"))
+      try await run("--only", "amenity=cafe,bar", "--only", "place").contains("categories: cafe 1, place:town 1\n"))
+  }
+
+  @Test func linesAreTakenOnRequestAndEachIsOnePlace() async throws {
+    let store = try await EmptyStore(.postgres)
+    let nodes = (0..<6).map { "<node id=\"\($0)\" lat=\"50\" lon=\"10.00\($0)\" version=\"1\"/>" }
+    let streets = (0..<5).map {
+      """
+      <way id="\($0)" version="1"><nd ref="\($0)"/><nd ref="\($0 + 1)"/><tag k="highway" v="residential"/>
+      <tag k="name" v="High Street"/></way>
+      """
+    }
+    let town = try store.folder.write(
+      """
+      <?xml version="1.0"?><osm version="0.6">\(nodes.joined())
+      <node id="7" lat="50" lon="10" version="1"><tag k="amenity" v="cafe"/></node>\(streets.joined())
+      <way id="9" version="1"><nd ref="0"/><nd ref="1"/><tag k="building" v="yes"/><tag k="name" v="House"/></way></osm>
+      """, to: "town.osm")
+    func run(_ arguments: String...) async throws -> String {
+      try await WaymarkProcess.run(["import", "--dry-run"] + arguments + [town], environment: store.environment).output
+    }
+
+    let without = try await run()
+    let streetsToo = try await run("--keep", "highway")
+    let all = try await run("--all")
+
+    #expect(without.contains("categories: cafe 1\n"), "\(without)")
+    #expect(streetsToo.hasPrefix("2 rows: 2 created"), "\(streetsToo)")
+    #expect(streetsToo.contains("categories: cafe 1, highway:residential 1\n"))
+    #expect(streetsToo.contains("pieces of a line that is one place 4"))
+    #expect(all.contains("categories: building 1, cafe 1, highway:residential 1\n"), "\(all)")
   }
 
   @Test func aBrokenExtractImportsNothing() async throws {

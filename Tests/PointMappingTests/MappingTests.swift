@@ -40,6 +40,21 @@ import Testing
       ])
   }
 
+  @Test func everyAddressOfOvertureIsReadAndTheFirstThatHasAFieldWins() throws {
+    let text = """
+      {"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"names":{"primary":"A"},\
+      "addresses":[{"freeform":"Street 1","postcode":"1","locality":null,"region":""},\
+      {"freeform":"Other","locality":"Town","region":"US-CA","country":"US"}]}}
+      """
+
+    let row = try #require(parse(text, .geoJSONSequence, "overture").rows.first).draft
+
+    #expect(
+      row.tags.dictionary == [
+        "addr:full": "Street 1", "addr:postcode": "1", "addr:city": "Town", "addr:state": "US-CA", "addr:country": "US",
+      ])
+  }
+
   @Test func earlierSchemaOfOvertureIsMapped() throws {
     let text = """
       {"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"id":"x","names":{"primary":"A"},\
@@ -78,12 +93,19 @@ import Testing
 
   // MARK: OpenStreetMap
 
-  @Test(arguments: [
+  private static let categories: [([String: String], String?)] = [
     (["amenity": "cafe", "name": "A"], "cafe"), (["shop": "yes", "name": "A"], "shop"),
     (["shop": "bakery", "amenity": "cafe"], "cafe"), (["natural": "peak", "name": "A"], "natural:peak"),
     (["place": "town", "name": "A"], "place:town"), (["amenity": "cafe;bar"], "cafe"),
-    (["emergency": "no", "tourism": "hotel"], "hotel"), (["name": "A"], nil),
-  ])
+    (["emergency": "no", "tourism": "hotel"], "hotel"),
+    // Values that are no categories.
+    (["amenity": "Helsinki", "name": "A"], "amenity"), (["leisure": "designated", "name": "A"], "leisure"),
+    (["amenity": "yes", "building": "church", "name": "A"], "building:church"), (["amenity": "Bar; cafe"], "cafe"),
+    (["shop": "no", "tourism": "yes"], "tourism"), (["office": "IT", "name": "A"], "office"),
+    (["building": "public", "name": "A"], "building:public"), (["attraction": "maze", "name": "A"], "attraction:maze"),
+  ]
+
+  @Test(arguments: categories)
   func categoryFollowsFromTheTags(tags: [String: String], category: String?) throws {
     #expect(try osm(tags).get().category == category)
   }
@@ -106,7 +128,7 @@ import Testing
   @Test func namesThatAreNotTheNameRemainTags() throws {
     let tags: [ExactText: String] = [
       "name": "Wien", "name:en": "Vienna", "official_name": "Stadt Wien", "int_name": "Vienna", "brand": "B",
-      "operator": "O", "ref": "7",
+      "operator": "O", "ref": "7", "place": "city",
     ]
 
     let named = try osm(Dictionary(uniqueKeysWithValues: tags.map { ($0.key.text, $0.value) })).get()
@@ -121,7 +143,69 @@ import Testing
   @Test func objectWithoutANameIsNamedAfterItsCategory() throws {
     #expect(try osm(["amenity": "drinking_water"]).get().name == "Drinking water")
     #expect(try osm(["amenity": "bank", "brand": "B"]).get().name == "B")
-    #expect(try osm(["place": "town"]).get().name == "Town")
+    #expect(try osm(["natural": "hot_spring"]).get().name == "Hot spring")
+  }
+
+  /// Tags, and whether their objects are taken without a name and with one.
+  private static let objects: [([String: String], Bool, Bool)] = [
+    (["highway": "residential"], false, false), (["waterway": "river"], false, false),
+    (["railway": "rail"], false, false), (["route": "bus", "type": "route"], false, false),
+    (["building": "yes"], false, false), (["building": "house"], false, false),
+    (["landuse": "residential"], false, false),
+    (["entrance": "yes"], false, false), (["boundary": "administrative"], false, false), ([:], false, false),
+    (["emergency": "yes"], false, false), (["place": "town"], false, true), (["natural": "water"], false, true),
+    (["building": "church"], false, true), (["man_made": "pier"], false, true), (["landuse": "cemetery"], false, true),
+    (["amenity": "bench"], true, true), (["waterway": "waterfall"], true, true), (["railway": "station"], true, true),
+    (["natural": "peak"], true, true), (["emergency": "defibrillator"], true, true),
+  ]
+
+  @Test(arguments: objects)
+  func pointsOfInterestAreTakenWithoutOptions(tags: [String: String], isTaken: Bool, isTakenWithName: Bool) throws {
+    let mapping = try #require(Mapping(builtIn: "osm"))
+    let named = tags.merging(["name": "A"]) { $1 }
+    var all = mapping
+    let isAdded = all.takeAlso(anyOf: [("name", nil)])
+    #expect(isAdded)
+
+    #expect((mapping.place(of: record(tags)) != nil) == isTaken)
+    #expect((mapping.place(of: record(named)) != nil) == isTakenWithName)
+    #expect(all.place(of: record(named)) != nil && (all.place(of: record(tags)) != nil) == isTaken)
+  }
+
+  @Test func fieldsThatAreTakenTooGiveACategory() throws {
+    var mapping = try #require(Mapping(builtIn: "osm"))
+    let isAdded = mapping.takeAlso(anyOf: [("playground", nil), ("indoor", ["room"])])
+    #expect(isAdded)
+    var columns = try #require(Mapping(builtIn: "columns"))
+
+    #expect(try osm(["playground": "swing"], mapping).get().category == "playground:swing")
+    #expect(try osm(["playground": "yes"], mapping).get().category == "playground")
+    #expect(try osm(["indoor": "room", "name": "A"], mapping).get().category == "indoor:room")
+    #expect(mapping.place(of: record(["indoor": "area"])) == nil)
+    #expect(mapping.place(of: record(["amenity": "cafe"])) != nil)
+    let isAddedToAll = columns.takeAlso(anyOf: [("a", nil)])
+    #expect(!isAddedToAll)
+  }
+
+  @Test func placesWithoutAKeyOfAPlaceHaveNoCategory() throws {
+    var mapping = try #require(Mapping(builtIn: "osm"))
+    let isAdded = mapping.takeAlso(anyOf: [("name", nil)])
+    #expect(isAdded)
+
+    #expect(try osm(["name": "A"], mapping).get().category == nil)
+    #expect(try osm(["name": "A", "highway": "residential"], mapping).get().category == "highway:residential")
+  }
+
+  @Test func piecesOfLinesAreRecognised() throws {
+    let mapping = try #require(Mapping(builtIn: "osm"))
+    func line(_ tags: [String: String]) -> LinePieces.Line? { mapping.line(of: record(tags)) }
+
+    #expect(line(["highway": "residential"]) == .init(field: "highway", distanceMetres: 1000))
+    #expect(line(["waterway": "river"]) == .init(field: "waterway", distanceMetres: 20_000))
+    #expect(line(["route": "bus"])?.field == "route" && line(["railway": "rail"])?.field == "railway")
+    for tags in [["highway": "services"], ["waterway": "dam"], ["railway": "station"], ["amenity": "cafe"], [:]] {
+      #expect(line(tags) == nil)
+    }
   }
 
   @Test func objectsWithoutAKeyOfAPlaceAreSkipped() throws {
@@ -161,18 +245,27 @@ import Testing
     (#"a=>"b""#, nil), (#""a"=>"b\"#, nil), (#""a"=>"b";"c"=>"d""#, nil),
   ])
   func fieldsInATextOfHstoreAreUnpacked(text: String, tags: [ExactText: String]?) throws {
-    let draft = try osm(["name": "A", "other_tags": text]).get()
+    var mapping = try #require(Mapping(builtIn: "osm"))
+    let isAdded = mapping.takeAlso(anyOf: [("name", nil)])
+    #expect(isAdded)
+
+    let draft = try osm(["name": "A", "other_tags": text], mapping).get()
 
     #expect(draft.tags.dictionary == tags ?? ["other_tags": text])
   }
 
-  @Test(arguments: [
+  /// Rules, and the values that they take and skip.
+  private static let rules: [(String, [String], [String])] = [
     (#"{"any":{"k":["a","b"]}}"#, ["a", #"["x","b"]"#], ["c", #"["x","y"]"#, "[]", ""]),
     (#"{"any":["k","l"]}"#, ["a", "0"], [""]), (#"{"all":{"k":"*"}}"#, ["a"], [""]),
     (#"{"all":{"k":{"atLeast":0.5}}}"#, ["0.5", "1"], ["0.49", "x", ""]),
     (#"{"all":{"k":"a","name":"N"}}"#, ["a"], ["b"]), (#"{"all":{"k":"a","name":"M"}}"#, [], ["a"]),
+    (#"{"either":[{"any":{"k":"a"}},{"all":"name","any":{"k":"b"}},{"all":"x","any":{"k":"c"}}]}"#, ["a", "b"], ["c"]),
+    (#"{"any":{"k":["a","b"]},"either":[{"none":{"k":"a"}}]}"#, ["b"], ["a", "c"]),
     (#"{"none":{"k":"a"}}"#, ["b", ""], ["a"]), (#"{"none":{"k":"a"},"any":{"k":["b","c"]}}"#, ["b"], ["a", "d"]),
-  ])
+  ]
+
+  @Test(arguments: rules)
   func recordsAreTakenByTheirValues(rule: String, taken: [String], skipped: [String]) throws {
     let mapping = try Mapping(
       yaml: #"{"name":"name","take":[\#(rule)],"point":{"latitude":"lat","longitude":"lat"}}"#)
@@ -305,9 +398,9 @@ import Testing
     let mapping = try #require(Mapping(builtIn: "osm"))
     let long = String(repeating: "x", count: 2001)
 
-    let draft = try mapping.place(of: record(["name": "A", "description": long, "a": "b"]))?.get()
+    let draft = try mapping.place(of: record(["name": "A", "description": long, "shop": "tea"]))?.get()
 
-    #expect(draft?.tags.dictionary == ["a": "b"])
+    #expect(draft?.tags.dictionary == ["shop": "tea"])
     #expect(mapping.tally.omittedTags == 1)
   }
 
@@ -338,6 +431,11 @@ import Testing
     ("source: {name: x}", "has no name"), ("name: a\ntags: {keep: {}}", "text"), ("name: 'a[-1]'", "'a[-1]'"),
     ("name: {value: {value: a, when: b}, when: c}", "one condition"),
     ("name: a\ntake: [{any: {k: {atLeast: 1, x: 2}}}]", "atLeast with a number"),
+    ("name: a\ntake: [{either: [{any: k, otherwise: x}]}]", "a rule of either has no member 'otherwise'"),
+    ("name: a\ntake: [{otherwise: x}]", "must have any, all or none"),
+    ("name: a\ncategoryValues: {only: words}", "identifiers"), ("name: a\ncategoryValues: {x: y}", "'x'"),
+    ("name: a\npieces: {any: k}", "within"), ("name: a\npieces: {any: k, within: 0}", "1 to 100000"),
+    ("name: a\npieces: {all: k, within: 5}", "must have any"),
   ])
   func invalidMappingIsAnErrorThatNamesThePart(text: String, reason: String) {
     let error = #expect(throws: MappingError.self) { try Mapping(yaml: text) }

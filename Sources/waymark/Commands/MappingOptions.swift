@@ -26,8 +26,16 @@ struct MappingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Take only records with this field: KEY, KEY=VALUE or KEY=VALUE,VALUE. May be repeated.", valueName: "key=value"))
+      "Take records with this field too: KEY, KEY=VALUE or KEY=VALUE,VALUE. May be repeated.", valueName: "key=value"))
   var keep: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Take only records with this field, in place of the mapping's choice. May be repeated.", valueName: "key=value"))
+  var only: [String] = []
+
+  @Flag(help: "Take all named objects of OpenStreetMap: streets, rivers, routes and houses too.")
+  var all = false
 
   @Option(help: "Licence of the data set, such as ODbL-1.0.")
   var licence: String?
@@ -43,7 +51,9 @@ struct MappingOptions: ParsableArguments {
     if minConfidence != nil { return "--min-confidence" }
     if includeClosed { return "--include-closed" }
     if allTags { return "--all-tags" }
-    return keep.isEmpty ? nil : "--keep"
+    if !keep.isEmpty { return "--keep" }
+    if !only.isEmpty { return "--only" }
+    return all ? "--all" : nil
   }
 
   /// Returns the mapping with all options applied; `nil` where none is given and there is no default.
@@ -72,7 +82,13 @@ struct MappingOptions: ParsableArguments {
     }
     if includeClosed { mapping.takeClosed() }
     if allTags { mapping.keepAllTags() }
-    if !keep.isEmpty { mapping.take(anyOf: try keep.map(Self.selection)) }
+    if !only.isEmpty { mapping.take(anyOf: try only.map { try Self.selection($0, of: "--only") }) }
+    let kept = try keep.map { try Self.selection($0, of: "--keep") } + (all ? [("name", nil)] : [])
+    if !kept.isEmpty, !mapping.takeAlso(anyOf: kept) {
+      let option = keep.isEmpty ? "--all" : "--keep"
+      throw Exit.because(
+        "\(option) adds to the choice of a mapping, and this one takes all records; see --only", Exit.usage)
+    }
     return mapping
   }
 
@@ -109,10 +125,10 @@ struct MappingOptions: ParsableArguments {
     }
   }
 
-  private static func selection(_ text: String) throws -> (name: String, values: [String]?) {
+  private static func selection(_ text: String, of option: String) throws -> (name: String, values: [String]?) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard let name = parts.first, !name.isEmpty else {
-      throw Exit.because("--keep must be KEY or KEY=VALUE, got '\(text)'", Exit.usage)
+      throw Exit.because("\(option) must be KEY or KEY=VALUE, got '\(text)'", Exit.usage)
     }
     if parts.count == 1 || parts[1] == "*" { return (String(name), nil) }
     return (String(name), parts[1].split(separator: ",").map(String.init))

@@ -26,7 +26,8 @@ struct AreaOptions: ParsableArguments {
   /// - Throws: an exit code for an invalid value or file, after an error message.
   func contents(_ paths: [String], _ mapping: Mapping) throws -> ImportInput.Contents {
     var selection = OSMSelection(
-      filters: mapping.requiredFields.map { OSMTagFilter($0.name, $0.values) }, box: try box())
+      filters: mapping.requiredFields.map { OSMTagFilter($0.name, $0.values, isForNamed: $0.isForNamed) },
+      box: try box())
     if let polygon { selection.area = try Self.area(polygon) }
     let files: [OSMFile]
     do {
@@ -77,6 +78,8 @@ final class OSMRowReader: @unchecked Sendable {
   private var files: ArraySlice<OSMFile>
   private var reader: OSMPlaceReader?
   private var rowNumber = 0
+  private var pieces = LinePieces()
+  private var joinedRows: [ImportRow]?
 
   init(
     _ files: [OSMFile], _ selection: OSMSelection, mapping: Mapping, counts: ImportCounts, reporter: ProgressReporter,
@@ -121,9 +124,27 @@ final class OSMRowReader: @unchecked Sendable {
       reader = nil
       files.removeFirst()
     }
-    reporter.reportPhase("storing")
-    return nil
+    return nextJoinedRows()
   }
+
+  /// Returns the rows of lines, once all of their pieces have been read.
+  private func nextJoinedRows() -> [ImportRow]? {
+    if joinedRows == nil {
+      counts.skip("pieces of a line that is one place", count: pieces.joinedCount)
+      joinedRows = pieces.joinedRows()
+      pieces = LinePieces()
+    }
+    guard let rest = joinedRows, !rest.isEmpty else {
+      reporter.reportPhase("storing")
+      return nil
+    }
+    let batch = Array(rest.prefix(Self.joinedBatchCount))
+    joinedRows = Array(rest.dropFirst(batch.count))
+    counts.add(batch)
+    return batch
+  }
+
+  private static let joinedBatchCount = 4096
 
   private func note(_ report: OSMReport) {
     for kind in OSMKind.allCases { counts.add(kind: "\(kind.rawValue)s", count: report.places[kind, default: 0]) }
@@ -135,18 +156,19 @@ final class OSMRowReader: @unchecked Sendable {
     let chunk = 256
     let first = rowNumber + 1
     rowNumber += places.count
-    let parts = Mutex([Int: [Result<ImportRow, RejectedRow>]]())
+    let parts = Mutex([Int: [MappedPlace]]())
     DispatchQueue.concurrentPerform(iterations: (places.count + chunk - 1) / chunk) { part in
       let range = part * chunk..<min((part + 1) * chunk, places.count)
-      let rows = range.compactMap { mapping.row(of: places[$0], number: first + $0, file: file.path) }
+      let rows = range.compactMap { mapping.mapped(places[$0], number: first + $0, file: file.path) }
       parts.withLock { $0[part] = rows }
     }
     var rows: [ImportRow] = []
     for (_, part) in parts.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
       for row in part {
         switch row {
-        case .success(let row): rows.append(row)
-        case .failure(let rejection): onRejection(rejection)
+        case .row(let row): rows.append(row)
+        case .piece(let row, let line): pieces.add(row, of: line)
+        case .rejection(let rejection): onRejection(rejection)
         }
       }
     }
@@ -155,18 +177,28 @@ final class OSMRowReader: @unchecked Sendable {
   }
 }
 
+/// What a place of a file is mapped to.
+private enum MappedPlace {
+  case row(ImportRow)
+  case piece(ImportRow, LinePieces.Line)
+  case rejection(RejectedRow)
+}
+
 extension Mapping {
   /// Returns the row of a place, or its rejection; `nil` where the mapping does not take it.
-  fileprivate func row(of place: OSMPlace, number: Int, file: String) -> Result<ImportRow, RejectedRow>? {
+  fileprivate func mapped(_ place: OSMPlace, number: Int, file: String) -> MappedPlace? {
     let record = ForeignRecord(
       fields: place.tags.map { .init(name: $0.key, value: .string($0.value)) }, id: .number("\(place.id)"),
       kind: place.kind.rawValue, coordinate: try? Coordinate(latitude: place.latitude, longitude: place.longitude))
     switch self.place(of: record) {
     case nil: return nil
-    case .success(let draft): return .success(ImportRow(number: number, id: nil, draft: draft))
+    case .success(let draft):
+      let row = ImportRow(number: number, id: nil, draft: draft)
+      guard place.kind != .node, let line = line(of: record) else { return .row(row) }
+      return .piece(row, line)
     case .failure(let invalid):
       let detail = "\(place.kind.rawValue)/\(place.id): \(invalid.detail)"
-      return .failure(RejectedRow(number: number, detail: detail, location: RowLocation(file: file)))
+      return .rejection(RejectedRow(number: number, detail: detail, location: RowLocation(file: file)))
     }
   }
 }
@@ -245,10 +277,11 @@ final class OSMChanges {
       let place = OSMPlace(
         kind: change.kind, id: change.id, version: change.version, tags: change.tags, latitude: position.latitude,
         longitude: position.longitude)
-      switch mapping.row(of: place, number: index + 1, file: file) {
+      switch mapping.mapped(place, number: index + 1, file: file) {
       case nil: break
-      case .success(let row)?: batch.append(row)
-      case .failure(let rejection)?: onRejection(rejection)
+      case .row(let row)?: batch.append(row)
+      case .piece?: mapping.tally.skip("pieces of lines, which need an extract")
+      case .rejection(let rejection)?: onRejection(rejection)
       }
       if batch.count == 1000 {
         batches.append(batch)
