@@ -7,7 +7,8 @@ import Points
 struct ChangeRoute: CallHandler {
   static let call = Call(
     .PATCH, "/locations/{id}", scope: .write, id: "changeLocation", group: .write, summary: "Change fields of a place",
-    description: "A JSON merge patch (RFC 7396). Concurrent patches without a condition are all applied.",
+    description: "A JSON merge patch (RFC 7396). Concurrent patches without a condition are all applied, except one "
+      + "that a hundred others have come before: it gets 409 and can be repeated.",
     parameters: .presentation,
     body: BodyDescription(
       description: "The fields to change.",
