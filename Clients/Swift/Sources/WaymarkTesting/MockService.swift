@@ -113,10 +113,16 @@ public enum MockResponse: Sendable {
   }
 
   /// Returns a response with problem details, as the service sends them.
-  public static func problem(_ status: Int, code: String, fields: [String: String] = [:]) -> MockResponse {
-    .response(
+  public static func problem(
+    _ status: Int, code: String, title: String = "T", detail: String = "D", fields: [String: String] = [:]
+  ) -> MockResponse {
+    let members: [String: Any] = [
+      "type": "urn:waymark:problem:\(code)", "title": title, "status": status, "detail": detail, "code": code,
+    ]
+    let body = (try? JSONSerialization.data(withJSONObject: members, options: .sortedKeys)) ?? Data()
+    return .response(
       status: status, fields: fields.merging(["Content-Type": "application/problem+json"]) { given, _ in given },
-      body: #"{"type":"urn:waymark:problem:\#(code)","title":"T","status":\#(status),"detail":"D","code":"\#(code)"}"#)
+      body: String(decoding: body, as: UTF8.self))
   }
 
   /// Returns the response to a request, for the request handler of a ``MockService``.

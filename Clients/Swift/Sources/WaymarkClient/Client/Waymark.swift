@@ -338,6 +338,13 @@ extension Waymark {
   /// - Throws: the errors of ``update(_:)``.
   public func delete(_ place: PointOfInterest) async throws { try await responses.delete(place).value }
 
+  /// Deletes the place with an id, whatever its version.
+  ///
+  /// ```swift
+  /// try await waymark.delete(id: id)
+  /// ```
+  public func delete(id: UUID) async throws { try await responses.delete(id: id).value }
+
   /// Creates or updates many places: those whose origin exists are updated.
   ///
   /// ```swift

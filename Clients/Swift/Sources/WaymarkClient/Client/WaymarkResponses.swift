@@ -155,6 +155,15 @@ public struct WaymarkResponses: Sendable {
     return try await waymark.loader(DeletePointRequest(baseURL: baseURL)).load(requestData: data)
   }
 
+  /// Deletes the place with an id. See ``Waymark/delete(id:)``.
+  ///
+  /// ```swift
+  /// let position = try await waymark.responses.delete(id: id).position
+  /// ```
+  public func delete(id: UUID) async throws -> APIResponse<Void> {
+    try await waymark.loader(DeletePointRequest(baseURL: baseURL)).load(requestData: .init(id: id))
+  }
+
   /// Creates or updates many places. See ``Waymark/importPlaces(_:idempotencyKey:timeout:)``.
   ///
   /// ```swift

@@ -91,7 +91,8 @@ public struct APIRetryPolicy: Hashable, Sendable {
   /// (RFC 9110, section 9.2.2), or it has an `Idempotency-Key`.
   ///
   /// A conditional write may not: if the first attempt succeeded, the second would fail its precondition and look like
-  /// a conflict with another client.
+  /// a conflict with another client. It is sent again only after 429 and 503 with which the service says that nothing
+  /// has happened.
   static func mayRetry(_ request: URLRequest) -> Bool {
     if request.isRead { return true }
     return switch request.httpMethod {

@@ -31,7 +31,8 @@ struct RetryingSession: Sendable {
     while true {
       attempt += 1
       let outcome = try await attemptToSend(request, attempt: attempt)
-      guard let failure = outcome.failure(now: configuration.now), APIRetryPolicy.mayRetry(request),
+      guard let failure = outcome.failure(now: configuration.now),
+        APIRetryPolicy.mayRetry(request) || request.isConditional && outcome.hasChangedNothing,
         let delay = configuration.retries.delay(afterAttempt: attempt, failure, random: configuration.random()),
         waited + delay < configuration.totalTimeout ?? .seconds(Int64.max)
       else { return try outcome.get() }
@@ -130,6 +131,17 @@ extension Result<HTTPResponse, WaymarkError> {
     case .failure(.unreachable(let code, _)): .noResponse(code)
     case .failure: nil
     }
+  }
+}
+
+extension Result<HTTPResponse, WaymarkError> {
+  /// A Boolean value that indicates whether the service has said that it did not begin with the request. Only its own
+  /// problem details count, because a proxy may have lost the response to a write that succeeded.
+  fileprivate var hasChangedNothing: Bool {
+    guard case .success(let response) = self, response.status == 429 || response.status == 503,
+      let problem = ProblemDetails(response, retryAfter: nil)
+    else { return false }
+    return problem.code != .outcomeUnknown && !problem.code.rawValue.isEmpty
   }
 }
 

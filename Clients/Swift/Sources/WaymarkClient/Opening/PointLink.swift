@@ -32,6 +32,21 @@ public struct PointLink: Hashable, Sendable {
     return URL(string: "\(scheme)://open?\(query.joined(separator: "&"))")
   }
 
+  /// Returns the id and the mode of a link to a place; `nil` for another URL.
+  ///
+  /// ```swift
+  /// let link = try PointLink(scheme: "placesapp")
+  /// if let (id, mode) = link.place(in: fileURL) { print(id, mode) }
+  /// ```
+  public func place(in url: URL) -> (id: UUID, mode: OpenMode)? {
+    guard url.scheme?.lowercased() == scheme.lowercased(), url.host()?.lowercased() == "open",
+      let items = URLComponents(url: url, resolvingAgainstBaseURL: true)?.queryItems,
+      let id = items.first(where: { $0.name == "id" })?.value.flatMap(UUID.init(uuidString:)),
+      let mode = items.first(where: { $0.name == "mode" })?.value.flatMap(OpenMode.init(rawValue:))
+    else { return nil }
+    return (id, mode)
+  }
+
   /// Returns the URLs of a place in order of preference: the deep link if it has an id, and its website if it is only
   /// viewed.
   public func candidates(for place: PointOfInterest, mode: OpenMode) -> [URL] {

@@ -56,6 +56,11 @@ extension URLRequest {
     }
   }
 
+  /// A Boolean value that indicates whether the request has a precondition.
+  var isConditional: Bool {
+    value(forHTTPHeaderField: "If-Match") != nil || value(forHTTPHeaderField: "If-None-Match") != nil
+  }
+
   /// Sets the body and its media type.
   mutating func setBody(_ data: Data, mediaType: String) {
     httpBody = data
