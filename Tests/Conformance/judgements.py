@@ -1,7 +1,7 @@
 """Measures how often the right place is found, by sets of texts with the places that are right.
 
-The places are cities of GeoNames with their alternative names in one tag, countries and airports, from packages of PyPI,
-and the OpenStreetMap nodes of osm-places.geojson, among them peaks and stations. Judgements are facts: a text is a name of a
+The places are cities of GeoNames (CC BY 4.0) with their alternative names in one tag, countries and airports, from packages of PyPI,
+and the OpenStreetMap nodes (ODbL 1.0) of osm-places.geojson, among them peaks and stations. Judgements are facts: a text is a name of a
 place, its beginning, or a name with edits, drawn by chance, larger places more often; a name is judged by the place of the
 greatest population that has it. Weights are tuned on the set `tuning`; `held-back` has other places, and is for reports
 alone. Prints for each kind of text the shares of texts whose place is first, and among the first five. Installs the
@@ -33,7 +33,7 @@ import http_clients
 from search import ALTERNATIVE_NAMES, folded
 from servers import Postgres, Waymark, temporary_folder
 
-SETS = pathlib.Path(__file__).parent / "judgements"
+SETS = pathlib.Path(__file__).parent / "judgement-sets"
 NAME_TAGS = "name:*,alt_name,official_name,short_name,old_name,loc_name,brand,int_name,iata,icao"
 COUNTRY_LANGUAGES = ("de", "fr", "es", "it", "pl", "nl", "ru", "ja", "ko", "ar", "el", "tr")
 # The words for the category of an airport that people use in place of that of its name.

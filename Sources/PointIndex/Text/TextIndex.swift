@@ -217,8 +217,17 @@ struct TextColumns: BitwiseCopyable, @unchecked Sendable {
   /// The flag of an entry that is a word of the category or the address.
   static let context: UInt32 = 1 << 30
 
+  /// The position of the bits of the last entry of a name that are its ``NameKind``.
+  static let kindShift: UInt32 = 28
+
   /// The number of the word of an entry.
-  static let wordMask: UInt32 = context - 1
+  static let wordMask: UInt32 = 1 << kindShift - 1
+
+  /// Returns the kind of the name whose last entry is given.
+  @inline(__always)
+  static func kind(ofNameEndingWith entry: UInt32) -> NameKind {
+    NameKind(rawValue: entry >> kindShift & 3) ?? .whole
+  }
 
   let dictionary: WordDictionary
 
@@ -265,7 +274,7 @@ struct TextColumns: BitwiseCopyable, @unchecked Sendable {
 
 /// The bounds of what raises the score of a place whatever the query is.
 struct StaticBounds: BitwiseCopyable {
-  /// The least number of letters of a name, at most 255.
+  /// The least number of letters of a name, at most 255; that of an abbreviation counts twice, as it covers half.
   var letters: UInt8 = .max
 
   /// The greatest importance in steps of 1/255.
@@ -412,6 +421,57 @@ struct TextFields: Sendable {
   }
 }
 
+/// The kinds of a place's names, the best first.
+enum NameKind: UInt32 {
+  /// The name, or the whole value of a tag.
+  case whole
+  /// One of a list of names in a tag, with semicolons between as in OpenStreetMap, or with commas as in GeoNames.
+  case listed
+  /// A code in a long list: up to four capital letters and digits, such as the airport's among the names of a city.
+  case abbreviation
+
+  /// The number of names from which a list is long. Shorter ones have the codes of the place itself.
+  private static let longList = 5
+
+  /// Calls the closure with each name of a tag's value.
+  @inline(__always)
+  static func forEachName(
+    in value: UnsafeBufferPointer<UInt8>, _ body: (_ name: UnsafeBufferPointer<UInt8>, _ kind: NameKind) -> Void
+  ) {
+    let count = 1 + value.indices.reduce(0) { $0 + (isSeparator($1, in: value) ? 1 : 0) }
+    if count == 1 { return body(value, .whole) }
+    var start = 0
+    for end in 0...value.count where end == value.count || isSeparator(end, in: value) {
+      var (first, last) = (start, end)
+      while first < last, value[first] == UInt8(ascii: " ") { first += 1 }
+      while first < last, value[last - 1] == UInt8(ascii: " ") { last -= 1 }
+      let name = UnsafeBufferPointer(rebasing: value[first..<last])
+      body(name, count >= longList && isAbbreviation(name) ? .abbreviation : .listed)
+      start = end + 1
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether a byte separates names. A comma before a space is one of a name, as
+  /// in "Washington, D.C.", and one between digits of a number.
+  @inline(__always)
+  private static func isSeparator(_ index: Int, in value: UnsafeBufferPointer<UInt8>) -> Bool {
+    switch value[index] {
+    case UInt8(ascii: ";"): return true
+    case UInt8(ascii: ","):
+      guard index > 0, index + 1 < value.count, value[index + 1] != UInt8(ascii: " ") else { return false }
+      return !(isDigit(value[index - 1]) && isDigit(value[index + 1]))
+    default: return false
+    }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  private static func isAbbreviation(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    (1...4).contains(name.count)
+      && name.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) || isDigit($0) }
+  }
+}
+
 /// The importance of a place, 0…1, as a sum of what its tags say.
 ///
 /// - `wikidata` or `wikipedia`: 0.35.
@@ -504,6 +564,10 @@ struct TextEntries {
   private(set) var order: ContiguousArray<UInt32> = []
 
   private var text = NormalizedText()
+
+  /// The names of the place that is appended, with hashes of their words.
+  private var names: ContiguousArray<(hash: UInt64, entries: Range<Int>)> = []
+
   private var categoryWords: [(words: [UInt32], importance: Double)?]
 
   /// Collects the words of all places, on two processors where they are many. O(n).
@@ -578,10 +642,13 @@ struct TextEntries {
     let start = numbers.count
     var importance = Importance()
     var place = StaticBounds()
-    append(name: name, from: start, &place)
+    names.removeAll(keepingCapacity: true)
+    append(name: name, .whole, from: start, &place)
     if tags.count > 2 {
       TextFields.forEachTag(in: tags) { key, value in
-        if fields.kind(of: key) == .name { append(name: value, from: start, &place) }
+        if fields.kind(of: key) == .name {
+          NameKind.forEachName(in: value) { append(name: $0, $1, from: start, &place) }
+        }
         importance.add(key, value, isChosen: fields.isImportance(key))
       }
     }
@@ -599,36 +666,37 @@ struct TextEntries {
     starts.append(UInt32(numbers.count))
   }
 
-  /// Appends the words of a name, unless the place has a name of the same words already.
-  private mutating func append(name: UnsafeBufferPointer<UInt8>, from start: Int, _ place: inout StaticBounds) {
-    text.fill(with: name)
+  /// Appends the words of a name, unless the place has a name of the same words already: that has the better kind.
+  private mutating func append(
+    name: UnsafeBufferPointer<UInt8>, _ kind: NameKind, from start: Int, _ place: inout StaticBounds
+  ) {
     let nameStart = numbers.count
+    guard nameStart < start + Self.maximumWords else { return }
+    text.fill(with: name)
     let words = text.words.prefix(start + Self.maximumWords - nameStart)
     guard !words.isEmpty else { return }
     var letters = 0
+    var hash = FNV1a()
     for word in words {
       numbers.append(number(of: word))
       letters += Int(min(word.letters, 127))
+      hash.combine(UInt64(numbers[numbers.count - 1]))
     }
-    numbers[numbers.count - 1] |= TextColumns.nameEnd
-    if isRepeated(nameStart, from: start) {
-      numbers.removeLast(numbers.count - nameStart)
-    } else {
-      place.letters = min(place.letters, UInt8(clamping: letters))
-    }
-  }
-
-  /// Returns a Boolean value that indicates whether the last name's words are those of an earlier one.
-  private func isRepeated(_ nameStart: Int, from start: Int) -> Bool {
+    place.letters = min(place.letters, UInt8(clamping: kind == .abbreviation ? 2 * letters : letters))
     let count = numbers.count - nameStart
-    var index = start
-    while index + count <= nameStart {
-      let isEqual = numbers[index..<index + count].elementsEqual(numbers[nameStart...])
-      if isEqual { return true }
-      while numbers[index] & TextColumns.nameEnd == 0 { index += 1 }
-      index += 1
+    let earlier = names.first { name in
+      name.hash == hash.value && name.entries.count == count
+        && zip(numbers[name.entries], numbers[nameStart...]).allSatisfy { $0 & TextColumns.wordMask == $1 }
     }
-    return false
+    if let end = earlier.map({ $0.entries.upperBound - 1 }) {
+      numbers.removeLast(count)
+      if TextColumns.kind(ofNameEndingWith: numbers[end]).rawValue > kind.rawValue {
+        numbers[end] = numbers[end] & ~(3 << TextColumns.kindShift) | kind.rawValue << TextColumns.kindShift
+      }
+      return
+    }
+    numbers[numbers.count - 1] |= TextColumns.nameEnd | kind.rawValue << TextColumns.kindShift
+    names.append((hash.value, nameStart..<numbers.count))
   }
 
   private mutating func appendWords(

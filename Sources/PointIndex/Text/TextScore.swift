@@ -5,8 +5,8 @@ import Points
 ///
 ///     0.5 × coverage × (1 − 0.1 × edits) + 0.2 × importance + 0.29 × weight / (1 + distance / scale)
 ///
-/// The coverage is the part of the letters of the best name that the query has; the distance is that through the earth
-/// from the location of the bias.
+/// The coverage is the part of the letters of the best name that the query has, less for a name of a list; the distance
+/// is that through the earth from the location of the bias.
 struct TextScore: Sendable {
   private let center: EarthCentred?
   private let weight: Double
@@ -63,6 +63,16 @@ struct TextScore: Sendable {
     return coverageWeight * coverage
   }
 
+  /// Returns the factor of the coverage of a name.
+  @inline(__always)
+  static func factor(of kind: NameKind) -> Double {
+    switch kind {
+    case .whole: 1
+    case .listed: 0.95
+    case .abbreviation: 0.5
+    }
+  }
+
   /// Returns what an importance of 0 to 255 adds to the fraction.
   @inline(__always)
   static func importanceTerm(_ importance: UInt8) -> Double { importanceWeight * Double(importance) / 255 }
@@ -96,17 +106,21 @@ struct MatchedName {
   /// Returns the name; `nil` if none has a word of the text, or a limit is exceeded.
   mutating func name(of point: PointOfInterest) -> TextMatch.Name? {
     var best: (coverage: Double, name: TextMatch.Name)?
-    func consider(_ key: @autoclosure () -> String, _ name: String) {
-      guard let (coverage, ranges) = ranges(in: name), coverage > best?.coverage ?? 0 else { return }
+    func consider(_ key: @autoclosure () -> String, _ name: String, _ kind: NameKind) {
+      guard let (covered, ranges) = ranges(in: name) else { return }
+      let coverage = covered * TextScore.factor(of: kind)
+      guard coverage > best?.coverage ?? 0 else { return }
       best = (coverage, TextMatch.Name(key: key(), text: name, ranges: ranges))
     }
-    consider("name", point.draft.name)
+    consider("name", point.draft.name, .whole)
     var json = point.draft.tags.json
     let fields = fields
     json.withUTF8 { json in
       TextFields.forEachTag(in: json) { key, value in
         guard fields.kind(of: key) == .name else { return }
-        consider(String(decoding: key, as: UTF8.self), String(decoding: value, as: UTF8.self))
+        NameKind.forEachName(in: value) { name, kind in
+          consider(String(decoding: key, as: UTF8.self), String(decoding: name, as: UTF8.self), kind)
+        }
       }
     }
     return best?.name

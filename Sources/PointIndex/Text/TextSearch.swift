@@ -589,8 +589,9 @@ extension TextSearch {
       let isNext = name.words < terms.count && part.exactWords[name.words] == word
       name.add(letters: columns.dictionary.letterCount(word), covered: covered, isNext: isNext)
       if entry & TextColumns.nameEnd == 0 { continue }
-      coverage = max(coverage, Double(min(name.covered, letters)) / Double(name.letters))
-      if name.isSequence, name.words == terms.count { isExact = true }
+      let kind = TextColumns.kind(ofNameEndingWith: entry)
+      coverage = max(coverage, TextScore.factor(of: kind) * (Double(min(name.covered, letters)) / Double(name.letters)))
+      if name.isSequence, name.words == terms.count, kind != .abbreviation { isExact = true }
       name = NameCoverage()
     }
     guard isCategory ? coverage == 0 && isNamed(slot, in: part) : coverage > 0 else { return nil }

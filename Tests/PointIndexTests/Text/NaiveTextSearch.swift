@@ -17,7 +17,7 @@ struct NaiveTextSearch {
 
   /// The words of a place.
   private struct Texts {
-    let names: [[Word]]
+    let names: [(words: [Word], kind: NameKind)]
     let context: [Word]
     let categoryNames: [[String]]
     let importance: Double
@@ -29,8 +29,8 @@ struct NaiveTextSearch {
       let tags = point.draft.tags.pairs
       let category = point.draft.category ?? ""
       return Texts(
-        names: [Self.words(point.draft.name)]
-          + tags.filter { $0.key.hasPrefix("name:") || $0.key == "alt_name" }.map { Self.words($0.value) },
+        names: [(Self.words(point.draft.name), .whole)]
+          + tags.filter { $0.key.hasPrefix("name:") || $0.key == "alt_name" }.flatMap { Self.names($0.value) },
         context: Self.words(point.draft.category ?? "")
           + tags.filter { $0.key.hasPrefix("addr:") }.flatMap { Self.words($0.value) },
         categoryNames: [category, String(category.split(separator: ":").last ?? "")].map { Self.words($0).map(\.text) },
@@ -52,6 +52,12 @@ struct NaiveTextSearch {
     return text.words.map { (text.text(of: $0), Int($0.letters)) }
   }
 
+  /// Returns the names of a tag, which has none with a comma or an abbreviation.
+  private static func names(_ value: String) -> [(words: [Word], kind: NameKind)] {
+    let names = value.split(separator: ";")
+    return names.map { (words(String($0)), names.count > 1 ? .listed : .whole) }
+  }
+
   private func match(_ point: PointOfInterest, _ texts: Texts, _ terms: [Word], _ query: TextQuery) -> Match? {
     let draft = point.draft
     if let box = query.filters.box, !box.contains(draft.coordinate) { return nil }
@@ -64,7 +70,7 @@ struct NaiveTextSearch {
     }
     if let source = query.filters.source, source.name.text != draft.origin?.source { return nil }
     let (names, context) = (texts.names, texts.context)
-    let all = Set((names.flatMap { $0 } + context).map(\.text))
+    let all = Set((names.flatMap(\.words) + context).map(\.text))
     var tier = TextMatch.Tier.allWords
     for term in terms where !all.contains(term.text) {
       guard all.contains(where: { $0.utf8.starts(with: term.text.utf8) }) else { return nil }
@@ -72,7 +78,7 @@ struct NaiveTextSearch {
     }
     let total = terms.reduce(0) { $0 + $1.letters }
     var coverage = 0.0
-    for name in names where !name.isEmpty {
+    for (name, kind) in names where !name.isEmpty {
       var covered = 0
       for word in name {
         covered +=
@@ -80,7 +86,9 @@ struct NaiveTextSearch {
             term.text == word.text ? word.letters : word.text.utf8.starts(with: term.text.utf8) ? term.letters : 0
           }.max() ?? 0
       }
-      coverage = max(coverage, Double(min(covered, total)) / Double(name.reduce(0) { $0 + $1.letters }))
+      coverage = max(
+        coverage,
+        (kind == .listed ? 0.95 : 1) * Double(min(covered, total)) / Double(name.reduce(0) { $0 + $1.letters }))
       if tier == .allWords, name.map(\.text) == terms.map(\.text) { tier = .exact }
     }
     if coverage == 0 {

@@ -25,12 +25,21 @@ enum TextPlaces {
     PointSnapshot(ContiguousArray(try names.enumerated().map { try place(UInt64($0), $1) }))
   }
 
-  /// Returns places of random names in many scripts.
+  /// Returns places of random names in many scripts, of which some have a list of the names of others.
   static func synthetic(_ count: Int, seed: UInt64) throws -> [PointOfInterest] {
     var generator = try SyntheticPoints(seed: seed, townCount: 20, areNamed: true)
-    return try generator.rows(count: count).map { row in
-      PointOfInterest(
-        id: .sample(UInt64(row.number)), draft: row.draft, version: 1, createdAt: Timestamp(microsecondsSinceEpoch: 0),
+    let rows = try generator.rows(count: count)
+    return try rows.enumerated().map { index, row in
+      var draft = row.draft
+      if index % 5 == 0 {
+        let names = [1, 2, 3].map { rows[(index + $0 * 7) % count].draft.name.replacing(";", with: " ") }
+        draft = try PointDraft(
+          name: draft.name, category: draft.category, coordinate: draft.coordinate,
+          tags: try Tags(draft.tags.pairs + [("alt_name", names.joined(separator: ";"))]), source: draft.origin?.source,
+          sourceID: draft.origin?.sourceID)
+      }
+      return PointOfInterest(
+        id: .sample(UInt64(row.number)), draft: draft, version: 1, createdAt: Timestamp(microsecondsSinceEpoch: 0),
         updatedAt: Timestamp(microsecondsSinceEpoch: 0))
     }
   }

@@ -109,6 +109,66 @@ import Testing
     #expect(snapshot.names("capital").isEmpty)
   }
 
+  @Test(arguments: ["Bec;Wien;Vindobona", "Bec,Wien,Vindobona", "Bec; Wien ;Vindobona"])
+  func nameOfAListIsAWholeName(list: String) throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Wien am Rhein"), try TextPlaces.place(2, "Vienna", tags: [("alt_name", list)]),
+    ])
+    let query = TextQuery(text: "wien", includesMatchedNames: true)
+
+    let matches = snapshot.matches(of: query).matches
+
+    #expect(matches.map(\.tier) == [.exact, .allWords])
+    #expect(matches.first?.name == TextMatch.Name(key: "alt_name", text: "Wien", ranges: [0..<4]))
+  }
+
+  @Test(arguments: ["Washington, D.C.", "Isle of 1,000 Palms"])
+  func commaOfANameSeparatesNoNames(name: String) throws {
+    let snapshot = PointSnapshot([try TextPlaces.place(1, "Place", tags: [("alt_name", name)])])
+    let query = TextQuery(text: name, includesMatchedNames: true)
+
+    let match = snapshot.matches(of: query).matches.first
+
+    #expect(match?.tier == .exact)
+    #expect(match?.name?.text == name)
+  }
+
+  @Test func nameOfAListWeighsLessThanTheNameItself() throws {
+    let large = [(key: "population", value: "2000000")]
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Firenze"), try TextPlaces.place(2, "Florence", tags: [("alt_name", "Firenze;Florenz")]),
+      try TextPlaces.place(3, "Roma"), try TextPlaces.place(4, "Rome", tags: [("alt_name", "Rom;Roma")] + large),
+    ])
+
+    #expect(snapshot.names("firenze") == ["Firenze", "Florence"])
+    #expect(snapshot.names("roma") == ["Rome", "Roma"])
+  }
+
+  @Test func codeAmongManyNamesRanksBehindThePlaceOfTheCode() throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(
+        1, "Vienna", category: "city",
+        tags: [("alt_name", "Bec,Becs,VIE,Viden,Wien,Vienne"), ("population", "2000000"), ("wikidata", "Q1741")]),
+      try TextPlaces.place(2, "Flughafen Schwechat", category: "airport", tags: [("alt_name", "VIE;LOWW")]),
+      try TextPlaces.place(3, "Vie", category: "village"),
+    ])
+
+    #expect(snapshot.names("VIE") == ["Vie", "Flughafen Schwechat", "Vienna"])
+    #expect(snapshot.names("vienne") == ["Vienna"])
+  }
+
+  @Test func nameOfTwoListsHasTheBetterKind() throws {
+    let tags = [(key: "alt_name", value: "A Town;Bath;C Town"), (key: "name:en", value: "Bath")]
+    let places: ContiguousArray = [
+      try TextPlaces.place(1, "Aquae", tags: tags), try TextPlaces.place(2, "Thermae", tags: [tags[1]]),
+    ]
+
+    let scores = PointSnapshot(places).matches(of: TextQuery(text: "bath")).matches.map(\.score)
+
+    #expect(scores.count == 2)
+    #expect(scores.first == scores.last)
+  }
+
   @Test(arguments: [
     ("東京都庁", "東京", [0..<2]), ("東京都庁", "京都", [1..<3]), ("Manchester Winchester", "winchester", [11..<21]),
     ("Manchester Winchester", "winchestr", [11..<21]),
