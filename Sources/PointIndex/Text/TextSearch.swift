@@ -87,9 +87,12 @@ final class TextSearch {
   /// A Boolean value that indicates whether any place matches.
   private var hasMatches = false
 
-  /// The best kind of match of each term in the place that is judged: 0 for a word, 1 for the beginning of one, more
+  /// The best kind of match of each term in the name that is judged, its category and its address: 0 for a word, 1 for the beginning of one, more
   /// for typos.
   var best: ContiguousArray<UInt8> = []
+
+  /// The same of the words of its category and address alone.
+  private var bestOfContext: ContiguousArray<UInt8> = []
 
   /// The edits between each term and the words that it was compared with.
   var typos: ContiguousArray<TypoCache> = []
@@ -151,6 +154,7 @@ final class TextSearch {
     requireTerms()
     letters = terms.reduce(0) { $0 + $1.letters }
     best = ContiguousArray(repeating: .max, count: terms.count)
+    bestOfContext = best
     boundCoverage(isNameNeeded: true)
     typos = ContiguousArray(repeating: TypoCache(), count: terms.count)
   }
@@ -568,33 +572,68 @@ extension TextSearch {
 }
 
 extension TextSearch {
-  /// Returns the tier of the place in a slot and the fraction of its score without the bonus; `nil` where it does not
-  /// match.
+  /// Returns the tier of the place in a slot and the fraction of its score without the bonus, by the best of its names,
+  /// which has all terms with the category and the address; `nil` where it does not match.
   private func judge(_ slot: Int, in part: TextPart) -> (tier: TextMatch.Tier, fraction: Double)? {
     let columns = part.columns
-    for term in best.indices { best[term] = .max }
-    var name = NameCoverage()
-    var coverage = 0.0
-    var isExact = false
     let entries = UnsafeBufferPointer(
       start: columns.entries + Int(columns.entryStarts[slot]),
       count: Int(columns.entryStarts[slot + 1] - columns.entryStarts[slot]))
     let isCategory = tiers.upperBound == .category
     steps += entries.count
     if requiredTerms.count > Self.manyTerms, !hasRequiredTerms(entries, in: part) { return nil }
-    for entry in entries {
+    for term in best.indices { best[term] = .max }
+    var namesEnd = entries.count
+    while namesEnd > 0, entries[namesEnd - 1] & TextColumns.context != 0 {
+      namesEnd -= 1
+      _ = match(Int(entries[namesEnd] & TextColumns.wordMask), in: part)
+    }
+    for term in best.indices { bestOfContext[term] = best[term] }
+    let importance = columns.places[slot].bounds.importance
+    var found: (tier: TextMatch.Tier, fraction: Double)?
+    var name = NameCoverage()
+    for entry in entries[..<namesEnd] {
       let word = Int(entry & TextColumns.wordMask)
       let covered = match(word, in: part)
-      if entry & TextColumns.context != 0 { continue }
       let isNext = name.words < terms.count && part.exactWords[name.words] == word
       name.add(letters: columns.dictionary.letterCount(word), covered: covered, isNext: isNext)
       if entry & TextColumns.nameEnd == 0 { continue }
-      let kind = TextColumns.kind(ofNameEndingWith: entry)
-      coverage = max(coverage, TextScore.factor(of: kind) * (Double(min(name.covered, letters)) / Double(name.letters)))
-      if name.isSequence, name.words == terms.count, kind != .abbreviation { isExact = true }
-      name = NameCoverage()
+      defer { name = NameCoverage() }
+      if name.covered == 0 { continue }
+      if isCategory { return nil }
+      if let judged = judge(name, TextColumns.kind(ofNameEndingWith: entry), importance), judged > found ?? (.category, 0)
+      {
+        found = judged
+      }
+      for term in best.indices { best[term] = bestOfContext[term] }
     }
-    guard isCategory ? coverage == 0 && isNamed(slot, in: part) : coverage > 0 else { return nil }
+    if isCategory {
+      guard isNamed(slot, in: part), let (_, edits) = kindAndEdits else { return nil }
+      found = (.category, TextScore.fraction(coverage: 0, edits: edits, importance: importance))
+    }
+    if found != nil { steps += entries.count * distinctTerms.count }
+    return found
+  }
+
+  /// Returns the tier and the fraction of a name whose words, with those of the context, are matched with the terms;
+  /// `nil` where terms are missing.
+  @inline(__always)
+  private func judge(
+    _ name: NameCoverage, _ kind: NameKind, _ importance: UInt8
+  ) -> (tier: TextMatch.Tier, fraction: Double)? {
+    steps += distinctTerms.count
+    guard let (worst, edits) = kindAndEdits else { return nil }
+    let coverage = TextScore.factor(of: kind) * (Double(min(name.covered, letters)) / Double(name.letters))
+    let fraction = TextScore.fraction(coverage: coverage, edits: edits, importance: importance)
+    if isAlternative || worst > 1 { return (.typo, fraction) }
+    if worst == 1 { return (.prefix, fraction) }
+    let isExact = name.isSequence && name.words == terms.count && kind != .abbreviation
+    return (isExact ? .exact : .allWords, fraction)
+  }
+
+  /// The worst of the kinds of matches of all terms, and the number of edits; `nil` where terms are missing.
+  @inline(__always)
+  private var kindAndEdits: (worst: UInt8, edits: Int)? {
     var missingPairs = 0
     var (worst, edits): (UInt8, Int) = (0, isAlternative ? 1 : 0)
     for index in distinctTerms {
@@ -613,12 +652,7 @@ extension TextSearch {
         if kind > 1 { edits += Int(kind) - 1 }
       }
     }
-    steps += entries.count * distinctTerms.count
-    let fraction = TextScore.fraction(
-      coverage: coverage, edits: edits, importance: columns.places[slot].bounds.importance)
-    if isCategory { return (.category, fraction) }
-    if isAlternative || worst > 1 { return (.typo, fraction) }
-    return (worst == 1 ? .prefix : isExact ? .exact : .allWords, fraction)
+    return (worst, edits)
   }
 
   /// The number of required terms up to which a place is judged at once: its first words are those of the postings.

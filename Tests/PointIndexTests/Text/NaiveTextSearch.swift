@@ -15,9 +15,17 @@ struct NaiveTextSearch {
   let points: [PointOfInterest]
   private let texts: [Texts]
 
+  private struct Name {
+    let words: [Word]
+    let isListed: Bool
+
+    /// The number of letters.
+    var letters: Int { words.reduce(0) { $0 + $1.letters } }
+  }
+
   /// The words of a place.
   private struct Texts {
-    let names: [(words: [Word], kind: NameKind)]
+    let names: [Name]
     let context: [Word]
     let categoryNames: [[String]]
     let importance: Double
@@ -28,9 +36,9 @@ struct NaiveTextSearch {
     texts = points.map { point in
       let tags = point.draft.tags.pairs
       let category = point.draft.category ?? ""
+      let others = tags.filter { $0.key.hasPrefix("name:") || $0.key == "alt_name" }
       return Texts(
-        names: [(Self.words(point.draft.name), .whole)]
-          + tags.filter { $0.key.hasPrefix("name:") || $0.key == "alt_name" }.flatMap { Self.names($0.value) },
+        names: [Name(words: Self.words(point.draft.name), isListed: false)] + others.flatMap { Self.names($0.value) },
         context: Self.words(point.draft.category ?? "")
           + tags.filter { $0.key.hasPrefix("addr:") }.flatMap { Self.words($0.value) },
         categoryNames: [category, String(category.split(separator: ":").last ?? "")].map { Self.words($0).map(\.text) },
@@ -53,9 +61,9 @@ struct NaiveTextSearch {
   }
 
   /// Returns the names of a tag, which has none with a comma or an abbreviation.
-  private static func names(_ value: String) -> [(words: [Word], kind: NameKind)] {
+  private static func names(_ value: String) -> [Name] {
     let names = value.split(separator: ";")
-    return names.map { (words(String($0)), names.count > 1 ? .listed : .whole) }
+    return names.map { Name(words: words(String($0)), isListed: names.count > 1) }
   }
 
   private func match(_ point: PointOfInterest, _ texts: Texts, _ terms: [Word], _ query: TextQuery) -> Match? {
@@ -70,31 +78,21 @@ struct NaiveTextSearch {
     }
     if let source = query.filters.source, source.name.text != draft.origin?.source { return nil }
     let (names, context) = (texts.names, texts.context)
-    let all = Set((names.flatMap(\.words) + context).map(\.text))
-    var tier = TextMatch.Tier.allWords
-    for term in terms where !all.contains(term.text) {
-      guard all.contains(where: { $0.utf8.starts(with: term.text.utf8) }) else { return nil }
-      tier = .prefix
-    }
     let total = terms.reduce(0) { $0 + $1.letters }
-    var coverage = 0.0
-    for (name, kind) in names where !name.isEmpty {
-      var covered = 0
-      for word in name {
-        covered +=
-          terms.map { term in
-            term.text == word.text ? word.letters : word.text.utf8.starts(with: term.text.utf8) ? term.letters : 0
-          }.max() ?? 0
-      }
-      coverage = max(
-        coverage,
-        (kind == .listed ? 0.95 : 1) * Double(min(covered, total)) / Double(name.reduce(0) { $0 + $1.letters }))
-      if tier == .allWords, name.map(\.text) == terms.map(\.text) { tier = .exact }
+    var (tier, coverage) = (TextMatch.Tier.category, 0.0)
+    var hasWordInName = false
+    for name in names where !name.words.isEmpty {
+      let covered = name.words.reduce(0) { $0 + Self.lettersCovered(of: $1, by: terms) }
+      hasWordInName = hasWordInName || covered > 0
+      guard covered > 0, var own = Self.tier(of: terms, among: name.words + context) else { continue }
+      if own == .allWords, name.words.map(\.text) == terms.map(\.text) { own = .exact }
+      let factor = name.isListed ? 0.95 : 1
+      let part = factor * Double(min(covered, total)) / Double(name.letters)
+      if (own, part) > (tier, coverage) { (tier, coverage) = (own, part) }
     }
-    if coverage == 0 {
+    if tier == .category {
       let isNamed = texts.categoryNames.contains { !$0.isEmpty && $0 == terms.suffix($0.count).map(\.text) }
-      guard isNamed else { return nil }
-      tier = .category
+      guard isNamed, !hasWordInName, Self.tier(of: terms, among: context) != nil else { return nil }
     }
     var score = Double(tier.rawValue) + 0.5 * coverage + 0.2 * texts.importance
     if let bias = query.bias {
@@ -102,6 +100,24 @@ struct NaiveTextSearch {
       score += 0.29 * bias.weight / (1 + chord / bias.scaleMetres)
     }
     return Match(id: point.id, tier: tier, score: score)
+  }
+
+  /// Returns the number of letters of a word that the terms have.
+  private static func lettersCovered(of word: Word, by terms: [Word]) -> Int {
+    let covered = terms.map { term in
+      term.text == word.text ? word.letters : word.text.utf8.starts(with: term.text.utf8) ? term.letters : 0
+    }
+    return covered.max() ?? 0
+  }
+
+  /// Returns the tier of a text among the words of one name and of the context; `nil` where a word is missing.
+  private static func tier(of terms: [Word], among words: [Word]) -> TextMatch.Tier? {
+    var tier = TextMatch.Tier.allWords
+    for term in terms where !words.contains(where: { $0.text == term.text }) {
+      guard words.contains(where: { $0.text.utf8.starts(with: term.text.utf8) }) else { return nil }
+      tier = .prefix
+    }
+    return tier
   }
 
   private static func importance(_ tags: [(key: String, value: String)]) -> Double {

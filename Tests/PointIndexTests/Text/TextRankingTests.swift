@@ -157,6 +157,19 @@ import Testing
     #expect(snapshot.names("vienne") == ["Vienna"])
   }
 
+  @Test func wordsOfDifferentNamesAreNoMatch() throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "York", tags: [("alt_name", "New Yorkshire;New Town"), ("addr:state", "Nebraska")]),
+      try TextPlaces.place(2, "New York City", category: "city"),
+    ])
+
+    #expect(snapshot.names("new york") == ["New York City", "York"])
+    #expect(snapshot.names("york town").isEmpty)
+    #expect(snapshot.names("york nebraska") == ["York"])
+    #expect(snapshot.names("new nebraska town") == ["York"])
+    #expect(snapshot.names("new york city") == ["New York City"])
+  }
+
   @Test func nameOfTwoListsHasTheBetterKind() throws {
     let tags = [(key: "alt_name", value: "A Town;Bath;C Town"), (key: "name:en", value: "Bath")]
     let places: ContiguousArray = [
