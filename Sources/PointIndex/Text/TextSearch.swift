@@ -601,7 +601,8 @@ extension TextSearch {
       defer { name = NameCoverage() }
       if name.covered == 0 { continue }
       if isCategory { return nil }
-      if let judged = judge(name, TextColumns.kind(ofNameEndingWith: entry), importance), judged > found ?? (.category, 0)
+      if let judged = judge(name, TextColumns.kind(ofNameEndingWith: entry), importance),
+        judged > found ?? (.category, 0)
       {
         found = judged
       }
