@@ -435,7 +435,8 @@ extension Schema {
         .object(
           [
             .required("type", .oneOf(["place"])), .required("id", uuid), .required("name", name),
-            .optional("category", category), .optional("distance", Schema(.number, nil, ["minimum": 0])),
+            .required("label", Schema(.string, "Name and address in one line.")), .optional("category", category),
+            .optional("distance", Schema(.number, nil, ["minimum": 0])),
           ], others: nil),
         "A place."),
     ]),

@@ -28,7 +28,7 @@ import Testing
     #expect(suggestions[0]["count"] as? Int == 2)
     #expect(suggestions[1]["category"] as? String == "music_school")
     #expect(try response.names.contains("Museum of Music"))
-    #expect(Set(suggestions[2].keys) == ["type", "id", "name", "category", "distance"])
+    #expect(Set(suggestions[2].keys) == ["type", "id", "name", "label", "category", "distance"])
     #expect(response.headers["cache-control"] == ["public, max-age=5"])
     #expect(response.headers["vary"] == ["accept, accept-encoding, accept-language"])
   }
@@ -69,6 +69,22 @@ import Testing
 
     #expect(try response.names == ["Museum Station"])
     #expect(response.headers["content-language"] == ["en"])
+  }
+
+  @Test func placesOfOneNameHaveDifferentLabels() async throws {
+    let driver = try await ServiceDriver(places: [
+      .at(
+        0, 0, name: "Cafe Zentral", tags: ["addr:street": "Am Markt", "addr:housenumber": "1", "addr:city": "Bremen"]),
+      .at(0, 1, name: "Cafe Zentral", tags: ["addr:city": "Wien", "name:ja": "中央カフェ"]),
+    ])
+
+    let near = try await driver.send(.GET, "/locations/suggest?q=cafe+zen&lat=0&long=0")
+    let translated = try await driver.send(.GET, "/locations/suggest?q=cafe+zen&lat=0&long=1&lang=ja")
+
+    #expect(
+      try near.array.map { $0["label"] as? String } == ["Cafe Zentral, Am Markt 1, Bremen", "Cafe Zentral, Wien"])
+    #expect(try near.array.map { $0["distance"] as? Double } == [0, 111_319.5])
+    #expect(try translated.array.first?["label"] as? String == "中央カフェ, Wien")
   }
 
   @Test(arguments: [

@@ -24,7 +24,10 @@ struct SuggestRoute: CallHandler {
           Schema(.array(of: .component("Suggestion"))),
           example: [
             ["type": "category", "category": "museum", "count": 72],
-            ["type": "place", "id": .string(Examples.id), "name": "Museum of Art", "category": "museum"],
+            [
+              "type": "place", "id": .string(Examples.id), "name": "Museum of Art",
+              "label": "Museum of Art, Alexanderplatz 1, 10178 Berlin", "category": "museum",
+            ],
           ]))
     ])
 
@@ -112,6 +115,7 @@ struct SuggestRoute: CallHandler {
     json.write(member: "type", "place")
     json.write(member: "id", found.point.id.description)
     json.write(member: "name", found.point.draft.name)
+    json.write(member: "label", found.point.draft.label)
     if let category = found.point.draft.category { json.write(member: "category", category) }
     if let distance = found.distanceMetres {
       json.write(name: "distance")
