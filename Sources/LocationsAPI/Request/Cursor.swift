@@ -155,6 +155,8 @@ extension TextQuery.Stage {
     case .separated(let letter, let omitsLetter): (omitsLetter ? 7 : 6, letter)
     case .lenient: (8, 0)
     case .missingPairs: (9, 0)
+    case .twoTypos: (10, 0)
+    case .omitted(let words, let hasTypos): (hasTypos ? 12 : 11, UInt16(words))
     }
   }
 
@@ -171,6 +173,9 @@ extension TextQuery.Stage {
     case 7: self = .separated(letter: detail, omitsLetter: true)
     case 8: self = .lenient
     case 9: self = .missingPairs
+    case 10: self = .twoTypos
+    case 11: self = .omitted(words: UInt8(truncatingIfNeeded: detail), hasTypos: false)
+    case 12: self = .omitted(words: UInt8(truncatingIfNeeded: detail), hasTypos: true)
     default: return nil
     }
     guard code == (number, detail) else { return nil }

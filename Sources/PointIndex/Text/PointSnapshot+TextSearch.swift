@@ -61,7 +61,8 @@ extension PointSnapshot {
     let count = PointPage.fittingCount(of: min(found.count, query.limit)) { index in
       placeColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))
     }
-    var names = query.includesMatchedNames ? MatchedName(search.terms, textConfiguration, search.limit) : nil
+    var names =
+      query.includesMatchedNames ? MatchedName(search.terms, search.scoring, textConfiguration, search.limit) : nil
     let matches = found.prefix(count).map { candidate in
       let point = parts[Int(candidate.part)].segment.point(at: Int(candidate.slot))
       return TextMatch(

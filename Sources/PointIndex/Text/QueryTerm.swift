@@ -73,6 +73,9 @@ struct TypoRules: BitwiseCopyable {
   /// The number of letters from which a word may have two edits.
   static let lettersForTwo = 8
 
+  /// The same where nothing else matches.
+  static let lettersForTwoAtLast = 6
+
   /// The maximum number of edits of a word: 0, 1 or 2.
   var maximumEdits: Int
 
@@ -85,12 +88,17 @@ struct TypoRules: BitwiseCopyable {
   /// The maximum number of pairs of characters of a script without spaces that may be missing.
   var maximumMissingPairs = 0
 
+  /// A Boolean value that indicates whether words of ``lettersForTwoAtLast`` letters may have two edits.
+  var allowsTwoAtLast = false
+
   /// A Boolean value that indicates whether words of three letters may have one edit and words of four two.
   var isLenient = false
 
   /// A number that stands for the rules that edits depend on.
   @inline(__always)
-  var key: UInt8 { UInt8(maximumEdits) << 2 | (freesFirstLetter ? 2 : 0) | (isLenient ? 1 : 0) }
+  var key: UInt8 {
+    UInt8(maximumEdits) << 3 | (allowsTwoAtLast ? 4 : 0) | (freesFirstLetter ? 2 : 0) | (isLenient ? 1 : 0)
+  }
 
   /// No typos.
   static let none = TypoRules(maximumEdits: 0, freesFirstLetter: false)
@@ -98,7 +106,8 @@ struct TypoRules: BitwiseCopyable {
   /// Returns the maximum number of edits between two words, by the length of the longer one.
   @inline(__always)
   func edits(letters: Int) -> Int {
-    let forTwo = isLenient ? Self.lettersForOne : Self.lettersForTwo
+    let forTwo =
+      isLenient ? Self.lettersForOne : allowsTwoAtLast ? Self.lettersForTwoAtLast : Self.lettersForTwo
     let forOne = isLenient ? Self.lettersForOne - 1 : Self.lettersForOne
     return letters < forOne ? 0 : letters < forTwo ? min(maximumEdits, 1) : maximumEdits
   }

@@ -6,23 +6,45 @@ import Points
 ///     0.5 × coverage × (1 − 0.1 × edits) + 0.2 × importance + 0.29 × weight / (1 + distance / scale)
 ///
 /// The coverage is the part of the letters of the best name that the query has, less for a name of a list; the distance
-/// is that through the earth from the location of the bias.
+/// is that through the earth from the location of the bias. While a text is being typed, what its letters say is less the
+/// fewer they are: a part of the coverage's weight is that of the bias, or of the importance where there is none.
 struct TextScore: Sendable {
   private let center: EarthCentred?
   private let weight: Double
   private let scale: Double
 
-  static let coverageWeight = 0.5
-  static let importanceWeight = 0.2
-  static let biasWeight = 0.29
+  private let coverageWeight: Double
+  private let importanceWeight: Double
+  private let listedFactor: Double
+  private let abbreviationFactor: Double
+
+  /// The factor of the coverage of a name that does not begin with a word of a text that is being typed.
+  static let laterWordFactor = 0.7
+
+  /// What the coverage loses by the shortest text that is being typed, and the number of letters from which it loses
+  /// nothing.
+  private static let shiftOfShortTexts = 0.35
+  private static let lettersOfLongText = 9
+
   static let editPenalty = 0.1
 
   /// The number of edits above which further ones do not lower the score.
   static let maximumEdits = 5
 
-  init(_ bias: LocationBias?) {
+  /// Creates the weights of a query.
+  ///
+  /// - Parameter typedLetters: the number of its letters where it is being typed; `nil` where it is complete.
+  init(_ bias: LocationBias?, typedLetters: Int? = nil) {
+    let shortness = typedLetters.map { max(0, Double(Self.lettersOfLongText - $0) / 8) } ?? 0
+    let shift = Self.shiftOfShortTexts * shortness
+    let isBiased = (bias?.weight ?? 0) > 0
+    coverageWeight = 0.5 - shift
+    importanceWeight = isBiased ? 0.2 : 0.2 + shift
+    let biasWeight = isBiased ? 0.29 + shift : 0
+    listedFactor = typedLetters == nil ? 0.95 : 0.4
+    abbreviationFactor = typedLetters == nil ? 0.5 : 0.2
     center = bias.map { EarthCentred($0.center) }
-    weight = Self.biasWeight * (bias?.weight ?? 0)
+    weight = biasWeight * (bias?.weight ?? 0)
     scale = bias?.scaleMetres ?? 1
   }
 
@@ -58,29 +80,29 @@ struct TextScore: Sendable {
   /// - Parameters:
   ///   - nameLetters: the least number of letters of a name, 255 for any greater number too.
   ///   - letters: the number of letters of the query.
-  static func maximumCoverage(nameLetters: Int, letters: Int) -> Double {
+  func maximumCoverage(nameLetters: Int, letters: Int) -> Double {
     let coverage = nameLetters == 255 ? 1 : min(1, Double(letters) / Double(max(nameLetters, 1)))
     return coverageWeight * coverage
   }
 
   /// Returns the factor of the coverage of a name.
   @inline(__always)
-  static func factor(of kind: NameKind) -> Double {
+  func factor(of kind: NameKind) -> Double {
     switch kind {
     case .whole: 1
-    case .listed: 0.95
-    case .abbreviation: 0.5
+    case .listed: listedFactor
+    case .abbreviation: abbreviationFactor
     }
   }
 
   /// Returns what an importance of 0 to 255 adds to the fraction.
   @inline(__always)
-  static func importanceTerm(_ importance: UInt8) -> Double { importanceWeight * Double(importance) / 255 }
+  func importanceTerm(_ importance: UInt8) -> Double { importanceWeight * Double(importance) / 255 }
 
   /// Returns the fraction without the bonus.
   @inline(__always)
-  static func fraction(coverage: Double, edits: Int, importance: UInt8) -> Double {
-    coverageWeight * coverage * (1 - editPenalty * Double(min(edits, maximumEdits)))
+  func fraction(coverage: Double, edits: Int, importance: UInt8) -> Double {
+    coverageWeight * coverage * (1 - Self.editPenalty * Double(min(edits, Self.maximumEdits)))
       + importanceTerm(importance)
   }
 }
@@ -90,6 +112,7 @@ struct MatchedName {
   private let terms: ContiguousArray<QueryTerm>
   private let fields: TextFields
   private let rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
+  private let scoring: TextScore
   private let limit: SearchLimit
   private var text = NormalizedText()
 
@@ -97,8 +120,12 @@ struct MatchedName {
   private static let stepsPerTerm = 8
   private static let stepsPerMisspelledTerm = 40
 
-  init(_ terms: ContiguousArray<QueryTerm>, _ configuration: TextIndexConfiguration, _ limit: SearchLimit) {
+  init(
+    _ terms: ContiguousArray<QueryTerm>, _ scoring: TextScore, _ configuration: TextIndexConfiguration,
+    _ limit: SearchLimit
+  ) {
     self.terms = terms
+    self.scoring = scoring
     self.limit = limit
     fields = TextFields(configuration)
   }
@@ -108,7 +135,7 @@ struct MatchedName {
     var best: (coverage: Double, name: TextMatch.Name)?
     func consider(_ key: @autoclosure () -> String, _ name: String, _ kind: NameKind) {
       guard let (covered, ranges) = ranges(in: name) else { return }
-      let coverage = covered * TextScore.factor(of: kind)
+      let coverage = covered * scoring.factor(of: kind)
       guard coverage > best?.coverage ?? 0 else { return }
       best = (coverage, TextMatch.Name(key: key(), text: name, ranges: ranges))
     }

@@ -18,6 +18,9 @@ final class TextSearch {
   /// nothing matches.
   private static let maximumStepsOfFallbacks = 4_000_000
 
+  /// The same for those before words of the text are omitted.
+  private static let maximumStepsOfTypos = 3_000_000
+
   /// The number of matches without typos from which no typos are searched.
   private static let enoughWithoutTypos = 5
 
@@ -26,7 +29,7 @@ final class TextSearch {
   private let filter: QueryFilter
   private let isFiltered: Bool
   private let propertyFilter: SlotFilter?
-  private let scoring: TextScore
+  let scoring: TextScore
   private let byDistance: Bool
   private let center: (coordinate: Coordinate, position: EarthCentred)?
 
@@ -59,7 +62,7 @@ final class TextSearch {
   private var coverageBounds: ContiguousArray<Double> = []
 
   /// The part of a score by importance, in steps of 1/255.
-  private static let importances = ContiguousArray((0...255).map { TextScore.importanceTerm($0) })
+  private let importances: ContiguousArray<Double>
 
   /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
   private var isAlternative = false
@@ -115,10 +118,13 @@ final class TextSearch {
       query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
       || query.filters.source != nil || query.filters.area != nil || query.filters.route != nil
       || plan != nil
-    scoring = TextScore(query.bias)
     byDistance = query.order == .distance && query.center != nil
     center = query.center.map { ($0, EarthCentred($0)) }
     terms = QueryTerm.terms(of: query.text, completesLastWord: query.completesLastWord)
+    let scoring = TextScore(
+      query.bias, typedLetters: query.completesLastWord ? terms.reduce(0) { $0 + $1.letters } : nil)
+    self.scoring = scoring
+    importances = ContiguousArray((0...255).map { scoring.importanceTerm($0) })
     // The same searches are needed for a page of any size, so that typos are not left out of some pages only.
     top = TopMatches(capacity: max(query.limit + 1, Self.enoughWithoutTypos))
     // Where that is too much work, it is done by a search that holds up no other request.
@@ -164,7 +170,7 @@ final class TextSearch {
   /// - Parameter isNameNeeded: a Boolean value that indicates whether a name must have a word of the text.
   private func boundCoverage(isNameNeeded: Bool) {
     coverageBounds = ContiguousArray(
-      (0...255).map { isNameNeeded ? TextScore.maximumCoverage(nameLetters: $0, letters: letters) : 0 })
+      (0...255).map { isNameNeeded ? scoring.maximumCoverage(nameLetters: $0, letters: letters) : 0 })
   }
 
   private func requireTerms() {
@@ -191,7 +197,7 @@ final class TextSearch {
 
   /// A Boolean value that indicates whether the search has done so much that it tries no further rules. Nothing has
   /// matched yet, so that this does not depend on the page.
-  private var isExhausted: Bool { limit.isExpired || limit.steps - otherSteps > Self.maximumStepsOfFallbacks }
+  private func isExhausted(beyond steps: Int) -> Bool { limit.isExpired || limit.steps - otherSteps > steps }
 
   /// Searches by the rules of a stage, which are those of all pages.
   func search(_ stage: TextQuery.Stage) {
@@ -328,7 +334,7 @@ final class TextSearch {
     }
     let bonus = block.map { scoring.maximumBonus(of: $0) } ?? scoring.maximumBonus
     // Added in the order of a score, so that rounding never makes the bound less than it.
-    return tierBound(bounds) + (coverageBounds[Int(bounds.letters)] + Self.importances[Int(bounds.importance)]) + bonus
+    return tierBound(bounds) + (coverageBounds[Int(bounds.letters)] + importances[Int(bounds.importance)]) + bonus
   }
 
   /// Returns an upper bound of the tier of places with some bounds.
@@ -409,7 +415,7 @@ final class TextSearch {
   private func boundOfFollowing(_ bounds: StaticBounds) -> Double {
     if bounds.importance >= PostingOrder.highImportance { return .infinity }
     return tierBound(bounds)
-      + (coverageBounds[Int(bounds.letters)] + Self.importances[Int(PostingOrder.highImportance)])
+      + (coverageBounds[Int(bounds.letters)] + importances[Int(PostingOrder.highImportance)])
       + scoring.maximumBonus
   }
 
@@ -418,7 +424,7 @@ final class TextSearch {
   private func bound(of place: PlaceBounds) -> Double {
     if byDistance, let center { return -place.leastChord(to: center.position) }
     let bounds = place.bounds
-    return tierBound(bounds) + (coverageBounds[Int(bounds.letters)] + Self.importances[Int(bounds.importance)])
+    return tierBound(bounds) + (coverageBounds[Int(bounds.letters)] + importances[Int(bounds.importance)])
       + scoring.maximumBonus(of: place)
   }
 
@@ -486,7 +492,8 @@ extension TextSearch {
       tiers = .prefix ... .exact
       return searchPrefixes()
     }
-    if !isPassed(.allWords) {
+    // While a text is being typed, its last word is the beginning of one, also where a place has it whole.
+    if !query.completesLastWord, !isPassed(.allWords) {
       tiers = .allWords ... .exact
       for index in parts.indices { searchAllWords(index) }
       if top.isFull { return }
@@ -610,7 +617,7 @@ extension TextSearch {
     }
     if isCategory {
       guard isNamed(slot, in: part), let (_, edits) = kindAndEdits else { return nil }
-      found = (.category, TextScore.fraction(coverage: 0, edits: edits, importance: importance))
+      found = (.category, scoring.fraction(coverage: 0, edits: edits, importance: importance))
     }
     if found != nil { steps += entries.count * distinctTerms.count }
     return found
@@ -624,10 +631,11 @@ extension TextSearch {
   ) -> (tier: TextMatch.Tier, fraction: Double)? {
     steps += distinctTerms.count
     guard let (worst, edits) = kindAndEdits else { return nil }
-    let coverage = TextScore.factor(of: kind) * (Double(min(name.covered, letters)) / Double(name.letters))
-    let fraction = TextScore.fraction(coverage: coverage, edits: edits, importance: importance)
+    var coverage = scoring.factor(of: kind) * (Double(min(name.covered, letters)) / Double(name.letters))
+    if query.completesLastWord, !name.isBegun { coverage *= TextScore.laterWordFactor }
+    let fraction = scoring.fraction(coverage: coverage, edits: edits, importance: importance)
     if isAlternative || worst > 1 { return (.typo, fraction) }
-    if worst == 1 { return (.prefix, fraction) }
+    if worst == 1 || query.completesLastWord { return (.prefix, fraction) }
     let isExact = name.isSequence && name.words == terms.count && kind != .abbreviation
     return (isExact ? .exact : .allWords, fraction)
   }
@@ -750,8 +758,12 @@ private struct NameCoverage {
   private(set) var covered = 0
   private(set) var isSequence = true
 
+  /// A Boolean value that indicates whether the first word of the name matches.
+  private(set) var isBegun = false
+
   @inline(__always)
   mutating func add(letters: Int, covered: Int, isNext: Bool) {
+    if words == 0 { isBegun = covered > 0 }
     words += 1
     self.letters += letters
     self.covered += covered
@@ -762,21 +774,22 @@ private struct NameCoverage {
 extension TextSearch {
   /// Searches by the rules of the stages behind ``TextQuery/Stage/typos``, one after another until something matches:
   /// two edits in long words, then an edit of the first letter of a short word and short words that are missing, then
-  /// words that are joined or separated, at last more edits of one word beside another one.
+  /// words that are joined or separated, two edits in shorter words, more edits of one word beside another one, and at
+  /// last without words of the text.
   private func searchFallbacks() {
     postingLimit = Self.maximumPostingsOfFallbacks
     guard terms.contains(where: { !$0.isUnspaced }) else { return search(.missingPairs) }
     let groups: [() -> [TextQuery.Stage]] = [
-      { self.stagesOfMoreTypos }, { self.joinedStages }, { self.separatedStages },
+      { self.stagesOfMoreTypos }, { self.joinedStages }, { self.separatedStages }, { self.stagesOfTwoTypos },
       { self.terms.count > 1 ? [.lenient] : [] },
     ]
-    for group in groups {
-      for stage in group() {
-        if isExhausted { return }
-        search(stage)
-        if hasMatches { return }
-      }
-    }
+    for group in groups where !hasMatches { search(group(), until: Self.maximumStepsOfTypos) }
+    if !hasMatches { search(omittingStages, until: Self.maximumStepsOfFallbacks) }
+  }
+
+  /// Searches by the rules of stages until something matches, or a number of steps is exceeded.
+  private func search(_ stages: [TextQuery.Stage], until steps: Int) {
+    for stage in stages where !hasMatches && !isExhausted(beyond: steps) { search(stage) }
   }
 
   /// Searches by the rules of the stage of the pages before.
@@ -790,6 +803,11 @@ extension TextSearch {
   private var stagesOfMoreTypos: [TextQuery.Stage] {
     let hasLongTerm = terms.contains { $0.scalars.count + 2 >= TypoRules.lettersForTwo }
     return (terms.count > 1 ? [.typosBesideRareWord] : []) + (hasLongTerm ? [.moreTypos] : []) + [.missingWords]
+  }
+
+  private var stagesOfTwoTypos: [TextQuery.Stage] {
+    let lengths = TypoRules.lettersForTwoAtLast - 2..<TypoRules.lettersForTwo
+    return terms.contains { !$0.isUnspaced && lengths.contains($0.scalars.count) } ? [.twoTypos] : []
   }
 
   /// Searches by the rules of a stage; those of ``TextQuery/Stage/typos`` without the words that need no typos.
@@ -811,14 +829,24 @@ extension TextSearch {
       rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
       rules.omitsShortWords = terms.contains { $0.scalars.count >= TypoRules.lettersForOne }
       searchTypos()
-    case .joined, .separated:
+    case .joined, .separated, .omitted:
       guard let alternative = alternative(stage) else { return }
       isAlternative = true
       replaceTerms(alternative)
-      rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
-      searchTypos()
+      if case .omitted(_, hasTypos: false) = stage {
+        rules = .none
+        tiers = .typo ... .typo
+        searchPrefixes()
+      } else {
+        rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
+        searchTypos()
+      }
       // Scores and highlights of matches are those of the other terms.
       if !hasMatches { replaceTerms(own) }
+    case .twoTypos:
+      rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
+      rules.allowsTwoAtLast = true
+      searchTypos()
     case .lenient: searchLeniently()
     case .missingPairs: searchWithoutPairs()
     }
@@ -907,7 +935,7 @@ extension TextSearch {
     return Array((stages + others).prefix(Self.maximumAlternatives))
   }
 
-  /// Returns the terms of a stage with words joined or separated; `nil` if the text has no such words.
+  /// Returns the terms of a stage with words joined, separated or omitted; `nil` if the text has no such words.
   private func alternative(_ stage: TextQuery.Stage) -> ContiguousArray<QueryTerm>? {
     var alternative = terms
     switch stage {
@@ -935,9 +963,51 @@ extension TextSearch {
         middle -= term.scalars.count
       }
       return nil
+    case .omitted(let words, _):
+      alternative = []
+      for (index, term) in terms.enumerated() {
+        let isOmitted = index < Self.maximumWordsToOmit && (words >> UInt8(index)) & 1 == 1
+        if !isOmitted { alternative.append(term) }
+      }
+      if alternative.isEmpty { return nil }
     default: return nil
     }
     return alternative
+  }
+
+  // MARK: Words that are omitted
+
+  /// The number of words up to which some of a text may be omitted.
+  private static let maximumWordsToOmit = 8
+
+  /// The stages without words of the text: those that no place has, and then others.
+  ///
+  /// A text begins with what it is about: further words are omitted from the end, the first one last.
+  private var omittingStages: [TextQuery.Stage] {
+    guard (2...Self.maximumWordsToOmit).contains(terms.count) else { return [] }
+    func bits(_ terms: [Int]) -> UInt8 { terms.reduce(into: 0) { $0 |= 1 << UInt8($1) } }
+    rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
+    let spaced = terms.indices.filter { !terms[$0].isUnspaced }
+    let unknown = bits(spaced.filter { !isKnown($0) })
+    let misspelt = bits(spaced.filter { !hasWords($0) && isKnown($0) })
+    let singles = spaced.reversed().map { bits([$0]) }
+    let tails = [2, 3].filter { $0 < spaced.count }.map { bits(Array(spaced.suffix($0))) }
+    var omissions: [UInt8] = [unknown]
+    for words in singles.dropLast() + tails + singles.suffix(1) { omissions.append(words | unknown) }
+    var known: Set<UInt8> = [0, bits(Array(terms.indices))]
+    omissions.removeAll { !known.insert($0).inserted }
+    // Those that leave a word with a typo come last.
+    return [false, true].flatMap { hasTypos in
+      omissions.filter { (misspelt & ~$0 != 0) == hasTypos }.map { .omitted(words: $0, hasTypos: hasTypos) }
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether a place has a word that begins with a term.
+  private func hasWords(_ term: Int) -> Bool { parts.contains { !$0.prefixWords[term].isEmpty } }
+
+  /// Returns a Boolean value that indicates whether a place has a word for a term by the present rules.
+  private func isKnown(_ term: Int) -> Bool {
+    hasWords(term) || parts.indices.contains { !words(near: terms[term], in: $0).isEmpty }
   }
 
   private func term(_ scalars: some Collection<UInt32>, isIncomplete: Bool) -> QueryTerm {

@@ -51,8 +51,13 @@ public struct TextQuery: Hashable, Sendable {
     /// The same text with a word separated behind this number of letters of all words, with or without the letter that
     /// follows.
     case separated(letter: UInt16, omitsLetter: Bool)
+    /// Words with one edit, words of six letters with two.
+    case twoTypos
     /// Further edits of the other words beside a word that matches.
     case lenient
+    /// The same text without some of its first eight words, which are bits from the least significant one, by the rules
+    /// of ``words`` or those of ``typos``.
+    case omitted(words: UInt8, hasTypos: Bool)
     /// Text of a script without spaces, of which some pairs of characters are missing.
     case missingPairs
   }

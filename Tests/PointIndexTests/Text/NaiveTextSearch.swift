@@ -86,7 +86,11 @@ struct NaiveTextSearch {
       hasWordInName = hasWordInName || covered > 0
       guard covered > 0, var own = Self.tier(of: terms, among: name.words + context) else { continue }
       if own == .allWords, name.words.map(\.text) == terms.map(\.text) { own = .exact }
-      let factor = name.isListed ? 0.95 : 1
+      var factor = name.isListed ? (query.completesLastWord ? 0.4 : 0.95) : 1
+      if query.completesLastWord {
+        own = .prefix
+        if Self.lettersCovered(of: name.words[0], by: terms) == 0 { factor *= 0.7 }
+      }
       let part = factor * Double(min(covered, total)) / Double(name.letters)
       if (own, part) > (tier, coverage) { (tier, coverage) = (own, part) }
     }
@@ -94,10 +98,13 @@ struct NaiveTextSearch {
       let isNamed = texts.categoryNames.contains { !$0.isEmpty && $0 == terms.suffix($0.count).map(\.text) }
       guard isNamed, !hasWordInName, Self.tier(of: terms, among: context) != nil else { return nil }
     }
-    var score = Double(tier.rawValue) + 0.5 * coverage + 0.2 * texts.importance
-    if let bias = query.bias {
+    let shift = query.completesLastWord ? 0.35 * max(0, Double(9 - total) / 8) : 0
+    let isBiased = (query.bias?.weight ?? 0) > 0
+    var score = Double(tier.rawValue) + (0.5 - shift) * coverage
+    score += (isBiased ? 0.2 : 0.2 + shift) * texts.importance
+    if let bias = query.bias, isBiased {
       let chord = EarthCentred(bias.center).chordSquared(to: EarthCentred(draft.coordinate)).squareRoot()
-      score += 0.29 * bias.weight / (1 + chord / bias.scaleMetres)
+      score += (0.29 + shift) * bias.weight / (1 + chord / bias.scaleMetres)
     }
     return Match(id: point.id, tier: tier, score: score)
   }

@@ -164,10 +164,68 @@ import Testing
     ])
 
     #expect(snapshot.names("new york") == ["New York City", "York"])
-    #expect(snapshot.names("york town").isEmpty)
+    #expect(snapshot.matches(of: TextQuery(text: "york town")).matches.allSatisfy { $0.tier == .typo })
     #expect(snapshot.names("york nebraska") == ["York"])
     #expect(snapshot.names("new nebraska town") == ["York"])
     #expect(snapshot.names("new york city") == ["New York City"])
+  }
+
+  @Test(arguments: [("ber", "Berlin"), ("berl", "Berlin"), ("mün", "München"), ("bern", "Bern")])
+  func largePlaceIsFirstWhileItsFirstLettersAreTyped(text: String, expected: String) throws {
+    let large = [(key: "population", value: "3600000"), (key: "wikidata", value: "Q64")]
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Ber"), try TextPlaces.place(2, "Bern", tags: [("population", "130000")]),
+      try TextPlaces.place(3, "Berlin", tags: large), try TextPlaces.place(4, "Alt Berl"),
+      try TextPlaces.place(5, "Mün"), try TextPlaces.place(6, "München", tags: large),
+      try TextPlaces.place(7, "Roma", tags: [("alt_name", "Bernese;Muni")] + large),
+    ])
+
+    #expect(snapshot.names(text, completes: true).first == expected)
+    #expect(snapshot.names("ber").first == "Ber")
+  }
+
+  @Test func nearPlaceIsFirstWhileItsFirstLettersAreTyped() throws {
+    let vienna = try Coordinate(latitude: 48.2, longitude: 16.37)
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Berlin", at: (52.5, 13.4), tags: [("population", "3600000"), ("wikidata", "Q64")]),
+      try TextPlaces.place(2, "Bergmannstüberl", at: (48.21, 16.38)), try TextPlaces.place(3, "Ber", at: (10, 10)),
+    ])
+
+    #expect(snapshot.names("ber", completes: true, near: vienna) == ["Bergmannstüberl", "Berlin", "Ber"])
+    #expect(snapshot.names("berlin", completes: true, near: vienna).first == "Berlin")
+  }
+
+  @Test(arguments: [
+    ("münchen deutschland", ["München", "Grafing bei München"]),
+    ("deutschland münchen", ["München", "Grafing bei München"]),
+    ("skrydstrup air base", ["Skrydstrup Airport"]), ("grafing vereinigte staaten", ["Grafing bei München"]),
+    ("münchne deutschland", ["München", "Grafing bei München"]), ("deutschland republik", []),
+  ])
+  func wordThatNoPlaceHasIsOmitted(text: String, expected: [String]) throws {
+    let snapshot = try TextPlaces.snapshot([
+      "München", "Grafing bei München", "Skrydstrup Airport", "Vienna Airport", "Old Base",
+    ])
+
+    let matches = snapshot.matches(of: TextQuery(text: text, includesMatchedNames: true)).matches
+
+    #expect(matches.map(\.point.draft.name) == expected)
+    #expect(matches.allSatisfy { $0.tier == .typo && $0.name != nil })
+  }
+
+  @Test func wordIsNotOmittedWhereAPlaceHasAll() throws {
+    let snapshot = try TextPlaces.snapshot(["München", "Deutschland in München"])
+
+    #expect(snapshot.names("münchen deutschland") == ["Deutschland in München"])
+  }
+
+  @Test(arguments: [1, 2, 3, 20])
+  func pagesWithoutAWordHaveEveryMatchOnce(limit: Int) throws {
+    let snapshot = try TextPlaces.snapshot((0..<7).map { "Winchester \($0)" })
+
+    let matches = snapshot.allMatches(of: TextQuery(text: "winchester zzqqk", limit: limit))
+
+    #expect(Set(matches.map(\.point.id)).count == 7)
+    #expect(matches.count == 7)
   }
 
   @Test func nameOfTwoListsHasTheBetterKind() throws {
@@ -202,7 +260,7 @@ import Testing
     let snapshot = PointSnapshot([place])
 
     #expect(snapshot.names("w0 w900 loc_name") == ["Name"])
-    #expect(snapshot.names("w0 short_name").isEmpty)
+    #expect(snapshot.names("short").isEmpty)
   }
 
   @Test(arguments: [

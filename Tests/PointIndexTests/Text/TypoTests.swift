@@ -63,6 +63,15 @@ import Testing
     #expect(Set(snapshot.names("xark")) == ["Mark"])
   }
 
+  @Test func wordOfSixLettersHasTwoEditsOnlyWhereNothingElseMatches() throws {
+    let snapshot = try TextPlaces.snapshot(["Museum", "Lisbon", "Musxxe"])
+
+    #expect(snapshot.names("lixbxn") == ["Lisbon"])
+    #expect(snapshot.names("xixbon").isEmpty)
+    #expect(snapshot.names("musxxm") == ["Musxxe"])
+    #expect(snapshot.names("lixb", completes: true) == ["Lisbon"])
+  }
+
   @Test func typosAreNotSearchedBesidesEnoughOtherMatches() throws {
     let snapshot = try TextPlaces.snapshot((1...5).map { "Park \($0)" } + ["Parc"])
 
