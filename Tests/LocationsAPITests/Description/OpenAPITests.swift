@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
+import TestSupport
 import Testing
 
 @testable import AccessControl
@@ -268,6 +269,12 @@ import Testing
     }
   }
 
+  private static func registerEmptySource(in store: MemoryStore) async throws {
+    let rows = [try ImportRow.sample("a", 1, 2, source: "demo", sourceID: "1")]
+    _ = try await store.importRows(AsyncStream([rows]), options: ImportOptions(sources: [DataSource(name: "demo")]))
+    _ = try await store.deleteBatch(ofSource: "demo", after: nil)
+  }
+
   @Test(arguments: DescribedService.calls.map { "\($0.method.rawValue) \($0.path)" })
   func describedExamplesGetDescribedResponses(name: String) async throws {
     let call = try Self.call(name)
@@ -290,6 +297,8 @@ import Testing
         let example =
           medium.example
           ?? Schema.components.first { $0.schema.example != nil && medium.refers(to: $0.name) }?.schema.example
+        // Only a data set without places is removed.
+        if call.path == "/sources/{name}" { try await Self.registerEmptySource(in: store) }
         let response = try await Self.send(
           call.method, target, headers: medium.type.isEmpty ? [:] : ["content-type": medium.type],
           body: example.map(Self.text) ?? "", to: api)
@@ -397,6 +406,7 @@ extension String {
   /// The path with the parameters of examples.
   fileprivate var concrete: String {
     replacing("{id}", with: Examples.id).replacing("{collection}", with: PointCollections.everything)
+      .replacing("{name}", with: "demo")
       .replacing(#/\{([xyz]|tileMatrix|tileRow|tileCol)\}/#, with: "0")
   }
 }
