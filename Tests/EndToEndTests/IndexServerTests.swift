@@ -128,7 +128,10 @@ import Testing
     _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
     // A lock that keeps the index from being built.
     let lock = Task { try await database.run("BEGIN; LOCK TABLE points; SELECT pg_sleep(600)") }
-    let isLocked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'points'::regclass"
+    let isLocked = """
+      SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+      WHERE mode = 'AccessExclusiveLock' AND relation = 'points'::regclass AND datname = current_database()
+      """
     while try await database.run(isLocked) == "0" {}
     let settings = ["DATABASE_URL": database.url, "POINT_INDEX": "on"]
     let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: settings)

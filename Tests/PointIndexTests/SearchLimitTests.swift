@@ -90,6 +90,18 @@ import Testing
     #expect(long <= short)
   }
 
+  @Test func repeatedWordsAreNoMoreWorkThanOnce() throws {
+    let names = ["Hotel", "Cafe"].flatMap { word in (0..<10_000).map { "\(word) \($0)" } }
+    let snapshot = try TextPlaces.snapshot(names)
+    // The first search indexes the words.
+    _ = snapshot.steps(of: TextQuery(text: "hotel"))
+
+    let once = snapshot.steps(of: TextQuery(text: "hotel cafe"))
+    let often = snapshot.steps(of: TextQuery(text: String(repeating: "hotel cafe ", count: 18)))
+
+    #expect(often < 2 * once)
+  }
+
   @Test func placeIsComparedWithFewOfManyMisspeltWords() throws {
     let snapshot = PointSnapshot(ContiguousArray(try TextPlaces.synthetic(10_000, seed: 14)))
     let words = "musuem restuarant hotle statoin pharmcy libary thaetre hosiptal chruch markte scohol bakrey"

@@ -89,9 +89,11 @@ import Testing
     // Sequences are not rolled back: the first attempt waits for its termination, the second finds that there was one.
     try await database.run("CREATE SEQUENCE tries")
     let slow = Statement("slow", "SELECT nextval('tries'), pg_sleep(CASE currval('tries') WHEN 1 THEN 300 ELSE 0 END)")
+    // Not while it is only prepared.
     let terminate = """
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND query LIKE '%nextval%' AND pid <> pg_backend_pid() AND state = 'active'
+      WHERE datname = current_database() AND query LIKE '%nextval%' AND pid <> pg_backend_pid()
+        AND state = 'active' AND wait_event = 'PgSleep'
       """
 
     async let read = store.read(slow, Parameters())

@@ -144,7 +144,11 @@ import Testing
     await waitUntil { await store.sharedCounts.callerCount == 16 }
     await waitUntil { await store.poolLoad().busy == 2 }
     _ = try await store.read(Statement("one", "SELECT 1::int8"), Parameters())
-    try await database.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+    try await database.run(
+      """
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE wait_event = 'PgSleep' AND datname = current_database()
+      """)
     _ = await lock.result
 
     for task in counts { #expect(try await task.value.isEmpty) }

@@ -14,17 +14,19 @@ enum TextDriver {
   /// Returns the words near one term, as ranges that may overlap, and near a second one where the first has many
   /// postings; none where no place can match.
   ///
-  /// - Parameter words: returns the words near a term.
+  /// - Parameters:
+  ///   - indices: the indices of the different terms.
+  ///   - words: returns the words near a term.
   static func words(
-    for terms: ContiguousArray<QueryTerm>, in part: TextPart, rules: TypoRules,
+    for terms: ContiguousArray<QueryTerm>, at indices: some Collection<Int>, in part: TextPart, rules: TypoRules,
     near words: (QueryTerm) -> [Range<Int>]
   ) -> [[Range<Int>]] {
     let columns = part.columns
     // Pairs of characters have no typos: the rarest one is enough.
-    let pair = terms.indices.filter { terms[$0].isUnspaced }.min {
+    let pair = indices.filter { terms[$0].isUnspaced }.min {
       columns.postingCount(of: part.prefixWords[$0]) < columns.postingCount(of: part.prefixWords[$1])
     }
-    let longest = terms.indices.filter { !terms[$0].isUnspaced && !isOptional(terms[$0], rules) }.sorted {
+    let longest = indices.filter { !terms[$0].isUnspaced && !isOptional(terms[$0], rules) }.sorted {
       left, right in
       let (first, second) = (terms[left].scalars.count, terms[right].scalars.count)
       return first != second ? first > second : left < right

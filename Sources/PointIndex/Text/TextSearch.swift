@@ -508,7 +508,9 @@ extension TextSearch {
     tiers = .typo ... .typo
     guard terms.contains(where: { !$0.isUnspaced }) else { return }
     for index in parts.indices where !limit.isExpired {
-      let drivers = TextDriver.words(for: terms, in: parts[index], rules: rules) { words(near: $0, in: index) }
+      let drivers = TextDriver.words(for: terms, at: distinctTerms, in: parts[index], rules: rules) {
+        words(near: $0, in: index)
+      }
       guard let first = drivers.first else { continue }
       process(first, and: drivers.dropFirst().first, in: index)
     }
@@ -541,7 +543,7 @@ extension TextSearch {
     for index in parts.indices {
       let part = parts[index]
       guard !part.prefixWords.contains(where: \.isEmpty) else { continue }
-      processFewest(Array(part.prefixWords), in: index)
+      processFewest(distinctTerms.map { part.prefixWords[$0] }, in: index)
     }
   }
 
