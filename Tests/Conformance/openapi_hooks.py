@@ -119,6 +119,7 @@ def correct_conditions(body, query):
 def correct_import(query):
     """Texts about a data set need its name, and a replacement needs rows of its source."""
     query.pop("replaceSource", None)
+    query.pop("maxDeletions", None)
     query.pop("idField", None)
     if "source" not in query:
         for name in ("licence", "attribution", "attributionUrl"):
