@@ -105,7 +105,7 @@ package struct LinePieces: Sendable {
     return index
   }
 
-  /// Makes the lines of two pieces one, by the first piece of both.
+  /// Joins the lines of two pieces; the line has the first piece of both.
   private mutating func join(_ one: UInt32, _ other: UInt32) {
     let (one, other) = (root(of: one), root(of: other))
     guard one != other else { return }

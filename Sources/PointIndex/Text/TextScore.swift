@@ -21,8 +21,8 @@ struct TextScore: Sendable {
   /// The factor of the coverage of a name that does not begin with a word of a text that is being typed.
   static let laterWordFactor = 0.7
 
-  /// What the coverage loses by the shortest text that is being typed, and the number of letters from which it loses
-  /// nothing.
+  /// The loss of the coverage's weight for the shortest text that is being typed, and the number of letters from which
+  /// there is none.
   private static let shiftOfShortTexts = 0.35
   private static let lettersOfLongText = 9
 

@@ -177,7 +177,7 @@ final class OSMRowReader: @unchecked Sendable {
   }
 }
 
-/// What a place of a file is mapped to.
+/// The result of mapping a place of a file.
 private enum MappedPlace {
   case row(ImportRow)
   case piece(ImportRow, LinePieces.Line)
