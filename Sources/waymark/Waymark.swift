@@ -29,3 +29,6 @@ struct Waymark: AsyncParsableCommand {
     ]
   )
 }
+
+/// The version of this program.
+let waymarkVersion = "0.1.0"

@@ -1,4 +1,6 @@
 import Basics
+import Crypto
+import HTTPServer
 import JSONText
 import JWTKit
 import Points
@@ -121,4 +123,144 @@ enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConvertible {
     case .noScope: "the token has none of the scopes read, write and admin"
     }
   }
+}
+
+/// The claims of a token (RFC 7519, section 4.1) that this service needs.
+struct TokenClaims {
+  /// The longest subject, in bytes.
+  static let maximumSubjectLength = 255
+
+  private let issuer: String
+  private let audiences: [String]
+  private let subject: String
+  private let expires: Double
+  private let notBefore: Double?
+  private let scopes: [Substring]
+
+  /// Creates the claims from JSON.
+  ///
+  /// - Throws: ``TokenRejection/incompleteClaims`` where one is missing or of another type.
+  init(_ claims: JSONValue) throws(TokenRejection) {
+    guard case .string(let issuer)? = claims["iss"], case .string(let subject)? = claims["sub"],
+      (1...Self.maximumSubjectLength).contains(subject.utf8.count),
+      subject.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
+      let audiences = Self.texts(claims["aud"]), let expires = Self.seconds(claims["exp"])
+    else { throw .incompleteClaims }
+    if claims["nbf"] != nil {
+      guard let notBefore = Self.seconds(claims["nbf"]) else { throw .incompleteClaims }
+      self.notBefore = notBefore
+    } else {
+      notBefore = nil
+    }
+    self.issuer = issuer
+    self.subject = subject
+    self.audiences = audiences
+    self.expires = expires
+    scopes = ["scope", "scp"].flatMap { name in
+      (Self.texts(claims[name]) ?? []).flatMap { $0.split(separator: " ") }
+    }
+  }
+
+  /// Returns the access that the token grants, if it is of this issuer and for this audience. Whether it is valid now
+  /// is checked elsewhere.
+  ///
+  /// - Throws: ``TokenRejection``.
+  func grant(
+    issuer: String, audience: String, leewaySeconds: Double
+  ) throws(TokenRejection) -> VerifiedToken {
+    guard self.issuer.hasSameBytes(as: issuer) else { throw .wrongIssuer }
+    guard audiences.contains(where: { $0.hasSameBytes(as: audience) }) else { throw .wrongAudience }
+    guard let scope = scopes.compactMap(Self.scope).max() else { throw .noScope }
+    return VerifiedToken(
+      grant: Grant(principal: Principal(subject: subject), scope: scope, evidence: "the token"),
+      validFrom: notBefore.map { $0 - leewaySeconds } ?? -.infinity, validUntil: expires + leewaySeconds)
+  }
+
+  /// Returns a scope of this service: `write`, or `waymark:write` where an issuer's scopes are for many services.
+  private static func scope(_ text: Substring) -> AccessScope? {
+    AccessScope(rawValue: String(text.hasPrefix("waymark:") ? text.dropFirst(8) : text))
+  }
+
+  /// Returns a text, or the texts of an array.
+  private static func texts(_ value: JSONValue?) -> [String]? {
+    switch value {
+    case .string(let text)?: return [text]
+    case .array(let elements)?:
+      var texts: [String] = []
+      for element in elements {
+        guard case .string(let text) = element else { return nil }
+        texts.append(text)
+      }
+      return texts
+    default: return nil
+    }
+  }
+
+  /// Returns a number of seconds since 1970, which may have a fraction.
+  private static func seconds(_ value: JSONValue?) -> Double? {
+    guard case .number(let text)? = value, let seconds = Double(text), seconds.isFinite else { return nil }
+    return seconds
+  }
+}
+
+/// A cache of verified tokens, by their hashes.
+///
+/// Only tokens with valid signatures are inserted, so that nobody but their issuer can fill it.
+struct VerifiedTokens {
+  typealias ID = SHA256Digest
+
+  /// The maximum number of tokens.
+  static let maximumCount = 4096
+
+  private var tokens: [ID: VerifiedToken] = [:]
+
+  var count: Int { tokens.count }
+
+  /// Returns the key of a token.
+  static func id(of token: Substring) -> ID {
+    var token = token
+    return token.withUTF8 { bytes in
+      var hash = SHA256()
+      hash.update(bufferPointer: UnsafeRawBufferPointer(bytes))
+      return hash.finalize()
+    }
+  }
+
+  /// Returns the token of a hash, expired or not.
+  subscript(id: ID) -> VerifiedToken? { tokens[id] }
+
+  /// Inserts a token. A full cache evicts those that have expired, and if none has, all.
+  mutating func insert(_ token: VerifiedToken, as id: ID, at now: Timestamp) {
+    if tokens.count >= Self.maximumCount {
+      tokens = tokens.filter { $0.value.isValid(at: now) }
+      if tokens.count >= Self.maximumCount { tokens.removeAll(keepingCapacity: true) }
+    }
+    tokens[id] = token
+  }
+}
+
+/// A token with a valid signature and valid claims, and its period of validity.
+struct VerifiedToken: Hashable, Sendable {
+  let grant: Grant
+
+  /// The time from which on it is valid, in seconds since 1970, the leeway included.
+  let validFrom: Double
+
+  /// The time at which it is no longer valid, in seconds since 1970, the leeway included.
+  let validUntil: Double
+
+  func isValid(at now: Timestamp) -> Bool { validFrom <= now.seconds && now.seconds < validUntil }
+
+  /// Checks that it is valid at a time.
+  ///
+  /// - Throws: ``TokenRejection``.
+  func check(at now: Timestamp) throws(TokenRejection) {
+    guard now.seconds < validUntil else { throw .expired }
+    guard validFrom <= now.seconds else { throw .notYetValid }
+  }
+}
+
+extension Timestamp {
+  /// The seconds since 1970, as in a claim of a token.
+  var seconds: Double { Double(microsecondsSinceEpoch) / 1e6 }
 }

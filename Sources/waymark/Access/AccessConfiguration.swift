@@ -1,5 +1,10 @@
-import Foundation
 import AccessControl
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOSSL
 
 /// The credentials that clients need.
 struct AccessConfiguration: Hashable {
@@ -73,5 +78,170 @@ struct TokenConfiguration: Hashable {
     let authorities = Setting.client.authorities
     let path = scheme == "https" ? settings[authorities] : nil
     return .address(url, authorities: path.map { AuthorityFile(variable: authorities.setting.name, path: $0) })
+  }
+}
+
+extension KeyFile {
+  /// Creates the keys of a file.
+  ///
+  /// - Throws: ``ConfigurationError`` that names the file and the line, but nothing of the line's content; also for a
+  ///   file without keys.
+  init(path: String) throws(ConfigurationError) {
+    let key = Setting.access.keysFile
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+      throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
+    }
+    do {
+      try self.init(text)
+    } catch {
+      throw .conflict(key, "names '\(path)', whose \(error)")
+    }
+    // A file that is being written is empty for a moment, and one without keys would lock everyone out.
+    guard !keys.isEmpty else { throw .conflict(key, "must hold one key per line, but '\(path)' has none") }
+  }
+}
+
+extension TokenKeySet {
+  /// Creates the key set of a file.
+  ///
+  /// - Throws: ``ConfigurationError`` that names the file, but nothing of a key.
+  init(path: String) async throws(ConfigurationError) {
+    let key = Setting.access.tokenKeys
+    guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
+      throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
+    }
+    do {
+      try await self.init(json: Array(bytes))
+    } catch {
+      throw .conflict(key, "names '\(path)', which \(error)")
+    }
+  }
+}
+
+extension TokenVerifier {
+  /// Creates a verifier. Keys of a file are read now; those of an address are fetched later.
+  init(_ configuration: TokenConfiguration) async throws(ConfigurationError) {
+    let keys =
+      switch configuration.keySet {
+      case .file(let path): try await TokenKeySet(path: path)
+      case .address: TokenKeySet.none
+      }
+    self.init(keys: keys, issuer: configuration.issuer, audience: configuration.audience)
+  }
+}
+
+extension Reloading.Part {
+  /// The file of the API keys.
+  static func keys(path: String, access: AccessControl) -> Self {
+    Self(name: "the file of API keys") {
+      let keys = try KeyFile(path: path).keys
+      access.replaceKeys(keys)
+      return ["keys": "\(keys.count)"]
+    }
+  }
+
+  /// The file of the keys that tokens are verified with.
+  static func tokenKeys(path: String, access: AccessControl) -> Self {
+    Self(name: "the file of token keys") {
+      let keys = try await TokenKeySet(path: path)
+      access.replaceTokenKeys(keys)
+      return ["keys": "\(keys.count)"]
+    }
+  }
+
+  /// The keys of an address that tokens are verified with.
+  static func tokenKeys(_ keys: RemoteTokenKeys<ContinuousClock>) -> Self {
+    Self(name: "the set of token keys") { ["keys": .stringConvertible(try await keys.reload())] }
+  }
+}
+
+/// The request by which an issuer's keys are fetched.
+///
+/// Each has a client of its own: the next one comes minutes later, and the file of authorities may have changed.
+struct TokenKeyRequest: TokenKeyFetcher {
+  /// The timeout of the whole fetch.
+  static let timeLimit = Duration.seconds(5)
+
+  /// The limit of the response's body.
+  static let maximumBytes = 1 << 20
+
+  let url: URL
+  let authorities: AuthorityFile?
+
+  /// Creates a request.
+  ///
+  /// - Throws: ``ConfigurationError`` where the file of authorities can't be used.
+  init(_ url: URL, authorities: AuthorityFile?) throws(ConfigurationError) {
+    self.url = url
+    self.authorities = authorities
+    _ = try authorities?.certificates()
+  }
+
+  /// The address without its query, which may hold a secret.
+  var address: String { url.absoluteString.split(separator: "?", maxSplits: 1).first.map(String.init) ?? "" }
+
+  func fetch() async throws(TokenKeyFetchError) -> TokenKeyDocument {
+    let roots: [NIOSSLCertificate]?
+    do {
+      roots = try authorities?.certificates()
+    } catch {
+      throw TokenKeyFetchError("\(error)")
+    }
+    let result: Result<TokenKeyDocument, TokenKeyFetchError> = await HTTPClient.withClient(trusting: roots) { client in
+      await withTaskGroup { group in
+        group.addTask { await response(from: client) }
+        group.addTask {
+          try? await Task.sleep(for: Self.timeLimit)
+          return .failure(TokenKeyFetchError("the response took longer than \(Self.timeLimit.components.seconds) s"))
+        }
+        defer { group.cancelAll() }
+        return await group.next() ?? .failure(TokenKeyFetchError("cancelled"))
+      }
+    }
+    return try result.get()
+  }
+
+  private func response(from client: HTTPClient) async -> Result<TokenKeyDocument, TokenKeyFetchError> {
+    var request = HTTPClientRequest(url: url.absoluteString)
+    request.headers.add(name: "accept", value: "application/jwk-set+json, application/json")
+    request.headers.add(name: "user-agent", value: "waymark/\(waymarkVersion)")
+    do {
+      let response = try await client.execute(request, deadline: .distantFuture)
+      guard response.status == .ok else {
+        let hint = (300..<400).contains(response.status.code) ? "; redirects are not followed" : ""
+        return .failure(TokenKeyFetchError("the response has the status \(response.status.code)\(hint)"))
+      }
+      let body = try await response.body.collect(upTo: Self.maximumBytes)
+      return .success(
+        TokenKeyDocument(json: Array(body.readableBytesView), maximumAge: response.headers.maximumAge))
+    } catch is NIOTooManyBytesError {
+      return .failure(TokenKeyFetchError("the response is longer than \(Self.maximumBytes) bytes"))
+    } catch {
+      return .failure(
+        TokenKeyFetchError(ServerTarget.reason(error, authorityFileNames: "SSL_CERT_FILE")))
+    }
+  }
+}
+
+extension HTTPHeaders {
+  /// The remaining freshness lifetime of a response (RFC 9111, section 4.2), by `Cache-Control` and `Age`; `nil` where
+  /// it has none. A response that may not be stored has a lifetime of zero.
+  var maximumAge: Duration? {
+    var seconds: Int64?
+    for directive in self[canonicalForm: "cache-control"] {
+      let parts = directive.lowercased().split(separator: "=", maxSplits: 1)
+      switch parts.first {
+      case "no-store", "no-cache": return .zero
+      case "max-age" where parts.count == 2:
+        // A number that is too large means a very long time.
+        let digits = parts[1].filter { $0 != "\"" }
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { continue }
+        seconds = Int64(digits) ?? 1 << 31
+      default: continue
+      }
+    }
+    guard let seconds else { return nil }
+    let age = first(name: "age").flatMap { UInt32($0) } ?? 0
+    return .seconds(Swift.max(0, Swift.min(seconds, 1 << 31) - Int64(age)))
   }
 }
