@@ -40,17 +40,34 @@ struct QueryTerm: Sendable {
   /// Returns a Boolean value that indicates whether the same words match this term and another.
   func isSame(as other: QueryTerm) -> Bool { bytes == other.bytes && isIncomplete == other.isIncomplete }
 
-  /// Returns a Boolean value that indicates whether a word has too many or too few different letters to be within some
-  /// edits of this one.
-  @inline(__always)
-  func isSurelyFar(from word: UnsafeBufferPointer<UInt8>, edits: Int) -> Bool {
-    var others: UInt64 = 0
-    for byte in word {
-      // The last six bits of a scalar are those of its last byte.
-      if byte & 0xC0 != 0xC0 { others |= 1 << UInt64(byte & 63) }
+  /// The letters of a term in plain memory.
+  struct Letters: BitwiseCopyable {
+    /// The Unicode scalars.
+    let scalars: UnsafeBufferPointer<UInt32>
+
+    /// The set of the scalars, as bits by their last six bits.
+    let set: UInt64
+
+    /// A Boolean value that indicates whether the term is being typed.
+    let isIncomplete: Bool
+
+    /// Returns a Boolean value that indicates whether a word has too many or too few different letters to be within
+    /// some edits of these.
+    @inline(__always)
+    func areSurelyFar(from word: UnsafeBufferPointer<UInt8>, edits: Int) -> Bool {
+      var others: UInt64 = 0
+      for byte in word {
+        // The last six bits of a scalar are those of its last byte.
+        if byte & 0xC0 != 0xC0 { others |= 1 << UInt64(byte & 63) }
+      }
+      // An edit takes away one letter and adds another. Bytes between the first and the last only add bits.
+      return (set & ~others).nonzeroBitCount > edits
     }
-    // An edit takes away one letter and adds another. Bytes between the first and the last only add bits.
-    return (letterSet & ~others).nonzeroBitCount > edits
+  }
+
+  /// Returns the letters with the scalars in given memory, which has those of the term and outlives the letters.
+  func letters(in scalars: UnsafeBufferPointer<UInt32>) -> Letters {
+    Letters(scalars: scalars, set: letterSet, isIncomplete: isIncomplete)
   }
 
   /// Returns the words of a text.
@@ -114,8 +131,8 @@ struct TypoRules: BitwiseCopyable {
 
   /// Returns a Boolean value that indicates whether the first letter of a word of a query may differ.
   @inline(__always)
-  func freesFirstLetter(of term: QueryTerm) -> Bool {
-    freesFirstLetter || (maximumEdits == 2 && term.scalars.count >= Self.lettersForTwo)
+  func freesFirstLetter(ofLetters count: Int) -> Bool {
+    freesFirstLetter || (maximumEdits == 2 && count >= Self.lettersForTwo)
   }
 
   /// Returns the number of edits between a word of a query and a place's, or `nil` if they are too many.
@@ -123,15 +140,18 @@ struct TypoRules: BitwiseCopyable {
   /// The distance is that of optimal string alignment: insertions, deletions, replacements and transpositions of
   /// neighbours, no part being edited twice. O(n · edits).
   func edits(_ term: QueryTerm, _ word: UnsafeBufferPointer<UInt8>, letters: Int) -> Int? {
+    term.scalars.withUnsafeBufferPointer { edits(term.letters(in: $0), word, letters: letters) }
+  }
+
+  /// Returns the number of edits between the letters of a word of a query and a place's word.
+  func edits(_ term: QueryTerm.Letters, _ word: UnsafeBufferPointer<UInt8>, letters: Int) -> Int? {
     let count = term.scalars.count
     let allowed = edits(letters: term.isIncomplete ? count : max(count, letters))
     guard allowed > 0 else { return nil }
     if letters + allowed < count || (!term.isIncomplete && letters > count + allowed) { return nil }
-    if term.isSurelyFar(from: word, edits: allowed) { return nil }
-    return term.scalars.withUnsafeBufferPointer { scalars in
-      if !freesFirstLetter(of: term), scalars[0] != WordDictionary.scalar(word, at: 0).value { return nil }
-      return Self.distance(scalars, word, allowed: allowed, isBeginning: term.isIncomplete)
-    }
+    if term.areSurelyFar(from: word, edits: allowed) { return nil }
+    if !freesFirstLetter(ofLetters: count), term.scalars[0] != WordDictionary.scalar(word, at: 0).value { return nil }
+    return Self.distance(term.scalars, word, allowed: allowed, isBeginning: term.isIncomplete)
   }
 
   /// Returns the distance of a text to a word, or to the beginning of it that is nearest; `nil` if it is not
@@ -203,7 +223,7 @@ struct WordExpansion {
     init(_ term: QueryTerm, _ rules: TypoRules, part: Int) {
       bytes = term.bytes
       isBeginning = term.isIncomplete
-      freesFirst = rules.freesFirstLetter(of: term)
+      freesFirst = rules.freesFirstLetter(ofLetters: term.scalars.count)
       edits = WordExpansion.edits(of: term, rules)
       self.part = part
     }
@@ -228,7 +248,7 @@ struct WordExpansion {
     scalars = term.scalars
     bytes = term.bytes
     isBeginning = term.isIncomplete
-    freesFirst = rules.freesFirstLetter(of: term)
+    freesFirst = rules.freesFirstLetter(ofLetters: term.scalars.count)
     var starts: ContiguousArray<Int> = [0]
     for scalar in term.scalars { starts.append(starts[starts.count - 1] + Self.utf8Length(scalar)) }
     byteStarts = starts

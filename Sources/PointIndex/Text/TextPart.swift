@@ -22,6 +22,9 @@ struct TextPart {
 
   private var terms: ContiguousArray<QueryTerm> = []
 
+  /// The different terms, by which the part's places are judged.
+  private(set) var judgedTerms = JudgedTerms([], at: [], exactWords: [], prefixWords: [])
+
   /// The numbers of the categories whose name the text is or ends with.
   var namedCategories: Set<UInt32> = []
 
@@ -67,6 +70,16 @@ struct TextPart {
     prefixWords.replaceSubrange(first..<self.terms.count - last, with: prefixes)
     exactWords.replaceSubrange(first..<self.terms.count - last, with: words)
     self.terms = terms
+  }
+
+  /// Sets the terms by which places are judged.
+  ///
+  /// - Parameter indices: the indices of the different terms.
+  mutating func setJudgedTerms(
+    _ terms: ContiguousArray<QueryTerm>, at indices: ContiguousArray<Int>, _ rules: TypoRules
+  ) {
+    judgedTerms = JudgedTerms(terms, at: indices, exactWords: exactWords, prefixWords: prefixWords)
+    judgedTerms.setRules(rules)
   }
 
   /// Returns the slots that match the filters, ascending; `nil` if they are not known to be few.

@@ -42,12 +42,8 @@ final class TextSearch {
 
   /// The rules for typos.
   var rules = TypoRules.none {
-    didSet { requireTerms() }
+    didSet { for index in parts.indices { parts[index].judgedTerms.setRules(rules) } }
   }
-
-  /// The indices of the terms of which each must have a word, the one that was missing last before the others: where
-  /// one place has no such word, the next often has none either.
-  private var requiredTerms: ContiguousArray<Int> = []
 
   /// The rules by which the matches are found.
   private(set) var stage = TextQuery.Stage.words
@@ -81,24 +77,11 @@ final class TextSearch {
   /// The number of matches without typos, counted up to ``enoughWithoutTypos``.
   private var matchesWithoutTypos = 0
 
-  /// The steps of the judgement of places since they were added to those of the search.
-  var steps = 0
-
   /// The steps of the search that were those of filters, and of places' words that were not indexed yet.
   private var otherSteps = 0
 
   /// A Boolean value that indicates whether any place matches.
   private var hasMatches = false
-
-  /// The best kind of match of each term in the name that is judged, its category and its address: 0 for a word, 1 for the beginning of one, more
-  /// for typos.
-  var best: ContiguousArray<UInt8> = []
-
-  /// The same of the words of its category and address alone.
-  private var bestOfContext: ContiguousArray<UInt8> = []
-
-  /// The edits between each term and the words that it was compared with.
-  var typos: ContiguousArray<TypoCache> = []
 
   /// Creates a search.
   ///
@@ -157,12 +140,9 @@ final class TextSearch {
       terms.indices.filter { index in
         !terms[..<index].contains { $0.isSame(as: terms[index]) }
       })
-    requireTerms()
     letters = terms.reduce(0) { $0 + $1.letters }
-    best = ContiguousArray(repeating: .max, count: terms.count)
-    bestOfContext = best
+    for index in parts.indices { parts[index].setJudgedTerms(terms, at: distinctTerms, rules) }
     boundCoverage(isNameNeeded: true)
-    typos = ContiguousArray(repeating: TypoCache(), count: terms.count)
   }
 
   /// Sets the upper bounds of a score's part by coverage.
@@ -171,14 +151,6 @@ final class TextSearch {
   private func boundCoverage(isNameNeeded: Bool) {
     coverageBounds = ContiguousArray(
       (0...255).map { isNameNeeded ? scoring.maximumCoverage(nameLetters: $0, letters: letters) : 0 })
-  }
-
-  private func requireTerms() {
-    requiredTerms = distinctTerms.filter { index in
-      let term = terms[index]
-      if term.isUnspaced { return rules.maximumMissingPairs == 0 }
-      return !rules.omitsShortWords || term.scalars.count >= TypoRules.lettersForOne
-    }
   }
 
   /// Returns the first matches in order, one more than the limit where there are more.
@@ -363,7 +335,10 @@ final class TextSearch {
     let columns = part.columns
     let ids = part.positions.ids
     let tombstones = part.tombstones?.pointer
-    withExtendedLifetime((part.segment, part.index, part.tombstones)) {
+    withExtendedLifetime((part.segment, part.index, part.tombstones, part.judgedTerms)) {
+      var judge = PlaceJudge(
+        part.judgedTerms, in: columns, rules, scoring, letters: letters, isCategory: tiers.upperBound == .category,
+        isAlternative: isAlternative, completesLastWord: query.completesLastWord)
       withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.groupSize) { group in
         if top.isFull {
           for slot in slots.prefix(Self.groupSize) { prefetch(columns.places + Int(slot)) }
@@ -392,9 +367,8 @@ final class TextSearch {
             count += 1
           }
           for slot in group[..<count] { prefetch(columns.entries + Int(columns.entryStarts[slot])) }
-          for slot in group[..<count] where canEnter(slot, in: part) { offer(slot, in: part) }
-          limit.spend(Self.stepsPerPlace * count + steps)
-          steps = 0
+          for slot in group[..<count] where canEnter(slot, in: part) { offer(slot, in: part, &judge) }
+          limit.spend(Self.stepsPerPlace * count + judge.takeSteps())
           if isComplete { return }
         }
       }
@@ -428,10 +402,11 @@ final class TextSearch {
       + scoring.maximumBonus(of: place)
   }
 
-  private func offer(_ slot: Int, in part: TextPart) {
+  private func offer(_ slot: Int, in part: TextPart, _ judge: inout PlaceJudge) {
     let positions = part.positions
     guard !isFiltered || filtering({ filter.matches(slot, of: part.segment) }),
-      let (tier, fraction) = judge(slot, in: part), tiers.contains(tier)
+      tiers.upperBound != .category || isNamed(slot, in: part), let (tier, fraction) = judge.judge(slot),
+      tiers.contains(tier)
     else { return }
     if let propertyFilter, !filtering({ propertyFilter.matches(slot, of: part.segment) }) { return }
     let bonus =
@@ -439,7 +414,7 @@ final class TextSearch {
     let score = Double(tier.rawValue) + fraction + bonus
     var key = score
     if byDistance, let center {
-      steps += Self.stepsPerGeodesic
+      limit.spend(Self.stepsPerGeodesic)
       key = -Geodesic.distanceMetres(
         from: center.coordinate, at: center.position, to: positions.coordinates[slot],
         at: EarthCentred(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]))
@@ -457,6 +432,11 @@ final class TextSearch {
     let candidate = TextCandidate(
       value: key, id: id, score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot), tier: tier)
     top.offer(candidate)
+  }
+
+  /// Returns a Boolean value that indicates whether the category of the place in a slot is named by the text.
+  private func isNamed(_ slot: Int, in part: TextPart) -> Bool {
+    part.namedCategories.contains(part.segment.records.category(at: slot))
   }
 
   /// Returns the result of a filter, whose steps do not count as those of the text.
@@ -577,199 +557,6 @@ extension TextSearch {
       (columns.postingCount(of: left), left.lowerBound) < (columns.postingCount(of: right), right.lowerBound)
     }
     process([words[0]], and: words.count > 1 ? [words[1]] : nil, in: index)
-  }
-}
-
-extension TextSearch {
-  /// Returns the tier of the place in a slot and the fraction of its score without the bonus, by the best of its names,
-  /// which has all terms with the category and the address; `nil` where it does not match.
-  private func judge(_ slot: Int, in part: TextPart) -> (tier: TextMatch.Tier, fraction: Double)? {
-    let columns = part.columns
-    let entries = UnsafeBufferPointer(
-      start: columns.entries + Int(columns.entryStarts[slot]),
-      count: Int(columns.entryStarts[slot + 1] - columns.entryStarts[slot]))
-    let isCategory = tiers.upperBound == .category
-    steps += entries.count
-    if requiredTerms.count > Self.manyTerms, !hasRequiredTerms(entries, in: part) { return nil }
-    for term in best.indices { best[term] = .max }
-    var namesEnd = entries.count
-    while namesEnd > 0, entries[namesEnd - 1] & TextColumns.context != 0 {
-      namesEnd -= 1
-      _ = match(Int(entries[namesEnd] & TextColumns.wordMask), in: part)
-    }
-    for term in best.indices { bestOfContext[term] = best[term] }
-    let importance = columns.places[slot].bounds.importance
-    var found: (tier: TextMatch.Tier, fraction: Double)?
-    var name = NameCoverage()
-    for entry in entries[..<namesEnd] {
-      let word = Int(entry & TextColumns.wordMask)
-      let covered = match(word, in: part)
-      let isNext = name.words < terms.count && part.exactWords[name.words] == word
-      name.add(letters: columns.dictionary.letterCount(word), covered: covered, isNext: isNext)
-      if entry & TextColumns.nameEnd == 0 { continue }
-      defer { name = NameCoverage() }
-      if name.covered == 0 { continue }
-      if isCategory { return nil }
-      if let judged = judge(name, TextColumns.kind(ofNameEndingWith: entry), importance),
-        judged > found ?? (.category, 0)
-      {
-        found = judged
-      }
-      for term in best.indices { best[term] = bestOfContext[term] }
-    }
-    if isCategory {
-      guard isNamed(slot, in: part), let (_, edits) = kindAndEdits else { return nil }
-      found = (.category, scoring.fraction(coverage: 0, edits: edits, importance: importance))
-    }
-    if found != nil { steps += entries.count * distinctTerms.count }
-    return found
-  }
-
-  /// Returns the tier and the fraction of a name whose words, with those of the context, are matched with the terms;
-  /// `nil` where terms are missing.
-  @inline(__always)
-  private func judge(
-    _ name: NameCoverage, _ kind: NameKind, _ importance: UInt8
-  ) -> (tier: TextMatch.Tier, fraction: Double)? {
-    steps += distinctTerms.count
-    guard let (worst, edits) = kindAndEdits else { return nil }
-    var coverage = scoring.factor(of: kind) * (Double(min(name.covered, letters)) / Double(name.letters))
-    if query.completesLastWord, !name.isBegun { coverage *= TextScore.laterWordFactor }
-    let fraction = scoring.fraction(coverage: coverage, edits: edits, importance: importance)
-    if isAlternative || worst > 1 { return (.typo, fraction) }
-    if worst == 1 || query.completesLastWord { return (.prefix, fraction) }
-    let isExact = name.isSequence && name.words == terms.count && kind != .abbreviation
-    return (isExact ? .exact : .allWords, fraction)
-  }
-
-  /// The worst of the kinds of matches of all terms, and the number of edits; `nil` where terms are missing.
-  @inline(__always)
-  private var kindAndEdits: (worst: UInt8, edits: Int)? {
-    var missingPairs = 0
-    var (worst, edits): (UInt8, Int) = (0, isAlternative ? 1 : 0)
-    for index in distinctTerms {
-      let kind = best[index]
-      if kind == .max {
-        if terms[index].isUnspaced {
-          missingPairs += 1
-          guard missingPairs <= rules.maximumMissingPairs else { return nil }
-        } else {
-          guard rules.omitsShortWords, terms[index].scalars.count < TypoRules.lettersForOne else { return nil }
-        }
-        worst = max(worst, 2)
-        edits += 1
-      } else {
-        worst = max(worst, kind)
-        if kind > 1 { edits += Int(kind) - 1 }
-      }
-    }
-    return (worst, edits)
-  }
-
-  /// The number of required terms up to which a place is judged at once: its first words are those of the postings.
-  private static let manyTerms = 2
-
-  /// Returns a Boolean value that indicates whether a place has a word for each term that must have one.
-  private func hasRequiredTerms(_ entries: UnsafeBufferPointer<UInt32>, in part: TextPart) -> Bool {
-    for position in requiredTerms.indices {
-      let index = requiredTerms[position]
-      steps += entries.count
-      if entries.contains(where: { isMatch(Int($0 & TextColumns.wordMask), index, in: part) }) { continue }
-      // The next place is compared with this term first.
-      if position > 0 { requiredTerms.swapAt(0, position) }
-      return false
-    }
-    return true
-  }
-
-  /// Returns a Boolean value that indicates whether the category of the place in a slot is named by the text.
-  private func isNamed(_ slot: Int, in part: TextPart) -> Bool {
-    part.namedCategories.contains(part.segment.records.category(at: slot))
-  }
-
-  @inline(__always)
-  private func isMatch(_ word: Int, _ index: Int, in part: TextPart) -> Bool {
-    part.exactWords[index] == word || part.prefixWords[index].contains(word) || edits(word, index, in: part) != nil
-  }
-
-  /// Returns the edits between a word of a place and a term; `nil` if they are too many.
-  @inline(__always)
-  private func edits(_ word: Int, _ index: Int, in part: TextPart) -> Int? {
-    let dictionary = part.columns.dictionary
-    guard rules.maximumEdits > 0, !dictionary.isUnspaced(word), !terms[index].isUnspaced else { return nil }
-    return typos[index].edits(
-      word, of: part.number, rules,
-      computedBy: {
-        steps += Self.stepsPerDistance
-        return rules.edits(terms[index], dictionary.word(word), letters: dictionary.letterCount(word))
-      })
-  }
-
-  /// The number of steps to compute the edits between two words.
-  private static let stepsPerDistance = 24
-
-  /// Matches a word of a place with the terms, and returns the number of its letters that they have.
-  @inline(__always)
-  private func match(_ word: Int, in part: TextPart) -> Int {
-    let dictionary = part.columns.dictionary
-    var covered = 0
-    for index in distinctTerms {
-      if part.exactWords[index] == word {
-        best[index] = 0
-        covered = dictionary.letterCount(word)
-      } else if part.prefixWords[index].contains(word) {
-        best[index] = min(best[index], 1)
-        covered = max(covered, terms[index].letters)
-      } else if best[index] > 1, let edits = edits(word, index, in: part) {
-        best[index] = min(best[index], UInt8(1 + max(edits, 1)))
-        covered = max(covered, min(terms[index].letters, dictionary.letterCount(word)) - edits)
-      }
-    }
-    return covered
-  }
-}
-
-/// The edits between a term and the words that it was compared with last: names share words.
-struct TypoCache {
-  private static let size = 256
-
-  private var keys: ContiguousArray<UInt64> = []
-  private var values: ContiguousArray<UInt8> = []
-
-  /// Returns the edits, which are computed where they are not known; `nil` if they are too many.
-  @inline(__always)
-  mutating func edits(_ word: Int, of part: UInt32, _ rules: TypoRules, computedBy compute: () -> Int?) -> Int? {
-    if keys.isEmpty {
-      keys = ContiguousArray(repeating: .max, count: Self.size)
-      values = ContiguousArray(repeating: 0, count: Self.size)
-    }
-    let key = UInt64(word) << 24 | UInt64(part & 0xFFFF) << 8 | UInt64(rules.key)
-    let index = word & (Self.size - 1)
-    if keys[index] != key {
-      keys[index] = key
-      values[index] = UInt8(compute() ?? 255)
-    }
-    return values[index] == 255 ? nil : Int(values[index])
-  }
-}
-
-/// The letters of a name that a query has.
-private struct NameCoverage {
-  private(set) var words = 0
-  private(set) var letters = 0
-  private(set) var covered = 0
-  private(set) var isSequence = true
-
-  /// A Boolean value that indicates whether the first word of the name matches.
-  private(set) var isBegun = false
-
-  @inline(__always)
-  mutating func add(letters: Int, covered: Int, isNext: Bool) {
-    if words == 0 { isBegun = covered > 0 }
-    words += 1
-    self.letters += letters
-    self.covered += covered
-    if !isNext { isSequence = false }
   }
 }
 
