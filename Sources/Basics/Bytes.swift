@@ -193,7 +193,7 @@ public enum UTF8Bytes {
   }
 
   /// Returns the number of bytes of the scalar that starts at the position; 0 when none does.
-  private static func lengthOfScalar(in bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> Int {
+  package static func lengthOfScalar(in bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> Int {
     let first = bytes[position]
     let length: Int
     var seconds: ClosedRange<UInt8> = 0x80...0xBF

@@ -37,8 +37,14 @@ struct CSVParser: RecordParser {
     } else {
       let start = UnsafeBufferPointer(rebasing: bytes[progress.start...])
       let isWhole = isLast || start.count > progress.maximumRecordBytes
-      guard let separator = CSVSeparator.separator(ofHeader: start, isWhole: isWhole) else { return }
-      record = CSVRecord(separator: separator, isUnquoted: mapping?.table?.isUnquoted ?? false)
+      guard let found = CSVSeparator.separator(ofHeader: start, isWhole: isWhole) else { return }
+      let declared = CSVSeparator.declared(in: start)
+      if let declared {
+        progress.start += declared.lineLength
+        progress.position = progress.start
+      }
+      record = CSVRecord(
+        separator: declared?.separator ?? found, isUnquoted: mapping?.table?.isUnquoted ?? false)
     }
     defer { self.record = record }
     if decoder == nil, let columns = mapping?.table?.columns, let mapping {
@@ -311,6 +317,20 @@ private enum CSVSeparator {
     return isWhole ? choice(counts) : nil
   }
 
+  /// Returns the separator that the first line names, such as `sep=;`, as spreadsheets read it, with the length of the
+  /// line; `nil` if it names none.
+  static func declared(in bytes: UnsafeBufferPointer<UInt8>) -> (separator: UInt8, lineLength: Int)? {
+    let end = bytes.firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? bytes.count
+    var line = bytes[..<end]
+    if line.count == 7, line.first == UInt8(ascii: "\""), line.last == UInt8(ascii: "\"") {
+      line = line.dropFirst().dropLast()
+    }
+    guard line.count == 5, UnsafeBufferPointer(rebasing: line.prefix(4)).isEqual(toLowercase: "sep="),
+      let separator = line.last, separator < 0x80, separator != UInt8(ascii: "\"")
+    else { return nil }
+    return (separator, end)
+  }
+
   private static func choice(_ counts: [Int]) -> UInt8 {
     let most = counts.max() ?? 0
     return all[counts.firstIndex(of: most) ?? 0]
@@ -325,8 +345,18 @@ private struct CSVHeader {
     case tag(key: String)
     /// The column that the options name for the `sourceId`.
     case key
-    /// A point as well-known text.
+    /// A geometry as well-known text.
     case geometry
+    /// Both coordinates in one text, or well-known text.
+    case position(name: String)
+
+    /// A Boolean value that indicates whether the column holds both coordinates.
+    var isPosition: Bool {
+      switch self {
+      case .geometry, .position: true
+      case .field, .tag, .key: false
+      }
+    }
   }
 
   /// The columns, from the left.
@@ -338,43 +368,27 @@ private struct CSVHeader {
   init(_ names: [String], options: RowOptions) throws(FormatError) {
     var columns: [Column] = []
     var seen: [ExactText: String] = [:]
-    var fields: Set<PointField> = []
-    let lowercased = names.map { $0.lowercased() }
-    // A file that has coordinates of its own keeps the text as a tag.
-    let hasCoordinates = names.contains { PointField(column: $0) == .latitude }
-    let geometry = hasCoordinates ? nil : lowercased.firstIndex(of: "wkt")
-    if geometry != nil { fields = [.latitude, .longitude] }
+    let meanings = Self.meanings(of: names, options)
     for (index, name) in names.enumerated() {
-      if index == geometry {
-        columns.append(.geometry)
-        continue
-      }
       guard !name.isEmpty else { throw FormatError(reason: "column \(index + 1) of the header has no name") }
-      if options.idField.hasSameBytes(as: name) {
-        guard seen.updateValue(name, forKey: ExactText("column \(name)")) == nil else {
-          throw FormatError(reason: "the header has the column '\(name.prefix(40))' twice")
+      let meaning =
+        if case .field(let field) = meanings[index], field != .serviceMade { "field \(field)" } else {
+          "column \(name)"
         }
-        columns.append(.key)
-        continue
-      }
-      let field = PointField(column: name)
-      let meaning = field.flatMap { $0 == .serviceMade ? nil : "field \($0)" } ?? "column \(name)"
       if let other = seen.updateValue(name, forKey: ExactText(meaning)) {
         throw FormatError(
           reason: "the header has the column '\(name.prefix(40))' twice"
             + (other.hasSameBytes(as: name) ? "" : ", as '\(other)' too")
         )
       }
-      if let field {
-        columns.append(.field(field))
-        fields.insert(field)
-      } else if options.unknownFields == .reject {
+      if case .tag = meanings[index], options.unknownFields == .reject {
         throw FormatError(
           reason: "the header has the column '\(name.prefix(40))', which is not a field of a place")
-      } else {
-        columns.append(.tag(key: name))
       }
+      columns.append(meanings[index])
     }
+    var fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })
+    if columns.contains(where: \.isPosition) { fields.formUnion([.latitude, .longitude]) }
     for (field, name) in [(PointField.name, "name"), (.latitude, "lat"), (.longitude, "long")]
     where !fields.contains(field) {
       throw FormatError(reason: "the header has no column '\(name)'; it has \(Self.list(names))")
@@ -388,6 +402,55 @@ private struct CSVHeader {
           + "(--id-field) names no other; it has \(Self.list(names))")
     }
     self.columns = columns
+  }
+
+  /// Returns the meanings of columns: the fields by their own names, then those that are missing by other names.
+  private static func meanings(of names: [String], _ options: RowOptions) -> [Column] {
+    var columns: [Column?] = names.map { name in
+      if options.idField.hasSameBytes(as: name) { return .key }
+      return PointField(column: name).map { .field($0) }
+    }
+    // Beside columns that can mean nothing else, y and x may be anything.
+    for (field, weakName) in [(PointField.latitude, "y"), (.longitude, "x")] {
+      func isWeak(_ index: Int) -> Bool { names[index].lowercased() == weakName }
+      let same = columns.indices.filter { if case .field(field)? = columns[$0] { true } else { false } }
+      if same.contains(where: { !isWeak($0) }) { for index in same where isWeak(index) { columns[index] = nil } }
+    }
+    func has(_ field: PointField) -> Bool {
+      columns.contains { if case .field(field)? = $0 { true } else { false } }
+    }
+    let hasPosition = has(.latitude) || has(.longitude)
+    // A file that has coordinates of its own keeps the text as a tag.
+    let wellKnownText = has(.latitude) ? nil : names.firstIndex { $0.lowercased() == "wkt" }
+    if let wellKnownText {
+      for index in columns.indices {
+        if case .field(.longitude)? = columns[index] { columns[index] = nil }
+      }
+      columns[wellKnownText] = .geometry
+    }
+    let found = ColumnNames.find(in: zip(names, columns).map { $1 == nil ? $0 : nil }) { field in
+      switch field {
+      case .name: !has(.name)
+      case .category: !has(.category)
+      case .latitude: wellKnownText == nil && !has(.latitude)
+      case .longitude: wellKnownText == nil && !has(.longitude)
+      case .position: wellKnownText == nil && !hasPosition
+      case .tag(let key): !names.contains { ExactText($0) == key }
+      }
+    }
+    let hasBoth = found[.latitude] != nil && found[.longitude] != nil
+    for (field, index) in found {
+      switch field {
+      case .name: columns[index] = .field(.name)
+      case .category: columns[index] = .field(.category)
+      case .latitude where hasBoth || hasPosition: columns[index] = .field(.latitude)
+      case .longitude where hasBoth || hasPosition: columns[index] = .field(.longitude)
+      case .position where !hasBoth: columns[index] = .position(name: names[index])
+      case .tag(let key): columns[index] = .tag(key: key.text)
+      case .latitude, .longitude, .position: break
+      }
+    }
+    return zip(names, columns).map { name, column in column ?? .tag(key: name) }
   }
 
   private static func list(_ names: [String]) -> String {
@@ -479,6 +542,7 @@ private struct CSVRowDecoder: Sendable {
       case .key: draft.key = fields[index].withBytes(in: text) { string(.sourceID, $0.trimmed, &draft) }
       case .geometry:
         fields[index].withBytes(in: text) { draft.setPosition(WellKnownPoint(text: $0), pointer: "/WKT") }
+      case .position(let name): fields[index].withBytes(in: text) { draft.setPosition(ofText: $0.trimmed, name: name) }
       case .tag(let key):
         fields[index].withBytes(in: text) { bytes in
           if !bytes.isEmpty { tags.append(key: key, value: bytes) }

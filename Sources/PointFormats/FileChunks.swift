@@ -205,3 +205,48 @@ struct FileText {
     }
   }
 }
+
+/// The first bytes of a file, which determine its format, with the reading of the others.
+package struct FileStart: Sendable {
+  /// The format of the file's text.
+  package let format: PointFormat
+
+  /// A Boolean value that indicates whether the file is compressed with gzip.
+  package let isCompressed: Bool
+
+  /// The chunks that have been read.
+  package let chunks: [[UInt8]]
+
+  /// The chunks that follow.
+  package let rest: FileChunks.AsyncIterator
+
+  /// Reads the first bytes of a file.
+  ///
+  /// - Throws: ``FileError`` when the file can't be read or is not of a format of places, `GzipError` when it can't be
+  ///   unpacked.
+  package init(of path: String) async throws {
+    var rest = FileChunks(path: path).makeAsyncIterator()
+    var chunks: [[UInt8]] = []
+    var parser = PointParser(format: nil)
+    var rows: [PointParser.Row] = []
+    var decoder: GzipDecoder?
+    do {
+      while parser.format == nil, let chunk = try await rest.next() {
+        if chunks.isEmpty, chunk.starts(with: [0x1F, 0x8B]) { decoder = try GzipDecoder() }
+        chunks.append(chunk)
+        // Of a chunk that unpacks to more, the beginning is enough.
+        let text = try chunk.withUnsafeBytes { bytes in try decoder?.decode(bytes, atMost: 1 << 18).output } ?? chunk
+        try parser.consume(text, into: &rows)
+        rows.removeAll()
+      }
+      if parser.format == nil { try parser.finish(into: &rows) }
+    } catch let error as FormatError {
+      // Any other error is that of a header or a row, which is reported when the text is parsed.
+      if let file = error.foreignFile { throw FileError(path: path, reason: file.explanation(path: path)) }
+    }
+    format = parser.format ?? .csv
+    isCompressed = decoder != nil
+    self.chunks = chunks
+    self.rest = rest
+  }
+}

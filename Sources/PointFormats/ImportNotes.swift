@@ -7,7 +7,7 @@ package final class ImportNotes: Sendable {
   /// The rows of one text.
   private struct Text {
     let path: String?
-    let format: PointFormat
+    let format: PointFormat?
     let firstRow: Int
     let lines: RowLines
   }
@@ -17,6 +17,7 @@ package final class ImportNotes: Sendable {
     var keylessRows = 0
     var hasForeignIDs = false
     var suggestedField: String?
+    var encodings: [(path: String?, name: String)] = []
   }
 
   private let state = Mutex(State())
@@ -56,6 +57,18 @@ package final class ImportNotes: Sendable {
     }
   }
 
+  /// The maximum number of texts whose encodings are reported.
+  private static let maximumEncodings = 10
+
+  /// Remarks about the texts and their rows, for a user.
+  package var warnings: [String] {
+    state.withLock { state in
+      state.encodings.map { path, name in
+        (path.map { "\($0): " } ?? "") + "the text was read as \(name), as it is not in UTF-8"
+      }
+    }
+  }
+
   // MARK: Notes
 
   /// Notes that a text has been read to its end.
@@ -64,6 +77,9 @@ package final class ImportNotes: Sendable {
       state.texts.append(
         Text(path: path, format: parser.format, firstRow: parser.firstRow, lines: parser.lines))
       if parser.hasForeignIDs { state.hasForeignIDs = true }
+      if let name = parser.detectedEncoding, state.encodings.count < Self.maximumEncodings {
+        state.encodings.append((path, name))
+      }
     }
   }
 
@@ -83,7 +99,7 @@ package final class ImportNotes: Sendable {
   }
 
   static func location(
-    ofRow row: Int, line: Int?, path: String?, format: PointFormat, firstRow: Int
+    ofRow row: Int, line: Int?, path: String?, format: PointFormat?, firstRow: Int
   ) -> RowLocation {
     let isFeature = format == .geoJSON || format == .geoJSONSequence
     let file = path == FileChunks.standardInputPath ? "standard input" : path

@@ -12,10 +12,10 @@ package struct PointFiles: AsyncSequence, Sendable {
     /// The path of the file; `-` for the standard input.
     package let path: String
 
-    /// The format of its text.
-    package let format: PointFormat
+    /// The format of its text; `nil` if its content determines it.
+    package let format: PointFormat?
 
-    package init(path: String, format: PointFormat) {
+    package init(path: String, format: PointFormat?) {
       self.path = path
       self.format = format
     }
@@ -29,6 +29,12 @@ package struct PointFiles: AsyncSequence, Sendable {
         throw FileError(path: path, reason: "the name does not tell the format, which must be given")
       }
       self.init(path: path, format: format)
+    }
+
+    /// Creates a file whose format follows from its name where that has a known extension, and otherwise from its
+    /// content.
+    package init(named path: String) {
+      self = (try? File(path: path)) ?? File(path: path, format: nil)
     }
   }
 
@@ -92,7 +98,7 @@ package struct PointFiles: AsyncSequence, Sendable {
     AsyncIterator(
       sequence: self, files: files[...],
       batcher: RowBatcher(
-        parser: PointParser(format: files.first?.format ?? .ndjson, options: options, mapping: mapping),
+        parser: PointParser(format: files.first?.format, options: options, mapping: mapping),
         path: files.first?.path, notes: notes, batchSize: batchSize, onRejection: onRejection))
   }
 
@@ -112,7 +118,8 @@ package struct PointFiles: AsyncSequence, Sendable {
         do {
           try await readChunk(of: file)
         } catch let error as FormatError {
-          throw FileError(path: file.path, reason: error.description)
+          throw FileError(
+            path: file.path, reason: error.foreignFile?.explanation(path: file.path) ?? error.description)
         } catch let error as GzipError {
           throw FileError(path: file.path, reason: "the file \(error)")
         }

@@ -2,7 +2,7 @@ import Basics
 package import Points
 
 /// An incremental parser of places: a state machine without input or output of its own. The text is UTF-8, or UTF-16
-/// with a byte-order mark.
+/// with a byte-order mark or an ASCII beginning; CSV may be in Windows-1252.
 ///
 /// A row that is malformed or breaks a rule is rejected and the rest goes on. A row is a line that is not blank, an
 /// element of the array of features, or a record of a CSV file that is neither the header nor blank; a record of CSV
@@ -40,26 +40,36 @@ package struct PointParser: Sendable {
   /// The maximum length of a row in bytes; a longer one is skipped and rejected.
   package let maximumRecordBytes: Int
 
-  let format: PointFormat
+  /// The format of the text; `nil` until its first bytes have determined it.
+  package private(set) var format: PointFormat?
 
   let firstRow: Int
 
-  private var parser: any RecordParser
-  private var transcoder: UTF16Transcoder?
+  private let options: RowOptions
+  private let mapping: (any RecordMapping)?
+  private var parser: (any RecordParser)?
+  private var decoder: (any TextDecoder)?
   private var window: [UInt8] = []
   private var progress: ParseProgress
-  private var hasBegun = false
+  private var start = Start.encoding
+
+  /// The stages of the beginning of a text.
+  private enum Start {
+    case encoding
+    case format
+    case rows
+  }
 
   /// Creates a parser that has read nothing.
   ///
   /// - Parameters:
-  ///   - format: the format of the text.
+  ///   - format: the format of the text; `nil` if its first bytes determine it.
   ///   - firstRow: the number of the first row.
   ///   - maximumRecordBytes: the maximum length of a row in bytes.
   ///   - options: the options for the rows.
   ///   - mapping: the mapping that makes places of the rows' fields; `nil` if they are named as a place's.
   package init(
-    format: PointFormat,
+    format: PointFormat?,
     firstRow: Int = 1,
     maximumRecordBytes: Int = PointParser.defaultMaximumRecordBytes,
     options: RowOptions = .standard,
@@ -68,15 +78,22 @@ package struct PointParser: Sendable {
     self.format = format
     self.firstRow = firstRow
     self.maximumRecordBytes = maximumRecordBytes
+    self.options = options
+    self.mapping = mapping
     progress = ParseProgress(nextRow: firstRow, maximumRecordBytes: maximumRecordBytes)
-    parser =
-      switch format {
-      case .json: CollectionParser(decoder: .init(accepts: .placesAndFeatures, options: options, mapping: mapping))
-      case .geoJSON: CollectionParser(decoder: .init(accepts: .features, options: options, mapping: mapping))
-      case .geoJSONSequence: LineParser(decoder: .init(accepts: .features, options: options, mapping: mapping))
-      case .ndjson: LineParser(decoder: .init(accepts: .placesAndFeatures, options: options, mapping: mapping))
-      case .csv: CSVParser(options: options, mapping: mapping)
-      }
+  }
+
+  private func makeParser(_ format: PointFormat) -> any RecordParser {
+    func decoder(_ accepts: JSONRowDecoder.Acceptance) -> JSONRowDecoder {
+      JSONRowDecoder(accepts: accepts, options: options, mapping: mapping)
+    }
+    return switch format {
+    case .json: CollectionParser(decoder: decoder(.placesAndFeatures))
+    case .geoJSON: CollectionParser(decoder: decoder(.features))
+    case .geoJSONSequence: LineParser(decoder: decoder(.features))
+    case .ndjson: LineParser(decoder: decoder(.placesAndFeatures))
+    case .csv: CSVParser(options: options, mapping: mapping)
+    }
   }
 
   package var nextRow: Int { progress.nextRow }
@@ -85,7 +102,10 @@ package struct PointParser: Sendable {
   var lines: RowLines { progress.lines }
 
   /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
-  var hasForeignIDs: Bool { parser.hasForeignIDs }
+  var hasForeignIDs: Bool { parser?.hasForeignIDs ?? false }
+
+  /// The name of the encoding that was detected, for a user; `nil` for UTF-8 and for what a byte-order mark says.
+  var detectedEncoding: String? { decoder?.detectedEncoding }
 
   /// Reads the next chunk of the text and appends the rows that it ends.
   ///
@@ -97,11 +117,7 @@ package struct PointParser: Sendable {
       while !rest.isEmpty {
         let part = rest.prefix(1 << 16)
         rest = rest[part.endIndex...]
-        if transcoder == nil {
-          window.append(contentsOf: part)
-        } else {
-          transcoder?.transcode(part, into: &window)
-        }
+        try append(part)
         try parse(isLast: false, into: &rows)
       }
     }
@@ -111,31 +127,84 @@ package struct PointParser: Sendable {
   ///
   /// - Throws: ``FormatError`` when the text ends too early.
   package mutating func finish(into rows: inout [Row]) throws(FormatError) {
-    transcoder?.finish(into: &window)
+    guard try begin(isLast: true) else { return }
+    try decoder?.finish(into: &window)
     try parse(isLast: true, into: &rows)
   }
 
-  private mutating func parse(isLast: Bool, into rows: inout [Row]) throws(FormatError) {
-    if !hasBegun {
-      guard window.count >= FileSignature.maximumLength || isLast else { return }
-      progress.start = try FileSignature.lengthOfByteOrderMark(in: window)
-      progress.position = progress.start
-      hasBegun = true
-      if var transcoder = UTF16Transcoder(byteOrderMark: window) {
+  private mutating func append(_ part: some Sequence<UInt8>) throws(FormatError) {
+    if decoder == nil {
+      window.append(contentsOf: part)
+    } else {
+      try decoder?.decode(part, into: &window)
+    }
+  }
+
+  /// Determines the encoding and the format of the text; returns `false` if its bytes are not enough for that.
+  private mutating func begin(isLast: Bool) throws(FormatError) -> Bool {
+    if start == .encoding {
+      guard window.count >= 4 || isLast else { return false }
+      try findEncoding()
+      start = .format
+    }
+    if start == .format {
+      let isSuspicious = format == nil || window.dropFirst(progress.start).first.map(ForeignFile.mayBegin) ?? false
+      let deciding = format == nil ? FileContent.decidingBytes : isSuspicious ? FileContent.foreignBytes : 0
+      guard isLast || window.count >= deciding else { return false }
+      let format = try findFormat(isSuspicious: isSuspicious)
+      self.format = format
+      parser = makeParser(format)
+      if format == .csv, decoder == nil, progress.start == 0 {
         let text = window
         window = []
-        transcoder.transcode(text[2...], into: &window)
-        if isLast { transcoder.finish(into: &window) }
-        self.transcoder = transcoder
+        decoder = ByteTextDecoder()
+        try append(text)
       }
+      start = .rows
     }
+    return true
+  }
+
+  private mutating func findEncoding() throws(FormatError) {
+    if window.starts(with: [0xFF, 0xFE, 0, 0]) || window.starts(with: [0, 0, 0xFE, 0xFF]) {
+      throw FormatError(reason: "the text is in UTF-32; it must be in UTF-8 or UTF-16")
+    }
+    if window.starts(with: [0xEF, 0xBB, 0xBF]) {
+      progress.start = 3
+      progress.position = 3
+    } else if let decoder = UTF16Decoder(byteOrderMark: window) {
+      let text = window
+      window = []
+      self.decoder = decoder
+      try append(text.dropFirst(2))
+    } else if let decoder = UTF16Decoder(asciiStart: window) {
+      let text = window
+      window = []
+      self.decoder = decoder
+      try append(text)
+    }
+  }
+
+  private func findFormat(isSuspicious: Bool) throws(FormatError) -> PointFormat {
+    guard isSuspicious else { return format ?? .csv }
+    let content = window.withUnsafeBufferPointer { bytes in
+      FileContent.recognised(in: UnsafeBufferPointer(rebasing: bytes[progress.start...]))
+    }
+    switch content {
+    case .foreign(let file): throw FormatError(file)
+    case .format(let found): return format ?? found
+    }
+  }
+
+  private mutating func parse(isLast: Bool, into rows: inout [Row]) throws(FormatError) {
+    guard try begin(isLast: isLast) else { return }
     // Moved out, so that the parser may change while it reads.
     var window: [UInt8] = []
     swap(&window, &self.window)
     swap(&rows, &progress.rows)
     let result = window.withUnsafeBufferPointer { bytes in
       Result { () throws(FormatError) in
-        try parser.parse(bytes, isLast: isLast, progress: &progress)
+        try parser?.parse(bytes, isLast: isLast, progress: &progress)
       }
     }
     swap(&rows, &progress.rows)
@@ -155,44 +224,24 @@ package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The reason, for a user.
   package let reason: String
 
+  /// The foreign file that the text is.
+  package let foreignFile: ForeignFile?
+
   package init(row: Int? = nil, reason: String) {
     self.row = row
     self.reason = reason
+    foreignFile = nil
+  }
+
+  package init(_ file: ForeignFile) {
+    row = nil
+    reason = file.explanation()
+    foreignFile = file
   }
 
   /// The message for a user.
   package var description: String {
     if let row { "row \(row): \(reason)" } else { reason }
-  }
-}
-
-/// The first bytes of a text, which identify its encoding.
-private enum FileSignature {
-  /// The number of bytes that are examined.
-  static let maximumLength = 4
-
-  /// Returns the length of the byte-order mark of UTF-8 at the start, 0 without one.
-  ///
-  /// - Throws: ``FormatError`` when the bytes are of another encoding, or compressed: otherwise every row of them would
-  ///   be rejected without a useful reason.
-  static func lengthOfByteOrderMark(in bytes: [UInt8]) throws(FormatError) -> Int {
-    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return 3 }
-    if bytes.starts(with: [0xFF, 0xFE, 0, 0]) || bytes.starts(with: [0, 0, 0xFE, 0xFF]) {
-      throw FormatError(reason: "the text is in UTF-32; it must be in UTF-8 or UTF-16")
-    }
-    if bytes.starts(with: [0x1F, 0x8B]) {
-      throw FormatError(reason: "the file is compressed with gzip; unpack it first")
-    }
-    if bytes.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) {
-      throw FormatError(reason: "the file is compressed with Zstandard; unpack it first, as 'zstd -d' does")
-    }
-    if bytes.starts(with: [0x42, 0x5A, 0x68]) {
-      throw FormatError(reason: "the file is compressed with bzip2; unpack it first, as 'bunzip2' does")
-    }
-    if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
-      throw FormatError(reason: "the file is a ZIP archive or a spreadsheet; unpack it, or save it as CSV, first")
-    }
-    return 0
   }
 }
 
@@ -284,61 +333,5 @@ struct ParseProgress {
     bytesDropped += start
     position -= start
     start = 0
-  }
-}
-
-/// An incremental transcoder of UTF-16 to UTF-8. An unpaired surrogate becomes U+FFFD.
-private struct UTF16Transcoder {
-  private let isBigEndian: Bool
-  private var firstByte: UInt8?
-  private var highSurrogate: UInt16?
-
-  /// Creates a transcoder for a text that begins with a byte-order mark; `nil` if there is none of UTF-16.
-  init?(byteOrderMark bytes: [UInt8]) {
-    if bytes.starts(with: [0xFF, 0xFE]) {
-      isBigEndian = false
-    } else if bytes.starts(with: [0xFE, 0xFF]) {
-      isBigEndian = true
-    } else {
-      return nil
-    }
-  }
-
-  /// Appends the text of the next bytes.
-  mutating func transcode(_ bytes: some Sequence<UInt8>, into text: inout [UInt8]) {
-    for byte in bytes {
-      guard let first = firstByte.take() else {
-        firstByte = byte
-        continue
-      }
-      let unit = isBigEndian ? UInt16(first) << 8 | UInt16(byte) : UInt16(byte) << 8 | UInt16(first)
-      append(unit, to: &text)
-    }
-  }
-
-  /// Appends what an incomplete character at the end becomes.
-  mutating func finish(into text: inout [UInt8]) {
-    if firstByte.take() != nil { Self.append("\u{FFFD}", to: &text) }
-    if highSurrogate.take() != nil { Self.append("\u{FFFD}", to: &text) }
-  }
-
-  private mutating func append(_ unit: UInt16, to text: inout [UInt8]) {
-    if let high = highSurrogate.take() {
-      if UTF16.isTrailSurrogate(unit) {
-        let value = 0x10000 + (UInt32(high) - 0xD800) << 10 + (UInt32(unit) - 0xDC00)
-        if let scalar = Unicode.Scalar(value) { Self.append(scalar, to: &text) }
-        return
-      }
-      Self.append("\u{FFFD}", to: &text)
-    }
-    if UTF16.isLeadSurrogate(unit) {
-      highSurrogate = unit
-    } else {
-      Self.append(Unicode.Scalar(unit) ?? "\u{FFFD}", to: &text)
-    }
-  }
-
-  private static func append(_ scalar: Unicode.Scalar, to text: inout [UInt8]) {
-    text.append(contentsOf: UTF8.encode(scalar).unsafelyUnwrapped)
   }
 }

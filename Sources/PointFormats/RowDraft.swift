@@ -76,8 +76,8 @@ struct RowDraft {
 
   /// Sets the latitude or the longitude from its text, or rejects it.
   mutating func setDegrees(_ text: UnsafeBufferPointer<UInt8>, of field: PointField, pointer: String) {
-    let value = DecimalText.value(of: text)
     let isLatitude = field == .latitude
+    let value = DecimalText.value(of: text) ?? DegreesText.value(of: text, isLatitude: isLatitude)
     if isLatitude { latitude = value } else { longitude = value }
     if value.map((isLatitude ? Coordinate.latitudes : Coordinate.longitudes).contains) != true {
       let range = isLatitude ? "-90 to 90" : "-180 to 180"
@@ -92,6 +92,21 @@ struct RowDraft {
       return skipMissing([.longitude])
     }
     (latitude, longitude) = (point.latitude, point.longitude)
+  }
+
+  /// Sets the position from a text with both coordinates, or rejects it.
+  mutating func setPosition(ofText text: UnsafeBufferPointer<UInt8>, name: String) {
+    guard !text.isEmpty else { return }
+    if let point = WellKnownPoint(text: text) { return setPosition(point, pointer: "") }
+    guard let (latitude, longitude) = DegreesText.pair(of: text), Coordinate.latitudes.contains(latitude),
+      Coordinate.longitudes.contains(longitude)
+    else {
+      reject(
+        .latitude, "\(prefix)/\(JSONPointer.escape(name))",
+        "must be the latitude and the longitude in degrees, got \(Self.quote(text))")
+      return skipMissing([.longitude])
+    }
+    (self.latitude, self.longitude) = (latitude, longitude)
   }
 
   /// Determines the origin of the place, once all fields but the tags have been read: the row's own source and

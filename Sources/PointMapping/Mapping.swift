@@ -41,6 +41,9 @@ package struct Mapping: RecordMapping {
     var latitude = Expression([])
     var longitude = Expression([])
     var wellKnownText = Expression([])
+
+    /// A text with both coordinates.
+    var pair = Expression([])
   }
 
   /// The fields that become tags under their own names.
@@ -117,7 +120,7 @@ package struct Mapping: RecordMapping {
       if id == nil { throw InvalidRecord(detail: "has no id in its data set (sourceId)") }
     }
     guard let name = used.value(of: name, in: record).map(Self.cleaned), !name.isEmpty else {
-      throw InvalidRecord(detail: "has no name")
+      throw InvalidRecord(detail: "has no name\(Self.list(foreign.fields))")
     }
     do {
       return try PointDraft(
@@ -154,6 +157,13 @@ package struct Mapping: RecordMapping {
     return String(view)
   }
 
+  /// Returns the names of fields for a message, after a semicolon; empty where there are none.
+  private static func list(_ fields: [JSONValue.Member]) -> String {
+    if fields.isEmpty { return "" }
+    let shown = fields.prefix(20).map { "'\($0.name.prefix(40))'" }.joined(separator: ", ")
+    return "; it has \(shown)\(fields.count > 20 ? " and \(fields.count - 20) more" : "")"
+  }
+
   // MARK: Position
 
   private func coordinate(
@@ -173,19 +183,30 @@ package struct Mapping: RecordMapping {
       }
       return try coordinate(latitude: point.latitude, longitude: point.longitude)
     }
+    let latitude = used.value(of: position.latitude, in: record)
+    let longitude = used.value(of: position.longitude, in: record)
+    if latitude == nil || longitude == nil, let text = used.value(of: position.pair, in: record) {
+      guard let pair = Array(text.utf8).withUnsafeBufferPointer({ DegreesText.pair(of: $0) }) else {
+        throw InvalidRecord(detail: "must have the latitude and the longitude in degrees, got '\(text.prefix(40))'")
+      }
+      return try coordinate(latitude: pair.latitude, longitude: pair.longitude)
+    }
     return try coordinate(
-      latitude: try degrees(used.value(of: position.latitude, in: record), "latitude", foreign),
-      longitude: try degrees(used.value(of: position.longitude, in: record), "longitude", foreign))
+      latitude: try degrees(latitude, "latitude", foreign), longitude: try degrees(longitude, "longitude", foreign))
   }
 
   private func degrees(_ text: String?, _ name: String, _ foreign: ForeignRecord) throws(InvalidRecord) -> Double {
-    guard let text else { throw InvalidRecord(detail: "has no \(name)") }
+    guard let text else { throw InvalidRecord(detail: "has no \(name)\(Self.list(foreign.fields))") }
     var bytes = Array(text.utf8.drop { $0 == 0x20 })
     while bytes.last == 0x20 { bytes.removeLast() }
+    let written = bytes
     if foreign.hasDecimalCommas, let comma = bytes.firstIndex(of: UInt8(ascii: ",")) {
       bytes[comma] = UInt8(ascii: ".")
     }
-    guard let value = bytes.withUnsafeBufferPointer({ DecimalText.value(of: $0) }) else {
+    let value =
+      bytes.withUnsafeBufferPointer { DecimalText.value(of: $0) }
+      ?? written.withUnsafeBufferPointer { DegreesText.value(of: $0, isLatitude: name == "latitude") }
+    guard let value else {
       throw InvalidRecord(detail: "the \(name) must be a number of degrees, got '\(text.prefix(40))'")
     }
     return value

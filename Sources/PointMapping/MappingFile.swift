@@ -130,7 +130,8 @@ private struct MappingReader {
       case "latitude": position.latitude = try expression(value, key)
       case "longitude": position.longitude = try expression(value, key)
       case "wkt": position.wellKnownText = try expression(value, key)
-      default: throw error(value, "point has no member '\(key)'; it has latitude, longitude and wkt")
+      case "pair": position.pair = try expression(value, key)
+      default: throw error(value, "point has no member '\(key)'; it has latitude, longitude, pair and wkt")
       }
     }
     return position

@@ -36,7 +36,9 @@ struct Record {
 
   /// Returns the value of a field, which is not null and not an empty text; `nil` if there is none.
   subscript(name: String) -> JSONValue? {
-    let value = values[ExactText(ignoresCase ? name.lowercased() : name)] ?? further.first { $0.name == name }?.value
+    let value =
+      values[ExactText(ignoresCase ? name.lowercased() : name)]
+      ?? further.first { $0.name.hasSameBytes(as: name) }?.value
     if case .string("")? = value { return nil }
     return value
   }
@@ -56,7 +58,7 @@ struct Record {
   private static func unpack(_ members: [JSONValue.Member], _ names: [String]) -> [JSONValue.Member] {
     var result: [JSONValue.Member] = []
     for member in members {
-      guard names.contains(member.name) else {
+      guard names.contains(where: { $0.hasSameBytes(as: member.name) }) else {
         result.append(member)
         continue
       }

@@ -1,7 +1,8 @@
 """Imports generated files by the built-in mappings, and compares every place with the expected one.
 
 The files are Overture's of both schemas, written by the writers of the command-line program overturemaps, and conversions
-by ogr2ogr of OpenStreetMap, Shapefile and GPX. Installs gdal-bin, and overturemaps from PyPI.
+by ogr2ogr of OpenStreetMap, Shapefile and GPX. Of files that can't be read, the command is run that the error says, and
+its result imported. Installs gdal-bin, and geopandas, overturemaps and xlwt from PyPI.
 
   scripts/conformance imports                  # 2,000 places of each schema
   scripts/conformance imports --places 20000
@@ -9,14 +10,19 @@ by ogr2ogr of OpenStreetMap, Shapefile and GPX. Installs gdal-bin, and overturem
 
 import argparse
 import json
+import os
+import pathlib
 import random
 import subprocess
 import sys
 import urllib.request
 import uuid
+import zipfile
 
+import geopandas
 import pyarrow as pa
 import shapely
+import xlwt
 from overturemaps import writers
 
 from servers import Waymark, temporary_folder
@@ -251,6 +257,72 @@ def conversions(waymark, folder):
             yield name, difference(expected, cut(server.places(), *fields))
 
 
+FOREIGN = {"Eins": {"name": "Eins", "lat": 52.5, "long": 13.4}, "Zwei": {"name": "Zwei", "lat": -1, "long": -2}}
+
+
+def foreign_files(folder):
+    """Writes a file of the two places in each format that is not read, and yields their paths."""
+    def write(name, *arguments):
+        subprocess.run(["ogr2ogr", *arguments, str(folder / name), str(folder / "track.gpx"), "waypoints"], check=True, capture_output=True)
+        return folder / name
+
+    yield folder / "track.gpx"
+    for name, driver in (("a.kml", "KML"), ("b.kmz", "LIBKML"), ("c.shp", "ESRI Shapefile"), ("d.gml", "GML"),
+                         ("e.gpkg", "GPKG"), ("f.fgb", "FlatGeobuf")):
+        yield write(name, "-f", driver)
+    with zipfile.ZipFile(folder / "g.zip", "w") as archive:
+        for part in folder.glob("c.*"):
+            archive.write(part, part.name)
+    yield folder / "g.zip"
+    table = folder / "table.csv"
+    table.write_text("name,lat,long\n" + "".join(f"{place['name']},{place['lat']},{place['long']}\n" for place in FOREIGN.values()))
+    for name, driver in (("h.xlsx", "XLSX"), ("i.ods", "ODS")):
+        subprocess.run(["ogr2ogr", "-f", driver, str(folder / name), str(table)], check=True, capture_output=True)
+        yield folder / name
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("places")
+    for line, row in enumerate([("name", "lat", "long"), *(tuple(place.values()) for place in FOREIGN.values())]):
+        for column, value in enumerate(row):
+            sheet.write(line, column, value)
+    book.save(str(folder / "j.xls"))
+    yield folder / "j.xls"
+    points = [shapely.Point(place["long"], place["lat"]) for place in FOREIGN.values()]
+    frame = geopandas.GeoDataFrame({"name": list(FOREIGN)}, geometry=points, crs=4326)
+    frame.to_parquet(folder / "k.parquet")
+    yield folder / "k.parquet"
+    # Twice as many letters of the other script as of ASCII.
+    (folder / "l.csv").write_bytes(("name,lat,long,note\nEins,52.5,13.4,서울특별시 중구\nZwei,-1,-2,부산광역시\n").encode("cp949"))
+    yield folder / "l.csv"
+    for program, name in (("bzip2", "m.csv"), ("xz", "n.csv")):
+        (folder / name).write_bytes(table.read_bytes())
+        subprocess.run([program, str(folder / name)], check=True)
+        yield next(folder.glob(f"{name}.*"))
+
+
+def commands(waymark, folder):
+    """Runs the command that the error of each file says, and imports its result."""
+    environment = os.environ | {"PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for path in list(foreign_files(folder)):
+        with Server(waymark, folder) as server:
+            run = subprocess.run([waymark, "import", "--url", server.url, str(path)], capture_output=True, text=True)
+            reason = run.stderr.strip().removesuffix("; nothing was imported")
+            if run.returncode != 65 or " first" not in reason:
+                yield path.name, f"exit {run.returncode}: {reason}"
+                continue
+            command = reason.split(" first", 1)[1].split(": ", 1)[1]
+            before = set(folder.iterdir())
+            converted = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+            results = set(folder.iterdir()) - before
+            if converted.returncode != 0 or len(results) != 1:
+                yield path.name, f"{command}: exit {converted.returncode}, {len(results)} files: {converted.stderr}"
+                continue
+            result = results.pop()
+            server.imported(result)
+            found = {place["name"]: {field: place[field] for field in ("name", "lat", "long")} for place in server.places().values()}
+            yield f"{path.name}: {command}", difference(FOREIGN, found)
+            result.unlink()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--waymark", required=True)
@@ -258,7 +330,8 @@ def main():
     options = parser.parse_args()
     failed = False
     with temporary_folder("waymark-imports.") as folder:
-        for cases in (overture(options.waymark, folder, options.places), conversions(options.waymark, folder)):
+        for cases in (overture(options.waymark, folder, options.places), conversions(options.waymark, folder),
+                      commands(options.waymark, folder)):
             for case, problem in cases:
                 print(f"{'differs' if problem else 'equal'}: {case}" + (f": {problem}" if problem else ""), flush=True)
                 failed = failed or problem is not None

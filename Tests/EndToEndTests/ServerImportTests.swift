@@ -148,7 +148,7 @@ import Testing
   @Test(arguments: [
     ["--url", "ftp://host", "a.csv"], ["--url", "localhost:8080", "a.csv"], ["--url", "http://u:p@host", "a.csv"],
     ["--url", "http://host", "--api-key", "line\nbreak", "a.csv"], ["--api-key", "k", "a.csv"],
-    ["--url", "http://host", "--atomic", "a.csv", "b.csv"], ["--url", "http://host", "a"],
+    ["--url", "http://host", "--atomic", "a.csv", "b.csv"],
     ["--id-field", "ref", "a.csv"], ["--source", "s", "--id-field", "lat", "a.csv"],
     ["--unknown-fields", "keep", "a.csv"],
     ["--url", "http://host", "--database-url", "postgresql://host", "a.csv"],

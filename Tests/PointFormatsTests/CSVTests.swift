@@ -96,7 +96,7 @@ import Testing
     ("nam;lat;long\n", "the header has no column 'name'; it has 'nam', 'lat', 'long'"),
     ("name,lat,lon,lng\n", "the header has the column 'lng' twice, as 'lon' too"),
     ("name,lat,long,z,z\n", "the header has the column 'z' twice"),
-    ("name,lat,long,x\n", "the header has the column 'x' twice, as 'long' too"),
+    ("name,y,x,X\n", "the header has the column 'X' twice, as 'x' too"),
     ("name,lat,long,\n", "column 4 of the header has no name"),
     (
       "name,\"lat,long\n",
@@ -126,14 +126,33 @@ import Testing
     #expect(parsed.details == [2: detail])
   }
 
-  @Test func bytesThatAreNotUTF8AreRejected() {
+  @Test(arguments: [1, 7, .max]) func bytesThatAreNotUTF8AreRejectedInATextThatHasUTF8(chunkSize: Int) {
     let text =
-      Array("name,lat,long,note\nA".utf8) + [0xE9] + Array(",1,2,\nB,1,2,".utf8) + [0xE9] + Array("\nC,1,2,x".utf8)
+      Array("name,lat,long,note\nA".utf8) + [0xE9] + Array(",1,2,\nB,1,2,".utf8) + [0xE9]
+      + Array("\nC,1,2,é\nD,1,2,東京\n".utf8)
 
-    let parsed = Parsed(text, .csv)
+    let parsed = Parsed(text, .csv, chunkSize: chunkSize)
 
-    #expect(parsed.names == [3: "C"])
+    #expect(parsed.names == [3: "C", 4: "D"])
     #expect(parsed.details == [1: "/name must be UTF-8", 2: "/tags/note must be UTF-8"])
+  }
+
+  @Test(arguments: ["x", "y", "X"]) func xAndYBesideTheCoordinatesAreTags(name: String) throws {
+    let row = try #require(Parsed("\(name),lat,long,name\n470000,1,2,A\n", .csv).rows.first)
+
+    #expect(row.draft.coordinate.latitude == 1 && row.draft.coordinate.longitude == 2)
+    #expect(row.draft.tags.dictionary == [ExactText(name): "470000"])
+  }
+
+  @Test(arguments: ["sep=;\n", "\u{FEFF}sep=;\r\n", "\"sep=;\"\r\n", "SEP=;\r"], [1, 5, .max])
+  func theSeparatorOfTheFirstLineIsUsed(line: String, chunkSize: Int) throws {
+    let text = line + "name;lat;long;a,b,c,d\nA;1,5;2;x\nB;91;2;x\n"
+
+    let parsed = Parsed(text, .csv, chunkSize: chunkSize)
+
+    #expect(parsed.rows.first?.draft.coordinate.latitude == 1.5)
+    #expect(parsed.rows.first?.draft.tags.dictionary == ["a,b,c,d": "x"])
+    #expect(parsed.lines == [2: 4])
   }
 
   @Test(arguments: ["A,\"1,2", "\"A,1,2", "\"A\"x,1,2", "A,1,\"2"], [1, 5, .max])

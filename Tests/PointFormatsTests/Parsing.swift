@@ -51,3 +51,12 @@ struct Parsed: Equatable {
       Array(text.utf8), format, chunkSize: chunkSize, maximumRecordBytes: maximumRecordBytes, options: options)
   }
 }
+
+extension [[UInt8]] {
+  var async: AsyncStream<[UInt8]> {
+    AsyncStream { continuation in
+      forEach { continuation.yield($0) }
+      continuation.finish()
+    }
+  }
+}

@@ -165,12 +165,3 @@ import Testing
     #expect(notes.keyWarning == nil)
   }
 }
-
-extension [[UInt8]] {
-  fileprivate var async: AsyncStream<[UInt8]> {
-    AsyncStream { continuation in
-      forEach { continuation.yield($0) }
-      continuation.finish()
-    }
-  }
-}

@@ -1,7 +1,7 @@
-import Geo
 import Basics
+import Geo
 import JSONText
-import PointFormats
+@testable import PointFormats
 import PointMapping
 import Points
 import Testing
@@ -350,6 +350,43 @@ import Testing
 
     #expect(row.coordinate.latitude == 52.5 && row.coordinate.longitude == 13.4)
     #expect(row.tags.isEmpty)
+  }
+
+  @Test func namesOfFieldsAreComparedByTheirBytes() throws {
+    let composed = "\"\u{E9}\":\"{\\\"name\\\":\\\"inner\\\"}\""
+    let record = #"{"name":"outer","lat":1,"long":2,\#(composed)}"#
+    for (name, result) in [("\u{E9}", "inner"), ("e\u{301}", "outer")] {
+      let mapping = try Mapping(yaml: "name: name\nunpack: ['\(name)']\npoint: {latitude: lat, longitude: long}")
+
+      #expect(parse(record, .ndjson, mapping).rows.first?.draft.name == result)
+    }
+  }
+
+  @Test(arguments: [
+    ("Bezeichnung;Breitengrad;Längengrad;Kategorie", "A;1,5;2;cafe"), ("Naam;Coördinaten;Kategoria", "A;1,5 2;cafe"),
+    ("Title;Latitude;Longitude;Rubrik", "A;1°30'N;2° 0' E;cafe"), ("名称;座標;カテゴリー", "A;N1.5 E2;cafe"),
+  ])
+  func theMappingOfColumnsKnowsOtherLanguagesAndNotations(header: String, row: String) throws {
+    let draft = try #require(parse("\(header)\n\(row)\n", .csv, "columns").rows.first).draft
+
+    #expect(draft.name == "A" && draft.category == "cafe")
+    #expect(draft.coordinate.latitude == 1.5 && draft.coordinate.longitude == 2)
+  }
+
+  @Test func everyNameOfAColumnIsInTheMappingOfColumns() throws {
+    let text = try #require(BuiltInMappings.text(named: "columns"))
+    for (field, names) in ColumnNames.names where [.name, .latitude, .longitude, .position, .category].contains(field) {
+      for name in names {
+        let forms = [name, name.replacing(" ", with: "_"), name.replacing(" ", with: "")].map { $0.lowercased() }
+        #expect(forms.contains { text.contains($0) }, "\(name)")
+      }
+    }
+  }
+
+  @Test func aRecordWithoutANameIsRejectedWithItsFields() {
+    let parsed = parse("Nummer,lat,lon\n1,2,3\n", .csv, "columns")
+
+    #expect(parsed.rejections.map(\.detail) == ["has no name; it has 'Nummer', 'lat', 'lon'"])
   }
 
   @Test func dumpOfGeoNamesIsRead() throws {

@@ -50,7 +50,7 @@ struct ImportRoute: CallHandler {
     let report = try await withTaskExecutorPreference(request.transferExecutor) { () throws(Problem) -> ImportReport in
       try await take(arguments, request, notes: notes)
     }
-    let warnings = notes.keyWarning.map { ["\($0) (parameters source and idField)"] } ?? []
+    let warnings = notes.warnings + (notes.keyWarning.map { ["\($0) (parameters source and idField)"] } ?? [])
     return HTTPResponse(ImportReportJSON.text(of: report, warnings: warnings))
   }
 

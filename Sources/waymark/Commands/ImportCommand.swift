@@ -15,7 +15,8 @@ struct ImportCommand: AsyncParsableCommand {
     abstract: "Imports files of places into the database, or sends them to a server.",
     discussion: """
       Reads GeoJSON, GeoJSON text sequences, NDJSON and CSV, also compressed with gzip, and OpenStreetMap's files: \
-      .osm.pbf, .osm, and changes in .osc. A place that exists already, by its id or by its source and sourceId, is \
+      .osm.pbf, .osm, and changes in .osc. Of another file it says what the file is and the command that converts it. \
+      A place that exists already, by its id or by its source and sourceId, is \
       replaced where it differs. The import is one transaction: when it is interrupted, nothing has been imported. \
       Invalid rows are rejected and reported by file and line; rows are numbered over all files. Exits with 65 where \
       rows were rejected and none was accepted, and with --strict where any was rejected.
@@ -44,7 +45,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   @OptionGroup var server: ClientOptions
 
-  @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: what each file's name ends in)")
+  @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: by each file's name or content)")
   var format: String?
 
   @Flag(help: "Report what would be done, and change nothing.")
@@ -148,19 +149,9 @@ struct ImportCommand: AsyncParsableCommand {
   }
 
   private func namedFiles() throws -> [PointFiles.File] {
-    do {
-      guard let name = format else {
-        let fallback: PointFormat? = mapping.mapping == "geonames" ? .csv : nil
-        return try files.map { path in
-          if let fallback, path.hasSuffix(".txt") { return PointFiles.File(path: path, format: fallback) }
-          return try PointFiles.File(path: path)
-        }
-      }
-      guard let format = PointFormat(name: name) else { throw Exit.unknownFormat(name) }
-      return files.map { PointFiles.File(path: $0, format: format) }
-    } catch let error as FileError {
-      throw Exit.because("\(error) with --format", Exit.usage)
-    }
+    guard let name = format else { return files.map { PointFiles.File(named: $0) } }
+    guard let format = PointFormat(name: name) else { throw Exit.unknownFormat(name) }
+    return files.map { PointFiles.File(path: $0, format: format) }
   }
 
   private func options(_ input: ImportInput) -> ImportOptions {
@@ -192,6 +183,8 @@ struct ImportCommand: AsyncParsableCommand {
         let batches = input.batches(
           notes: notes, reporter: reporter, onRejection: { row in rejections.withLock { $0.reject(row) } })
         var report = try await server.importing(batches) { rejections.withLock { $0 } }
+        reporter.finish()
+        notes.warnings.forEach { StandardError.warn($0) }
         report.locateRejections(notes.location)
         return report
       }
@@ -260,10 +253,9 @@ struct ImportCommand: AsyncParsableCommand {
     }
     report.add(rejections.withLock { $0 })
     report.locateRejections(notes.location)
-    if let warning = notes.keyWarning {
-      reporter.finish()
-      StandardError.warn("\(warning) (--source and --id-field)")
-    }
+    reporter.finish()
+    notes.warnings.forEach { StandardError.warn($0) }
+    if let warning = notes.keyWarning { StandardError.warn("\(warning) (--source and --id-field)") }
     return report
   }
 

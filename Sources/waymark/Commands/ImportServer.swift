@@ -59,7 +59,7 @@ struct ImportServer {
       var whole = ImportReport()
       for (index, file) in files.enumerated() {
         do throws(ImportServerError) {
-          let report = try await send(file, by: client)
+          let (report, file) = try await send(file, by: client)
           for warning in report.warnings ?? [] { onWarning("\(file.path): \(warning)") }
           whole.add(report.counted(after: whole.rowCount, in: file))
         } catch {
@@ -89,15 +89,26 @@ struct ImportServer {
 
   /// Sends a file, and once more where the connection broke off. Both requests have one key, so that the file is
   /// imported once.
-  private func send(_ file: PointFiles.File, by client: HTTPClient) async throws(ImportServerError) -> ServerReport {
+  ///
+  /// - Returns: the report, and the file with its format.
+  private func send(
+    _ file: PointFiles.File, by client: HTTPClient
+  ) async throws(ImportServerError) -> (ServerReport, PointFiles.File) {
     let key = UUID().uuidString
+    let start = try await start(of: file)
+    let file = PointFiles.File(path: file.path, format: file.format ?? start?.format)
+    let isCompressed = start?.isCompressed ?? file.path.lowercased().hasSuffix(".gz")
+    func send(_ buffers: FileBuffers) async throws(ImportServerError) -> ServerReport {
+      try await self.send(
+        file, key: key, body: .stream(buffers, length: .unknown), isCompressed: isCompressed, by: client)
+    }
     do {
-      return try await send(file, key: key, by: client)
+      return (try await send(FileBuffers(path: file.path, start: start, onProgress: progress(of: file))), file)
     } catch {
       // The standard input can't be read a second time.
       guard case .brokenOff = error, file.path != FileChunks.standardInputPath else { throw error }
       do {
-        return try await send(file, key: key, by: client)
+        return (try await send(FileBuffers(path: file.path, onProgress: progress(of: file))), file)
       } catch let second {
         // That the server is unavailable now does not determine the outcome of the first request.
         if case .unavailable = second { throw error }
@@ -106,20 +117,32 @@ struct ImportServer {
     }
   }
 
-  private func send(
-    _ file: PointFiles.File, key: String, by client: HTTPClient
-  ) async throws(ImportServerError) -> ServerReport {
-    let buffers = FileBuffers(path: file.path) { [onProgress] in onProgress(file.path, $0) }
-    return try await send(file, key: key, body: .stream(buffers, length: .unknown), by: client)
+  /// Returns the beginning of a file whose name does not determine its format; `nil` for others.
+  private func start(of file: PointFiles.File) async throws(ImportServerError) -> FileStart? {
+    guard file.format == nil else { return nil }
+    do {
+      return try await FileStart(of: file.path)
+    } catch let error as FileError {
+      throw .unreadable("\(error.reason); nothing was imported")
+    } catch {
+      throw .unreadable("the file \(error); nothing was imported")
+    }
+  }
+
+  private func progress(of file: PointFiles.File) -> @Sendable (_ bytesRead: Int) -> Void {
+    { [onProgress] in onProgress(file.path, $0) }
   }
 
   private func send(
-    _ file: PointFiles.File, key: String, body: HTTPClientRequest.Body, by client: HTTPClient
+    _ file: PointFiles.File, key: String, body: HTTPClientRequest.Body, isCompressed: Bool = false,
+    by client: HTTPClient
   ) async throws(ImportServerError) -> ServerReport {
     var request = target.request(.POST, call)
     request.headers.add(
-      contentsOf: ["content-type": file.format.mediaType, "accept": "application/json", "idempotency-key": key])
-    if file.path.lowercased().hasSuffix(".gz") { request.headers.add(name: "content-encoding", value: "gzip") }
+      contentsOf: [
+        "content-type": (file.format ?? .ndjson).mediaType, "accept": "application/json", "idempotency-key": key,
+      ])
+    if isCompressed { request.headers.add(name: "content-encoding", value: "gzip") }
     request.body = body
     let status: HTTPResponseStatus
     let text: ByteBuffer
@@ -144,19 +167,27 @@ struct ImportServer {
 /// The buffers of a file that is sent.
 private struct FileBuffers: AsyncSequence, Sendable {
   let path: String
+
+  /// The chunks that have been read already, with the reading of the others.
+  var start: FileStart?
+
   let onProgress: @Sendable (_ bytesRead: Int) -> Void
 
   func makeAsyncIterator() -> Iterator {
-    Iterator(chunks: FileChunks(path: path).makeAsyncIterator(), onProgress: onProgress)
+    Iterator(
+      first: start?.chunks[...] ?? [], chunks: start?.rest ?? FileChunks(path: path).makeAsyncIterator(),
+      onProgress: onProgress)
   }
 
   struct Iterator: AsyncIteratorProtocol {
+    fileprivate var first: ArraySlice<[UInt8]>
     fileprivate var chunks: FileChunks.AsyncIterator
     fileprivate let onProgress: @Sendable (_ bytesRead: Int) -> Void
     fileprivate var bytesRead = 0
 
     mutating func next() async throws -> ByteBuffer? {
-      guard let chunk = try await chunks.next() else { return nil }
+      let next = if let chunk = first.popFirst() { chunk } else { try await chunks.next() }
+      guard let chunk = next else { return nil }
       bytesRead += chunk.count
       onProgress(bytesRead)
       return ByteBuffer(bytes: chunk)
