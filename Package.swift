@@ -118,7 +118,7 @@ let package = Package(
     module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"]),
     module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging], tests: ["MemoryStore"]),
     module("VectorTiles", ["Basics"]),
-    module("PointIndex", ["Basics", "CPrefetch", "CQL2", "Geo", "JSONText", "Points", "VectorTiles"]),
+    module("PointIndex", ["Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "Points", "VectorTiles"]),
     module("MemoryStore", ["Basics", "Geo", "PointIndex", "Points"], tests: ["JSONText"]),
     module(
       "SQLiteJournal",

@@ -180,6 +180,13 @@ CREATE TABLE changes (
 );
 CREATE INDEX changes_transaction ON changes (transaction);
 
+-- The anchors of indexes that instances keep in files. Where the row of an anchor is, everything is that was committed
+-- before it, after a crash, a promotion or a restore too: see docs/decisions/index-in-files.md.
+CREATE TABLE index_anchors (
+  id text PRIMARY KEY CHECK (octet_length(id) <= 64),
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
 -- One row about the pruning of the log. A reader has missed a deleted entry only if its snapshot sees neither the
 -- deletion nor the entry's transaction; it must read all places again then.
 CREATE TABLE changes_pruned (

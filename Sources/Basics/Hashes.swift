@@ -33,3 +33,80 @@ public enum SplitMix64 {
     return mixed ^ mixed >> 31
   }
 }
+
+/// The keyed hash SipHash-1-3 (J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012),
+/// for tables whose hashes are stored: `Hasher` has another key in each process.
+package enum SipHash {
+  /// The key. Whoever does not know it can't choose inputs that collide.
+  package struct Key: BitwiseCopyable, Hashable, Sendable {
+    package var first: UInt64
+    package var second: UInt64
+
+    package init(first: UInt64, second: UInt64) {
+      self.first = first
+      self.second = second
+    }
+
+    package static func random() -> Key {
+      var generator = SystemRandomNumberGenerator()
+      return Key(first: generator.next(), second: generator.next())
+    }
+  }
+
+  /// Returns the hash of a number in little-endian order, followed by some bytes.
+  package static func hash(_ number: UInt64, followedBy bytes: UnsafeBufferPointer<UInt8>, key: Key) -> UInt64 {
+    var state = State(key)
+    state.combine(number)
+    let wordCount = bytes.count / 8
+    let raw = UnsafeRawBufferPointer(bytes)
+    for word in 0..<wordCount {
+      state.combine(UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: 8 * word, as: UInt64.self)))
+    }
+    // The last word has the rest of the bytes and, in its highest byte, the length.
+    var last = UInt64(truncatingIfNeeded: bytes.count + 8) << 56
+    for index in 8 * wordCount..<bytes.count { last |= UInt64(bytes[index]) << UInt64(8 * (index % 8)) }
+    state.combine(last)
+    return state.finalize()
+  }
+
+  private struct State {
+    private var a: UInt64
+    private var b: UInt64
+    private var c: UInt64
+    private var d: UInt64
+
+    init(_ key: Key) {
+      a = key.first ^ 0x736F_6D65_7073_6575
+      b = key.second ^ 0x646F_7261_6E64_6F6D
+      c = key.first ^ 0x6C79_6765_6E65_7261
+      d = key.second ^ 0x7465_6462_7974_6573
+    }
+
+    mutating func combine(_ word: UInt64) {
+      d ^= word
+      round()
+      a ^= word
+    }
+
+    mutating func finalize() -> UInt64 {
+      c ^= 0xFF
+      for _ in 0..<3 { round() }
+      return a ^ b ^ c ^ d
+    }
+
+    private mutating func round() {
+      a &+= b
+      b = rotated(b, 13) ^ a
+      a = rotated(a, 32)
+      c &+= d
+      d = rotated(d, 16) ^ c
+      a &+= d
+      d = rotated(d, 21) ^ a
+      c &+= b
+      b = rotated(b, 17) ^ c
+      c = rotated(c, 32)
+    }
+
+    private func rotated(_ word: UInt64, _ count: UInt64) -> UInt64 { word << count | word >> (64 - count) }
+  }
+}

@@ -1,6 +1,6 @@
 import Basics
 package import Logging
-import PointIndex
+package import PointIndex
 package import Points
 package import PostgresStore
 import Synchronization
@@ -39,6 +39,19 @@ package protocol PointChangeFeed: Sendable {
   func copyChanges(
     after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult
+
+  /// Returns an anchor of a position: a write that was committed after it.
+  ///
+  /// - Parameter former: an anchor that is needed no more.
+  /// - Throws: ``Points/PointStoreError``.
+  func anchor(
+    _ position: ChangePosition, removing former: ChangeAnchor?
+  ) async throws(PointStoreError) -> ChangeAnchor
+
+  /// Returns the position of an anchor on the present server; `nil` if it has no meaning there.
+  ///
+  /// - Throws: ``Points/PointStoreError``.
+  func position(of anchor: ChangeAnchor) async throws(PointStoreError) -> ChangePosition?
 
   /// Calls a closure whenever changes may have been made, until the connection ends or the task is cancelled.
   ///
@@ -123,6 +136,8 @@ package final class IndexFollower: Sendable {
     package var age: Duration?
     /// The number of times that the index was built.
     package var builds: Int
+    /// The number of times that the index continued from its files.
+    package var loads: Int
     /// The number of changed places that were applied.
     package var changes: Int
     /// The time for which the index has not followed the database, because it is built or catches up; zero while it
@@ -131,7 +146,7 @@ package final class IndexFollower: Sendable {
 
     /// A Boolean value that indicates whether no index is used, for a reason that waiting does not end. A standby behind
     /// an index that was complete is most likely one of a failover, which ends.
-    package var isUnused: Bool { phase == .tooLarge || phase == .standby && builds == 0 }
+    package var isUnused: Bool { phase == .tooLarge || phase == .standby && builds + loads == 0 }
   }
 
   /// The outcome of a round for its callers.
@@ -193,6 +208,7 @@ package final class IndexFollower: Sendable {
     /// The number of places that were copied for the index that is being built.
     var copiedPoints = 0
     var builds = 0
+    var loads = 0
     var changes = 0
   }
 
@@ -206,7 +222,10 @@ package final class IndexFollower: Sendable {
   /// Waits before a build of an index that was lost soon.
   private let pause: @Sendable (Duration) async -> Void
   private let logger: Logger
+  /// The files that the index is kept in; `nil` for none.
+  private let files: IndexFiles?
   private let state = Mutex(State())
+  private let kept = Mutex(KeptIndexes())
   /// Wakes up the building when the index is lost.
   private let lossSignal = Signal()
   /// The merges of large parts, which would delay a round and so every strict read. The next round adopts them.
@@ -220,15 +239,17 @@ package final class IndexFollower: Sendable {
   ///   - text: the fields that texts are searched in.
   ///   - waitLimit: the longest wait of a read that only the index can answer while it is built or catches up.
   ///   - observers: the observers of the calls of the database.
+  ///   - files: the files that the index is kept in; `nil` for none.
   ///   - pause: waits before a build of an index that was lost soon.
   package init(
     _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
     text configuration: TextIndexConfiguration = .init(), waitLimit: Duration = .seconds(2),
-    observers: [any StoreObserver] = [],
+    observers: [any StoreObserver] = [], files: IndexFiles? = nil,
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }, logger: Logger
   ) {
     self.feed = feed
     self.observers = observers
+    self.files = files
     self.freshness = freshness
     self.memoryLimit = memoryLimit
     textConfiguration = configuration
@@ -244,7 +265,7 @@ package final class IndexFollower: Sendable {
       return Status(
         phase: state.phase, points: (isUsed ? state.standing?.snapshot.count : nil) ?? state.copiedPoints,
         age: isUsed ? state.lastConfirmedAt.map { ContinuousClock.now - $0 } : nil, builds: state.builds,
-        changes: state.changes,
+        loads: state.loads, changes: state.changes,
         notReady: state.notFollowingSince.map { ContinuousClock.now - $0 } ?? .zero)
     }
   }
@@ -545,6 +566,7 @@ package final class IndexFollower: Sendable {
       switch try await changes(after: standing.position) {
       case .changes(let puts, let removals, let position):
         if let merged = merger.adopted(by: standing.snapshot) { standing.snapshot = merged }
+        if let saved = kept.withLock({ $0.unreadSegments.take() }) { standing.snapshot = standing.snapshot.reading(saved) }
         let next = standing.applying(
           PointChanges(puts: puts, removals: removals), to: position, joiningUpTo: PointSnapshot.largestPartOfChange)
         let isCurrent = state.withLock { state in
@@ -608,6 +630,7 @@ package final class IndexFollower: Sendable {
       group.addTask { await self.keepBuilt() }
       group.addTask { await self.listen() }
       group.addTask { await self.poll() }
+      if let files { group.addTask { await self.keep(in: files) } }
     }
   }
 
@@ -635,8 +658,14 @@ package final class IndexFollower: Sendable {
           reconsider()
         case .building:
           if let delay = rebuilding.delay(at: .now) { await pause(delay) }
+          if try await resume() { continue }
           if try await fits(), try await build() { rebuilding.noteBuild(at: .now) }
-        case .catchingUp: try await catchUp()
+        case .catchingUp:
+          guard let standing = state.withLock({ $0.standing }) else {
+            lose(reason: "there is no index to catch up")
+            continue
+          }
+          if let reason = try await catchUp(from: standing) { lose(reason: reason) }
         }
         (delay, failure) = (Self.backOff.least, nil)
       } catch .readOnly {
@@ -786,12 +815,11 @@ package final class IndexFollower: Sendable {
   /// have it built again, which is faster: no place has to be found in the log or removed from the former parts.
   private static let fewestChangesOfBuild = 20_000
 
-  /// Copies the changes since the index's position, and applies them at once. Where they are most of the places, or the
-  /// changed places alone do not fit into memory, the index is built again instead.
-  private func catchUp() async throws(PointStoreError) {
-    guard let standing = state.withLock({ $0.standing }) else {
-      return lose(reason: "there is no index to catch up")
-    }
+  /// Copies the changes since the position of an index, and applies them at once. Where they are most of the places, or
+  /// the changed places alone do not fit into memory, the index must be built instead.
+  ///
+  /// - Returns: the reason for which the index must be built; `nil` if it follows.
+  private func catchUp(from standing: Standing) async throws(PointStoreError) -> String? {
     let start = ContinuousClock.now
     let writes = state.withLock { $0.writes }
     let buffer = Mutex((changes: PointChanges(), fits: true))
@@ -809,8 +837,8 @@ package final class IndexFollower: Sendable {
     }
     let (changes, fits) = buffer.withLock { exchange(&$0, with: (PointChanges(), true)) }
     switch result {
-    case .lost(let reason): lose(reason: reason)
-    case .copied where !fits: lose(reason: "the changes do not fit into memory")
+    case .lost(let reason): return reason
+    case .copied where !fits: return "the changes do not fit into memory"
     case .copied(let position):
       let count = changes.puts.count + changes.removals.count
       let next = await offThreadPool { standing.applying(changes, to: position) }
@@ -819,7 +847,124 @@ package final class IndexFollower: Sendable {
       logger.info(
         "the index has caught up",
         metadata: ["changes": .stringConvertible(count), "seconds": .stringConvertible(duration.rounded)])
+      return nil
     }
+  }
+
+  // MARK: Files
+
+  /// The index in the files, and what was put there but is not read from there yet.
+  private struct KeptIndexes {
+    /// The index as of an anchor; `nil` before the files were read, and where there is none.
+    var last: (snapshot: PointSnapshot, version: DataVersion?, anchor: ChangeAnchor)?
+
+    /// The time of the last write of the files.
+    var writtenAt: ContinuousClock.Instant?
+
+    /// The anchor before the last one, which is needed until the manifest with the last one is on disk.
+    var former: ChangeAnchor?
+
+    /// A Boolean value that indicates whether the files were read.
+    var areRead = false
+
+    /// The segments that the next round has the index read from the files.
+    var unreadSegments: IndexFiles.SavedSegments?
+  }
+
+  /// The time between two writes of the files, at least.
+  private static let keepInterval = Duration.seconds(60)
+
+  /// The time after which the files get a new anchor although nothing has changed: the change log is pruned.
+  private static let anchorLifetime = Duration.seconds(600)
+
+  /// Writes the index into files whenever it has changed, until the task is cancelled.
+  ///
+  /// Large indexes are written less often, so that writing takes a twentieth of the time at most.
+  private func keep(in files: IndexFiles) async {
+    var failure: String?
+    while !Task.isCancelled {
+      let start = ContinuousClock.now
+      do {
+        if try await save(to: files) { failure = nil }
+      } catch {
+        if failure != "\(error)" {
+          failure = "\(error)"
+          logger.warning("the index can't be written to its files", metadata: ["reason": "\(error)"])
+        }
+      }
+      let interval = max(Self.keepInterval, (ContinuousClock.now - start) * 20)
+      let isFollowing = state.withLock { $0.phase == .following }
+      try? await Task.sleep(for: isFollowing ? interval : .seconds(1))
+    }
+  }
+
+  /// Writes the index into files, with an anchor that is committed before.
+  ///
+  /// - Returns: `false` if there is no index, or the files have it.
+  /// - Throws: ``Points/PointStoreError`` or ``PointIndex/IndexFileError``; the files are unchanged then.
+  @discardableResult func save(to files: IndexFiles) async throws -> Bool {
+    guard let standing = state.withLock({ $0.phase == .following ? $0.standing : nil }) else { return false }
+    let (last, former, writtenAt) = kept.withLock { ($0.last, $0.former, $0.writtenAt) }
+    if let last, let writtenAt, last.version == standing.version, ContinuousClock.now - writtenAt < Self.anchorLifetime {
+      return false
+    }
+    let anchor = try await feed.anchor(standing.position, removing: former)
+    let saved = try await offThreadPool {
+      Result { () throws(IndexFileError) in try files.save(standing.snapshot, standingFor: anchor.text) }
+    }.get()
+    kept.withLock { kept in
+      kept.former = last?.anchor
+      kept.last = (standing.snapshot.reading(saved), standing.version, anchor)
+      kept.writtenAt = .now
+      kept.areRead = true
+      if !saved.isEmpty { kept.unreadSegments = saved }
+    }
+    return true
+  }
+
+  /// Continues from the index in the files, if there is one that the present server knows the anchor of.
+  ///
+  /// - Returns: `false` where the index must be built.
+  private func resume() async throws(PointStoreError) -> Bool {
+    guard let files else { return false }
+    let start = ContinuousClock.now
+    if !kept.withLock({ $0.areRead }) {
+      let loaded = await offThreadPool { [textConfiguration] in
+        Result { () throws(IndexFileError) in try files.load(text: textConfiguration) }
+      }
+      kept.withLock { $0.areRead = true }
+      switch loaded {
+      case .success(let loaded?):
+        guard let anchor = ChangeAnchor(text: loaded.state) else { return dropKept("they are of another store") }
+        kept.withLock { $0.last = (loaded.snapshot, nil, anchor) }
+      case .success(nil): return false
+      case .failure(let error): return dropKept("\(error)")
+      }
+    }
+    guard let last = kept.withLock({ $0.last }) else { return false }
+    guard let position = try await feed.position(of: last.anchor) else {
+      return dropKept("the database is another one, or does not have everything that it had")
+    }
+    let standing = Standing(
+      snapshot: last.snapshot, position: position, version: DataVersion(token: position.text))
+    if let reason = try await catchUp(from: standing) { return dropKept(reason) }
+    state.withLock { $0.loads += 1 }
+    logger.info(
+      "the index continues from its files",
+      metadata: [
+        "places": .stringConvertible(last.snapshot.count),
+        "seconds": .stringConvertible((ContinuousClock.now - start).rounded),
+      ])
+    return true
+  }
+
+  /// Notes that the files can't be used.
+  ///
+  /// - Returns: `false`.
+  private func dropKept(_ reason: String) -> Bool {
+    logger.notice("the files of the index are not used", metadata: ["reason": "\(reason)"])
+    kept.withLock { $0.last = nil }
+    return false
   }
 
   // MARK: Wake-ups

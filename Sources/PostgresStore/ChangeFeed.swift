@@ -32,12 +32,40 @@ enum ChangeStatements {
     concat_ws(
       ' ', (SELECT concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), extract(epoch FROM stats_reset))
         FROM pg_stat_bgwriter),
-      (SELECT oid FROM pg_database WHERE datname = current_database()), 'points'::regclass::oid,
+      \(table)
+    )
+    """
+
+  /// The SQL expressions of what differs between databases and tables, and after each rewriting of the table and each
+  /// change of the triggers.
+  private static let table = """
+    (SELECT oid FROM pg_database WHERE datname = current_database()), 'points'::regclass::oid,
       (SELECT relfilenode FROM pg_class WHERE oid = 'points'::regclass),
       (SELECT string_agg(concat_ws(':', tgrelid, oid, tgenabled, xmin), ' ' ORDER BY oid)
         FROM pg_trigger WHERE tgrelid IN \(tables))
-    )
     """
+
+  /// The SQL expression of a text that stays the same when the server restarts, or is replaced by a standby or a
+  /// physical backup, and differs otherwise as ``life`` does.
+  private static let origin = "concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), \(table))"
+
+  /// The statement that commits an anchor, and returns the origin of the table. Values: the anchor's id, and the id of
+  /// one to remove.
+  static let anchor = Statement(
+    "index_anchor",
+    """
+    WITH added AS (INSERT INTO index_anchors (id) VALUES ($1::text)),
+      removed AS (DELETE FROM index_anchors WHERE id = $2::text OR created_at < now() - interval '30 days')
+    SELECT \(origin)
+    """
+  )
+
+  /// The statement for the current position, in the columns of ``position``, the origin of the table, and whether an
+  /// anchor was committed. Value: the anchor's id.
+  static let positionOfAnchor = Statement(
+    "index_anchor_position",
+    "SELECT \(position), \(origin), EXISTS (SELECT FROM index_anchors WHERE id = $1::text)"
+  )
 
   /// The columns of the current position: the life, the snapshot as text, whether the server is a standby, and whether
   /// changes are logged.
@@ -355,6 +383,40 @@ package final class ChangeFeed: Sendable {
     return position
   }
 
+  /// Returns an anchor of a position: a write that was committed after it.
+  ///
+  /// - Parameters:
+  ///   - position: a position of this server.
+  ///   - former: an anchor that is needed no more.
+  /// - Throws: ``PointStoreError``.
+  package func anchor(
+    _ position: ChangePosition, removing former: ChangeAnchor?
+  ) async throws(PointStoreError) -> ChangeAnchor {
+    let id = ChangeAnchor.newID()
+    let result = try await store.write(
+      ChangeStatements.anchor,
+      Parameters {
+        $0.add(id)
+        $0.add(former?.id)
+      })
+    guard let row = result.rows.first else { throw .unexpected(reason: "the statement of an anchor returned no row") }
+    return ChangeAnchor(id: id, origin: try row.text(0), snapshot: position.snapshot)
+  }
+
+  /// Returns the position of an anchor on the present server; `nil` if the server does not have everything that was
+  /// committed before the anchor, or is another one.
+  ///
+  /// - Throws: ``PointStoreError``; `.readOnly` from a standby.
+  package func position(of anchor: ChangeAnchor) async throws(PointStoreError) -> ChangePosition? {
+    let result = try await store.pool.query(
+      ChangeStatements.positionOfAnchor, Parameters { $0.add(anchor.id) }, isRead: true, isUrgent: true)
+    let current = try Self.position(result.rows.first, from: 0)
+    guard let row = result.rows.first, anchor.isOf(origin: try row.text(4)), try row.boolean(5),
+      anchor.snapshot.end <= current.snapshot.end
+    else { return nil }
+    return current.of(anchor.snapshot)
+  }
+
   /// Returns an estimate of the number of places and of the bytes of their texts, from a sample of the table.
   ///
   /// - Throws: ``PointStoreError``.
@@ -663,6 +725,11 @@ package struct ChangePosition: Hashable, Sendable {
     self.snapshot = snapshot
   }
 
+  /// Returns the position of another snapshot of the same life.
+  func of(_ snapshot: TransactionSnapshot) -> ChangePosition { ChangePosition(life: life, snapshot: snapshot) }
+
+  private init(life: UInt64, snapshot: TransactionSnapshot) { (self.life, self.snapshot) = (life, snapshot) }
+
   /// A text of letters, digits and dots that is the same for equal positions, and differs for others.
   package var text: String {
     ([life, snapshot.start, snapshot.end] + snapshot.inProgress).map { String($0, radix: 36) }.joined(separator: ".")
@@ -684,5 +751,54 @@ package struct ChangePosition: Hashable, Sendable {
   package func contains(_ other: ChangePosition) -> Bool {
     life == other.life && snapshot.end >= other.snapshot.end
       && snapshot.inProgress.allSatisfy { $0 >= other.snapshot.end || !other.snapshot.contains($0) }
+  }
+}
+
+/// A position that is found again after a restart, a crash or a promotion of the server.
+///
+/// It is a snapshot and a row that was committed after the snapshot was taken. PostgreSQL recovers its write-ahead log
+/// from the beginning up to some point, on any server. So a server that has the row has every commit that precedes the
+/// row's in the log, among them all that the snapshot sees; and it gives out no transaction number again that is not
+/// greater than the row's, so that the numbers of the snapshot mean the same as before. A server without the row has
+/// lost some of it, and the snapshot means nothing there.
+package struct ChangeAnchor: Hashable, Sendable {
+  let id: String
+
+  /// A hash of what differs between databases and tables.
+  private let origin: UInt64
+
+  let snapshot: TransactionSnapshot
+
+  init(id: String, origin: String, snapshot: TransactionSnapshot) {
+    self.id = id
+    self.origin = Self.hash(origin)
+    self.snapshot = snapshot
+  }
+
+  /// Returns an id that no other anchor has.
+  static func newID() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return "\(String(generator.next(), radix: 36))\(String(generator.next(), radix: 36))"
+  }
+
+  /// Returns a Boolean value that indicates whether the anchor is of the table with an origin.
+  func isOf(origin: String) -> Bool { self.origin == Self.hash(origin) }
+
+  private static func hash(_ text: String) -> UInt64 {
+    var hash = FNV1a()
+    hash.combine(bytes: text.utf8)
+    return hash.value
+  }
+
+  /// A text from which ``init(text:)`` creates the same anchor.
+  package var text: String { "\(id) \(String(origin, radix: 36)) \(snapshot.text)" }
+
+  /// Creates an anchor from its ``text``; `nil` for any other text.
+  package init?(text: String) {
+    let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 3, let origin = UInt64(parts[1], radix: 36),
+      let snapshot = TransactionSnapshot(String(parts[2]))
+    else { return nil }
+    (id, self.origin, self.snapshot) = (String(parts[0]), origin, snapshot)
   }
 }

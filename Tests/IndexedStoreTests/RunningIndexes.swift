@@ -1,5 +1,6 @@
 import IndexedStore
 import Logging
+import PointIndex
 import Points
 import PostgresStore
 import PostgresTestSupport
@@ -40,17 +41,19 @@ final class RunningIndexes: Sendable {
 
   /// Returns an index that is being built.
   func start(
-    over database: PostgresStore, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil
+    over database: PostgresStore, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
+    files: IndexFiles? = nil
   ) throws -> IndexFollower {
-    start(following: try ChangeFeed(database), freshness: freshness, memoryLimit: memoryLimit)
+    start(following: try ChangeFeed(database), freshness: freshness, memoryLimit: memoryLimit, files: files)
   }
 
   /// Returns an index of a feed that is being built.
   func start(
-    following feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil
+    following feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
+    files: IndexFiles? = nil
   ) -> IndexFollower {
     let index = IndexFollower(
-      feed, freshness: freshness, memoryLimit: memoryLimit,
+      feed, freshness: freshness, memoryLimit: memoryLimit, files: files,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let task = Task { await index.run() }
     tasks.withLock { $0.append(task) }
@@ -61,7 +64,7 @@ final class RunningIndexes: Sendable {
 extension IndexFollower {
   /// Waits until the index follows the database; records an issue after two minutes.
   func waitUntilFollowing(builds: Int = 1) async throws {
-    try await wait { $0.phase == .following && $0.builds >= builds }
+    try await wait { $0.phase == .following && $0.builds + $0.loads >= builds }
   }
 
   /// Waits until the status satisfies a predicate; records an issue after two minutes.
@@ -72,4 +75,15 @@ extension IndexFollower {
     }
     Issue.record("the index is \(status)")
   }
+}
+
+/// A feed of a test has no anchors.
+extension PointChangeFeed {
+  func anchor(
+    _ position: ChangePosition, removing former: ChangeAnchor?
+  ) async throws(PointStoreError) -> ChangeAnchor {
+    throw .unavailable(reason: "a feed of a test has no anchors")
+  }
+
+  func position(of anchor: ChangeAnchor) async throws(PointStoreError) -> ChangePosition? { nil }
 }

@@ -12,7 +12,7 @@ struct CategoryIndex: Sendable {
 
   /// The names in UTF-8.
   let packedNames: PackedTexts
-  private let placeStarts: ContiguousArray<Int>
+  private let placeStarts: FixedBuffer<Int>
   private let nodeStarts: ContiguousArray<Int>
   private let slots: FixedBuffer<UInt32>
   private let idOrder: FixedBuffer<UInt32>
@@ -33,13 +33,9 @@ struct CategoryIndex: Sendable {
       let category = records.category(at: slot)
       if category != PointRecord.none { starts[Int(category) + 1] += 1 }
     }
-    var nodeStarts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
-    for category in numbers.texts.indices {
-      nodeStarts[category + 1] = nodeStarts[category] + PackedTree.nodeCount(places: starts[category + 1])
-      starts[category + 1] += starts[category]
-    }
-    placeStarts = starts
-    self.nodeStarts = nodeStarts
+    for category in numbers.texts.indices { starts[category + 1] += starts[category] }
+    placeStarts = FixedBuffer(starts)
+    nodeStarts = Self.nodeStarts(placeStarts)
     let (grouping, nodeCount) = (starts, nodeStarts[numbers.texts.count])
     let (trees, idOrder) = Parallel.both(where: records.count > 20_000) {
       let slots = Self.inSpatialOrder(
@@ -66,6 +62,41 @@ struct CategoryIndex: Sendable {
     self.idOrder = idOrder
   }
 
+  /// Creates the index of a segment in a file.
+  init(_ file: SegmentFile) throws(IndexFileError) {
+    packedNames = try PackedTexts(file, starts: .categoryNameStarts, bytes: .categoryNames)
+    numbers = TextNumbers(packedNames.texts)
+    placeStarts = try file.column(.categoryStarts, count: numbers.texts.count + 1)
+    nodeStarts = Self.nodeStarts(placeStarts)
+    let (placeCount, nodeCount) = (placeStarts.pointer[numbers.texts.count], nodeStarts[numbers.texts.count])
+    slots = try file.column(.categorySlots, count: placeCount)
+    idOrder = try file.column(.categoryIDOrder, count: placeCount)
+    space = try file.column(.categorySpaceBounds, count: nodeCount)
+    geographic = try file.column(.categoryGeographicBounds, count: nodeCount)
+  }
+
+  func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
+    try packedNames.write(to: &file, starts: .categoryNameStarts, bytes: .categoryNames)
+    try file.append(.categoryStarts, placeStarts)
+    try file.append(.categorySlots, slots)
+    try file.append(.categoryIDOrder, idOrder)
+    try file.append(.categorySpaceBounds, space)
+    try file.append(.categoryGeographicBounds, geographic)
+  }
+
+  /// Returns the start of the nodes of each category's tree, and the end of the last one's.
+  ///
+  /// - Parameter placeStarts: the start of the places of each category, and the end of the last one's.
+  private static func nodeStarts(_ placeStarts: FixedBuffer<Int>) -> ContiguousArray<Int> {
+    var starts: ContiguousArray = [0]
+    starts.reserveCapacity(placeStarts.count)
+    for category in 0..<placeStarts.count - 1 {
+      let count = placeStarts.pointer[category + 1] - placeStarts.pointer[category]
+      starts.append(starts[category] + PackedTree.nodeCount(places: count))
+    }
+    return starts
+  }
+
   /// The number of bytes of the trees and orders.
   var byteCount: Int { slots.byteCount + idOrder.byteCount + space.byteCount + geographic.byteCount }
 
@@ -74,13 +105,13 @@ struct CategoryIndex: Sendable {
     numbers.existingNumber(of: category).map { Int($0) }
   }
 
-  func count(of category: Int) -> Int { placeStarts[category + 1] - placeStarts[category] }
+  func count(of category: Int) -> Int { placeStarts.pointer[category + 1] - placeStarts.pointer[category] }
 
   /// Returns the tree over the places of a category, valid for the life of the segment.
   func tree(of category: Int) -> PackedTree {
     PackedTree(
       count: count(of: category),
-      slots: slots.pointer + placeStarts[category],
+      slots: slots.pointer + placeStarts.pointer[category],
       space: space.pointer + nodeStarts[category],
       geographic: geographic.pointer + nodeStarts[category]
     )
@@ -88,7 +119,7 @@ struct CategoryIndex: Sendable {
 
   /// Returns the slots of the places of a category in the order of their ids, valid for the life of the segment.
   func slotsByID(of category: Int) -> UnsafeBufferPointer<UInt32> {
-    .init(start: idOrder.pointer + placeStarts[category], count: count(of: category))
+    .init(start: idOrder.pointer + placeStarts.pointer[category], count: count(of: category))
   }
 
   /// Returns the slots with those of each category in the order of its tree.

@@ -489,6 +489,9 @@ struct CategoryTallies: Sendable {
 
   init() {}
 
+  /// Creates the numbers of categories, which are in ascending order.
+  init(_ tallies: ContiguousArray<Tally>) { self.tallies = tallies }
+
   /// The number of categories.
   var categoryCount: Int { tallies.count }
 

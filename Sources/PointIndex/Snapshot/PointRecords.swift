@@ -81,6 +81,20 @@ struct PointRecords: Sendable {
     packedSources = PackedTexts(sources.texts)
   }
 
+  /// Creates the records of a segment in a file.
+  init(_ file: SegmentFile) throws(IndexFileError) {
+    records = try file.column(.records, count: file.placeCount)
+    bytes = try file.column(.texts)
+    packedSources = try PackedTexts(file, starts: .sourceStarts, bytes: .sources)
+    sources = TextNumbers(packedSources.texts)
+  }
+
+  func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
+    try file.append(.records, records)
+    try file.append(.texts, bytes)
+    try packedSources.write(to: &file, starts: .sourceStarts, bytes: .sources)
+  }
+
   var byteCounts: (records: Int, texts: Int) { (records.byteCount, bytes.byteCount) }
 
   /// The number of places.
@@ -135,35 +149,25 @@ struct PointRecords: Sendable {
   }
 
   /// Returns an index of the slots by the source references of the places in them.
-  func sourceReferences() -> HashIndex {
-    var index = HashIndex(capacity: (0..<count).count { source(at: $0) != PointRecord.none })
-    for slot in 0..<count {
-      let record = records.pointer[slot]
-      if record.source != PointRecord.none {
-        index.insert(UInt32(slot), hash: Self.hash(ofSource: record.source, sourceID: sourceID(of: record)))
+  func sourceReferences() -> SourceReferenceIndex {
+    let key = SipHash.Key.random()
+    let entries = HashIndex.entries(capacity: (0..<count).count { source(at: $0) != PointRecord.none }) { insert in
+      for slot in 0..<count {
+        let record = records.pointer[slot]
+        if record.source == PointRecord.none { continue }
+        insert(UInt32(slot), SourceReferenceIndex.hash(ofSource: record.source, sourceID: sourceID(of: record), key: key))
       }
     }
-    return index
+    return SourceReferenceIndex(entries: entries, key: key)
   }
 
   /// Returns the slot of the place with a source reference, or `nil`. O(1) on average.
-  func slot(of reference: SourceReference, in sourceReferences: HashIndex) -> Int? {
+  func slot(of reference: SourceReference, in index: SourceReferenceIndex) -> Int? {
     guard let number = sources.existingNumber(of: reference.source) else { return nil }
     var sourceID = reference.sourceID
     return sourceID.withUTF8 { sourceID in
-      sourceReferences.first(hash: Self.hash(ofSource: number, sourceID: sourceID)) { slot in
-        isPoint(at: Int(slot), fromSource: number, sourceID: sourceID)
-      }
-      .map { Int($0) }
+      index.slot(ofSource: number, sourceID: sourceID) { isPoint(at: $0, fromSource: number, sourceID: sourceID) }
     }
-  }
-
-  /// Returns a hash with a seed of this process, so that no client can choose ids that collide.
-  private static func hash(ofSource source: UInt32, sourceID: UnsafeBufferPointer<UInt8>) -> Int {
-    var hasher = Hasher()
-    hasher.combine(source)
-    hasher.combine(bytes: UnsafeRawBufferPointer(sourceID))
-    return hasher.finalize()
   }
 
   /// Returns the name of the place in a slot.
@@ -196,6 +200,28 @@ struct PointRecords: Sendable {
 
   private func text(_ start: Int, _ length: Int) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: bytes.pointer + start, count: length)
+  }
+}
+
+/// The slots of a segment by the source references of their places: a hash table.
+struct SourceReferenceIndex: Sendable {
+  let entries: FixedBuffer<UInt32>
+
+  /// The key of the hashes, a random one for each segment, so that no client can choose ids that collide.
+  let key: SipHash.Key
+
+  /// Returns the hash of a source reference.
+  static func hash(ofSource source: UInt32, sourceID: UnsafeBufferPointer<UInt8>, key: SipHash.Key) -> Int {
+    Int(truncatingIfNeeded: SipHash.hash(UInt64(source), followedBy: sourceID, key: key))
+  }
+
+  /// Returns the slot of a source reference that satisfies a predicate, or `nil`. O(1) on average.
+  func slot(ofSource source: UInt32, sourceID: UnsafeBufferPointer<UInt8>, where isMatch: (Int) -> Bool) -> Int? {
+    HashIndex.first(
+      in: UnsafeBufferPointer(start: entries.pointer, count: entries.count),
+      hash: Self.hash(ofSource: source, sourceID: sourceID, key: key)
+    ) { isMatch(Int($0)) }
+    .map { Int($0) }
   }
 }
 

@@ -62,6 +62,34 @@ public final class PointSnapshot: Sendable {
 
     init(segment: Segment) { self.segment = segment }
 
+    /// Creates a part of a segment of which some places were removed.
+    ///
+    /// - Parameter words: the bits of the removed places; empty if there are none.
+    init(segment: Segment, tombstoneWords words: ContiguousArray<UInt64>) throws(IndexFileError) {
+      self.segment = segment
+      if words.isEmpty { return }
+      guard let tombstones = Tombstones(words, size: segment.count), tombstones.count < segment.count else {
+        throw IndexFileError("the removed places are not those of the segment")
+      }
+      self.tombstones = tombstones
+      countDead()
+    }
+
+    /// Returns the part with another segment that has the same places in the same slots.
+    func replacingSegment(_ other: Segment) -> Part {
+      var part = Part(segment: other)
+      (part.tombstones, part.deadCounts) = (tombstones, deadCounts)
+      return part
+    }
+
+    private mutating func countDead() {
+      deadCounts = ContiguousArray(repeating: 0, count: segment.categories.names.count)
+      tombstones?.forEach { slot in
+        let category = segment.records.category(at: slot)
+        if category != PointRecord.none { deadCounts[Int(category)] += 1 }
+      }
+    }
+
     /// Marks places as removed.
     ///
     /// - Parameter slots: the slots of places that were not removed, each once.

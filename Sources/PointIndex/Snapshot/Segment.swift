@@ -1,3 +1,4 @@
+import Basics
 import CPrefetch
 import Dispatch
 import Geo
@@ -47,7 +48,7 @@ final class Segment: Sendable {
   private let geographicBounds: FixedBuffer<GeographicBounds>
   private let idOrder: FixedBuffer<UInt32>
   private let shuffleOrder: FixedBuffer<UInt32>
-  private let sourceReferences: HashIndex
+  private let sourceReferences: SourceReferenceIndex
 
   /// Creates a segment of at least one place. O(n log n).
   ///
@@ -106,7 +107,58 @@ final class Segment: Sendable {
     categories = indexes.0
     textConfiguration = configuration
     builtTextIndex = Mutex(indexes.1)
+    fileName = nil
   }
+
+  /// The file of the segment; `nil` if its columns are in memory of the process.
+  let fileName: SegmentFileName?
+
+  /// Creates a segment whose columns are in a file. O(c) for c categories and sources.
+  ///
+  /// - Parameters:
+  ///   - file: the file, which ``write(to:)`` has written.
+  ///   - name: its name.
+  ///   - text: the fields that texts are searched in: those of the segment that was written.
+  init(_ file: SegmentFile, name: SegmentFileName, text configuration: TextIndexConfiguration) throws(IndexFileError) {
+    fileName = name
+    count = file.placeCount
+    guard count > 0 else { throw IndexFileError("\(name.name) has no places") }
+    ids = try file.column(.ids, count: count)
+    x = try file.column(.x, count: count)
+    y = try file.column(.y, count: count)
+    z = try file.column(.z, count: count)
+    coordinates = try file.column(.coordinates, count: count)
+    let nodeCount = PackedTree.nodeCount(places: count)
+    spaceBounds = try file.column(.spaceBounds, count: nodeCount)
+    geographicBounds = try file.column(.geographicBounds, count: nodeCount)
+    idOrder = try file.column(.idOrder, count: count)
+    shuffleOrder = try file.column(.shuffleOrder, count: count)
+    sourceReferences = SourceReferenceIndex(entries: try file.column(.sourceReferences), key: file.hashKey)
+    records = try PointRecords(file)
+    categories = try CategoryIndex(file)
+    textConfiguration = configuration
+    builtTextIndex = Mutex(file.has(.wordStarts) ? try TextIndex(file, categories: categories.names) : nil)
+  }
+
+  /// Writes the columns into a file, except indexes that are built on demand.
+  func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
+    try file.append(.ids, ids)
+    try file.append(.x, x)
+    try file.append(.y, y)
+    try file.append(.z, z)
+    try file.append(.coordinates, coordinates)
+    try file.append(.spaceBounds, spaceBounds)
+    try file.append(.geographicBounds, geographicBounds)
+    try file.append(.idOrder, idOrder)
+    try categories.write(to: &file)
+    if let textIndex = builtTextIndex.withLock({ $0 }) { try textIndex.write(to: &file) }
+    try file.append(.shuffleOrder, shuffleOrder)
+    try file.append(.sourceReferences, sourceReferences.entries)
+    try records.write(to: &file)
+  }
+
+  /// The key of the hashes of the source references.
+  var hashKey: SipHash.Key { sourceReferences.key }
 
   /// The number of places up to which the words are indexed when they are first searched, so that segments that are
   /// soon replaced by larger ones cost little.
@@ -138,7 +190,7 @@ final class Segment: Sendable {
       ("tree", spaceBounds.byteCount + geographicBounds.byteCount),
       ("id order", idOrder.byteCount),
       ("shuffle order", shuffleOrder.byteCount),
-      ("source references", sourceReferences.byteCount),
+      ("source references", sourceReferences.entries.byteCount),
       ("categories", categories.byteCount),
       ("words", builtTextIndex.withLock { $0?.byteCount ?? 0 }),
       ("sources", sourceIndexes.withLock { $0.reduce(0) { $0 + $1.byteCount } }),
@@ -227,6 +279,13 @@ final class Segment: Sendable {
       indexes.append(index)
       return index
     }
+  }
+
+  /// Takes the indexes that another segment of the same places in the same slots has built on demand.
+  func takeIndexes(of other: Segment) {
+    let (sources, tags) = (other.sourceIndexes.withLock { $0 }, other.tagIndexes.withLock { $0 })
+    sourceIndexes.withLock { $0 = sources }
+    tagIndexes.withLock { $0 = tags }
   }
 
   /// Builds the indexes of the tags that are indexed in other segments, so that no search waits for them.
@@ -369,23 +428,39 @@ extension Segment {
 
 /// An immutable buffer of plain values at a fixed address, for loops that must not count references.
 ///
-/// Copies share one allocation, which has the number of values in front of them.
+/// Copies share the memory: an allocation, or a mapped file.
 struct FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
   // Sendable: the memory is written by the initializer alone, and freed with the last copy.
 
-  private let storage: ManagedBuffer<Int, Element>
-
   /// The values; valid for the life of this buffer and its copies.
-  var pointer: UnsafePointer<Element> { storage.withUnsafeMutablePointerToElements { UnsafePointer($0) } }
+  let pointer: UnsafePointer<Element>
 
-  var count: Int { storage.header }
+  let count: Int
+
+  private let owner: AnyObject
 
   var byteCount: Int { count * MemoryLayout<Element>.stride }
 
   /// Creates a buffer of values that the closure initializes, all of them.
   init(count: Int, initializingWith initialize: (UnsafeMutablePointer<Element>) -> Void) {
-    storage = ManagedBuffer.create(minimumCapacity: count) { _ in count }
-    storage.withUnsafeMutablePointerToElements(initialize)
+    let storage = ManagedBuffer<Void, Element>.create(minimumCapacity: count) { _ in }
+    pointer = storage.withUnsafeMutablePointerToElements { memory in
+      initialize(memory)
+      return UnsafePointer(memory)
+    }
+    self.count = count
+    owner = storage
+  }
+
+  /// Creates a buffer of values of a mapped file.
+  ///
+  /// - Parameters:
+  ///   - offset: the offset of the first value, at which it is aligned.
+  ///   - count: the number of values, which the file has from there on.
+  init(in file: MappedFile, at offset: Int, count: Int) {
+    pointer = (file.start + offset).assumingMemoryBound(to: Element.self)
+    self.count = count
+    owner = file
   }
 
   init(_ values: some Collection<Element>) {

@@ -14,6 +14,13 @@ struct TextNumbers: Sendable {
 
   private static let maximumUnindexed = 8
 
+  init() {}
+
+  /// Creates the numbering of different texts by their positions.
+  init(_ texts: [String]) {
+    for text in texts { _ = append(text) }
+  }
+
   /// Returns the number of a text in UTF-8, a new one for a new text. O(1) on average; it allocates memory for a new
   /// text only.
   mutating func number(of utf8: UnsafeBufferPointer<UInt8>) -> UInt32 {
@@ -95,6 +102,20 @@ struct PackedTexts: Sendable {
     }
   }
 
+  /// Creates the texts of a segment's file.
+  init(_ file: SegmentFile, starts: FileColumn, bytes: FileColumn) throws(IndexFileError) {
+    self.starts = try file.column(starts)
+    self.bytes = try file.column(bytes)
+  }
+
+  func write(to file: inout SegmentFileWriter, starts: FileColumn, bytes: FileColumn) throws(IndexFileError) {
+    try file.append(starts, self.starts)
+    try file.append(bytes, self.bytes)
+  }
+
+  /// The texts by their numbers.
+  var texts: [String] { (0..<starts.count - 1).map { String(decoding: pointers[$0], as: UTF8.self) } }
+
   /// The texts as plain pointers, which are valid for the life of these.
   var pointers: Pointers { Pointers(starts: starts.pointer, bytes: bytes.pointer) }
 
@@ -134,31 +155,53 @@ package struct HashIndex: Sendable {
     entries = ContiguousArray(repeating: Self.vacant, count: 2 * max(capacity, 2))
   }
 
-  var byteCount: Int { entries.count * MemoryLayout<UInt32>.stride }
-
   /// Returns the entry with a matching key, or `nil`. O(1) on average.
   package func first(hash: Int, where isMatch: (UInt32) -> Bool) -> UInt32? {
-    var position = position(of: hash)
-    while entries[position] != Self.vacant {
-      if isMatch(entries[position]) { return entries[position] }
-      position = next(position)
-    }
-    return nil
+    entries.withUnsafeBufferPointer { Self.first(in: $0, hash: hash, where: isMatch) }
   }
 
   /// Adds an entry, whose key must not be in the table; there must be room.
   package mutating func insert(_ entry: UInt32, hash: Int) {
-    var position = position(of: hash)
-    while entries[position] != Self.vacant { position = next(position) }
+    entries.withUnsafeMutableBufferPointer { Self.insert(entry, hash: hash, into: $0) }
+  }
+
+  /// Returns the entries of a table that a closure fills, for ``first(in:hash:where:)``.
+  ///
+  /// - Parameter capacity: the maximum number of entries.
+  static func entries(
+    capacity: Int, _ fill: (_ insert: (_ entry: UInt32, _ hash: Int) -> Void) -> Void
+  ) -> FixedBuffer<UInt32> {
+    let count = 2 * max(capacity, 2)
+    return FixedBuffer(count: count) { memory in
+      memory.initialize(repeating: vacant, count: count)
+      fill { insert($0, hash: $1, into: UnsafeMutableBufferPointer(start: memory, count: count)) }
+    }
+  }
+
+  /// Returns the entry of a table with a matching key, or `nil`. O(1) on average.
+  static func first(
+    in entries: UnsafeBufferPointer<UInt32>, hash: Int, where isMatch: (UInt32) -> Bool
+  ) -> UInt32? {
+    var position = position(of: hash, count: entries.count)
+    while entries[position] != Self.vacant {
+      if isMatch(entries[position]) { return entries[position] }
+      position = next(position, count: entries.count)
+    }
+    return nil
+  }
+
+  private static func insert(_ entry: UInt32, hash: Int, into entries: UnsafeMutableBufferPointer<UInt32>) {
+    var position = position(of: hash, count: entries.count)
+    while entries[position] != vacant { position = next(position, count: entries.count) }
     entries[position] = entry
   }
 
   /// Returns the position that the lowest 32 bits of a hash, as a fraction of 2³², are of the table.
   @inline(__always)
-  private func position(of hash: Int) -> Int {
-    Int(truncatingIfNeeded: (UInt64(UInt32(truncatingIfNeeded: hash)) &* UInt64(entries.count)) >> 32)
+  private static func position(of hash: Int, count: Int) -> Int {
+    Int(truncatingIfNeeded: (UInt64(UInt32(truncatingIfNeeded: hash)) &* UInt64(count)) >> 32)
   }
 
   @inline(__always)
-  private func next(_ position: Int) -> Int { position + 1 == entries.count ? 0 : position + 1 }
+  private static func next(_ position: Int, count: Int) -> Int { position + 1 == count ? 0 : position + 1 }
 }

@@ -10,18 +10,7 @@ import Points
 /// text. Frequent words have their postings in blocks with
 /// bounds of position, length and importance, so that a search skips the blocks that can't be among the first matches.
 final class TextIndex: Sendable {
-  private let wordStarts: FixedBuffer<UInt32>
-  private let wordBytes: FixedBuffer<UInt8>
-  private let wordLetters: FixedBuffer<UInt8>
-  private let postingStarts: FixedBuffer<UInt32>
-  private let postings: FixedBuffer<UInt32>
-  private let wordBounds: FixedBuffer<StaticBounds>
-  private let frequentWords: FixedBuffer<UInt32>
-  private let blockStarts: FixedBuffer<UInt32>
-  private let blocks: FixedBuffer<PostingBlock>
-  private let entryStarts: FixedBuffer<UInt32>
-  private let entries: FixedBuffer<UInt32>
-  private let places: FixedBuffer<PlaceBounds>
+  private let buffers: TextBuffers
 
   /// The parts of the index as plain pointers; valid for the life of the index.
   let columns: TextColumns
@@ -30,11 +19,7 @@ final class TextIndex: Sendable {
   let categoryNames: CategoryNames
 
   /// The number of bytes.
-  var byteCount: Int {
-    wordStarts.byteCount + wordBytes.byteCount + wordLetters.byteCount + postingStarts.byteCount + postings.byteCount
-      + wordBounds.byteCount + frequentWords.byteCount + blockStarts.byteCount + blocks.byteCount
-      + entryStarts.byteCount + entries.byteCount + places.byteCount
-  }
+  var byteCount: Int { buffers.byteCount }
 
   /// The number of distinct words.
   var wordCount: Int { columns.dictionary.count }
@@ -54,12 +39,11 @@ final class TextIndex: Sendable {
     let words = entries.words
     let wordCount = words.count
     let order = entries.order
-    (wordStarts, wordBytes) = Self.sortedWords(words, order)
-    wordLetters = FixedBuffer(count: wordCount) { letters in
+    let (wordStarts, wordBytes) = Self.sortedWords(words, order)
+    let wordLetters = FixedBuffer(count: wordCount) { letters in
       for position in 0..<wordCount { (letters + position).initialize(to: words.letters[Int(order[position])]) }
     }
     let (starts, slotsInOrder) = Self.postings(entries, wordCount: wordCount)
-    postingStarts = starts
     let places = FixedBuffer<PlaceBounds>(count: records.count) { places in
       for slot in 0..<records.count {
         (places + slot).initialize(
@@ -68,10 +52,8 @@ final class TextIndex: Sendable {
             bounds: entries.bounds[slot]))
       }
     }
-    self.places = places
     let slots = PostingOrder.sorted(slotsInOrder, starts: starts, places: places)
-    postings = slots
-    wordBounds = FixedBuffer(count: wordCount) { memory in
+    let wordBounds = FixedBuffer(count: wordCount) { memory in
       for word in 0..<wordCount {
         var union = StaticBounds()
         for index in Int(starts.pointer[word])..<Int(starts.pointer[word + 1]) {
@@ -93,20 +75,25 @@ final class TextIndex: Sendable {
         blocks.append(PostingBlock(slots, positions: positions, places: places.pointer))
       }
     }
-    frequentWords = FixedBuffer(frequent.map { UInt32($0) })
-    self.blockStarts = FixedBuffer(blockStarts)
-    self.blocks = FixedBuffer(blocks)
-    entryStarts = FixedBuffer(entries.starts)
-    self.entries = FixedBuffer(entries.numbers)
-    columns = TextColumns(
-      dictionary: WordDictionary(
-        count: wordCount, starts: wordStarts.pointer, bytes: wordBytes.pointer, letters: wordLetters.pointer),
-      postingStarts: postingStarts.pointer, postings: postings.pointer, wordBounds: wordBounds.pointer,
-      frequentWords: frequentWords.pointer, frequentCount: frequent.count, blockStarts: self.blockStarts.pointer,
-      blocks: self.blocks.pointer, entryStarts: entryStarts.pointer, entries: self.entries.pointer,
-      places: places.pointer)
+    buffers = TextBuffers(
+      wordStarts: wordStarts, wordBytes: wordBytes, wordLetters: wordLetters, postingStarts: starts, postings: slots,
+      wordBounds: wordBounds, frequentWords: FixedBuffer(frequent.map { UInt32($0) }),
+      blockStarts: FixedBuffer(blockStarts), blocks: FixedBuffer(blocks), entryStarts: FixedBuffer(entries.starts),
+      entries: FixedBuffer(entries.numbers), places: places)
+    columns = buffers.columns
     categoryNames = CategoryNames(categories, in: columns.dictionary)
   }
+
+  /// Creates the index of a segment in a file.
+  ///
+  /// - Parameter categories: the categories by their numbers.
+  init(_ file: SegmentFile, categories: [String]) throws(IndexFileError) {
+    buffers = try TextBuffers(file)
+    columns = buffers.columns
+    categoryNames = CategoryNames(categories, in: columns.dictionary)
+  }
+
+  func write(to file: inout SegmentFileWriter) throws(IndexFileError) { try buffers.write(to: &file) }
 
   private static func sortedWords(
     _ words: WordCollector, _ order: ContiguousArray<UInt32>
@@ -162,6 +149,70 @@ final class TextIndex: Sendable {
       count = memory.count
     }
     return (starts, slots)
+  }
+}
+
+/// The memory of a text index; ``TextColumns`` describes the values.
+private struct TextBuffers: Sendable {
+  let wordStarts: FixedBuffer<UInt32>
+  let wordBytes: FixedBuffer<UInt8>
+  let wordLetters: FixedBuffer<UInt8>
+  let postingStarts: FixedBuffer<UInt32>
+  let postings: FixedBuffer<UInt32>
+  let wordBounds: FixedBuffer<StaticBounds>
+  let frequentWords: FixedBuffer<UInt32>
+  let blockStarts: FixedBuffer<UInt32>
+  let blocks: FixedBuffer<PostingBlock>
+  let entryStarts: FixedBuffer<UInt32>
+  let entries: FixedBuffer<UInt32>
+  let places: FixedBuffer<PlaceBounds>
+
+  var columns: TextColumns {
+    TextColumns(
+      dictionary: WordDictionary(
+        count: wordLetters.count, starts: wordStarts.pointer, bytes: wordBytes.pointer, letters: wordLetters.pointer),
+      postingStarts: postingStarts.pointer, postings: postings.pointer, wordBounds: wordBounds.pointer,
+      frequentWords: frequentWords.pointer, frequentCount: frequentWords.count, blockStarts: blockStarts.pointer,
+      blocks: blocks.pointer, entryStarts: entryStarts.pointer, entries: entries.pointer, places: places.pointer)
+  }
+
+  var byteCount: Int {
+    wordStarts.byteCount + wordBytes.byteCount + wordLetters.byteCount + postingStarts.byteCount + postings.byteCount
+      + wordBounds.byteCount + frequentWords.byteCount + blockStarts.byteCount + blocks.byteCount
+      + entryStarts.byteCount + entries.byteCount + places.byteCount
+  }
+}
+
+extension TextBuffers {
+  init(_ file: SegmentFile) throws(IndexFileError) {
+    wordLetters = try file.column(.wordLetters)
+    let wordCount = wordLetters.count
+    wordStarts = try file.column(.wordStarts, count: wordCount + 1)
+    wordBytes = try file.column(.wordBytes)
+    postingStarts = try file.column(.postingStarts, count: wordCount + 1)
+    postings = try file.column(.postings)
+    wordBounds = try file.column(.wordBounds, count: wordCount)
+    frequentWords = try file.column(.frequentWords)
+    blockStarts = try file.column(.blockStarts, count: frequentWords.count)
+    blocks = try file.column(.blocks)
+    entryStarts = try file.column(.entryStarts, count: file.placeCount + 1)
+    entries = try file.column(.entries)
+    places = try file.column(.placeBounds, count: file.placeCount)
+  }
+
+  func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
+    try file.append(.wordStarts, wordStarts)
+    try file.append(.wordBytes, wordBytes)
+    try file.append(.wordLetters, wordLetters)
+    try file.append(.postingStarts, postingStarts)
+    try file.append(.postings, postings)
+    try file.append(.wordBounds, wordBounds)
+    try file.append(.frequentWords, frequentWords)
+    try file.append(.blockStarts, blockStarts)
+    try file.append(.blocks, blocks)
+    try file.append(.entryStarts, entryStarts)
+    try file.append(.entries, entries)
+    try file.append(.placeBounds, places)
   }
 }
 

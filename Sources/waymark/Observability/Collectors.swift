@@ -84,7 +84,7 @@ struct IndexCollector: MetricsCollector {
   private let index: IndexFollower
   private let phases: [(phase: IndexFollower.Phase, meter: Meter)]
   private let places, age, notReady: Meter
-  private let builds, changes, indexReads, databaseReads: TotalFollower
+  private let builds, loads, changes, indexReads, databaseReads: TotalFollower
 
   init(_ store: IndexedStore, _ index: IndexFollower, factory: any MetricsFactory) {
     func counter(_ label: String, _ dimensions: [(String, String)] = []) -> TotalFollower {
@@ -99,6 +99,7 @@ struct IndexCollector: MetricsCollector {
     age = Meter(label: MetricCatalogue.indexAge.name, factory: factory)
     notReady = Meter(label: MetricCatalogue.indexNotReady.name, factory: factory)
     builds = counter(MetricCatalogue.indexBuilds.name)
+    loads = counter(MetricCatalogue.indexLoads.name)
     changes = counter(MetricCatalogue.indexChanges.name)
     indexReads = counter(MetricCatalogue.indexReads.name, [("source", "index")])
     databaseReads = counter(MetricCatalogue.indexReads.name, [("source", "database")])
@@ -111,6 +112,7 @@ struct IndexCollector: MetricsCollector {
     age.set(status.age.map { $0 / .seconds(1) } ?? 0)
     notReady.set(status.notReady / .seconds(1))
     builds.follow(Double(status.builds))
+    loads.follow(Double(status.loads))
     changes.follow(Double(status.changes))
     indexReads.follow(Double(store.indexReads))
     databaseReads.follow(Double(store.databaseReads))

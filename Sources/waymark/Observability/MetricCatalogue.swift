@@ -43,6 +43,8 @@ enum MetricCatalogue {
   static let indexNotReady = MetricDescription(
     "point_index_not_ready_seconds", "Time for which the index has been built or has caught up; 0 while it follows.")
   static let indexBuilds = MetricDescription("point_index_builds_total", "Times that the index was built.")
+  static let indexLoads = MetricDescription(
+    "point_index_loads_total", "Times that the index continued from its files.")
   static let indexChanges = MetricDescription(
     "point_index_changes_total", "Changed places that were applied to the index.")
   static let indexReads = MetricDescription(
@@ -61,7 +63,7 @@ enum MetricCatalogue {
       requests, requestDuration, bodyBytes, incompleteResponses, connections, requestsInFlight, computations,
       computationWait, rejectedComputations, storeDuration,
       poolConnections, poolLimit, poolWaiting, bulkConnections, bulkLimit, bulkWaiting, places, indexPhase, indexPlaces,
-      indexAge, indexNotReady, indexBuilds, indexChanges, indexReads, lastImport,
+      indexAge, indexNotReady, indexBuilds, indexLoads, indexChanges, indexReads, lastImport,
       droppedSearches,
       tokenKeys, tokenKeyFetches, build,
     ] + ProcessMetrics.descriptions

@@ -130,6 +130,10 @@ struct IndexConfiguration: Hashable {
   }
 
   let use: Use
+
+  /// The folder in which the index is kept; `nil` for none.
+  let path: String?
+
   let freshness: ReadFreshness
 
   /// The longest time at a start for which the server is not ready because the index is not complete.
@@ -150,6 +154,7 @@ struct IndexConfiguration: Hashable {
   init(_ settings: Settings) throws(ConfigurationError) {
     let postgres = Setting.postgres
     use = try settings.choice(Setting.postgres.index)
+    path = settings[Setting.postgres.indexPath]
     let consistency = try settings.choice(Setting.postgres.consistency)
     let maximumAge = try settings.duration(Setting.postgres.maximumStaleness)
     if consistency == .strict, settings[Setting.postgres.maximumStaleness] != nil {
@@ -158,7 +163,10 @@ struct IndexConfiguration: Hashable {
     let staleLifetime = try settings.integer(Setting.postgres.staleLifetime)
     readinessLimit = .seconds(try settings.integer(Setting.postgres.readinessLimit))
     if use == .off {
-      let ofIndex = [postgres.consistency.setting, postgres.staleLifetime.setting, postgres.readinessLimit.setting]
+      let ofIndex = [
+        postgres.indexPath.setting, postgres.consistency.setting, postgres.staleLifetime.setting,
+        postgres.readinessLimit.setting,
+      ]
       for setting in ofIndex where settings[setting] != nil {
         throw .conflict(setting, "is for the index, but POINT_INDEX is off")
       }

@@ -4,6 +4,7 @@ import IndexedStore
 import LocationsAPI
 import Logging
 import MemoryStore
+import PointIndex
 import Points
 import PostgresClient
 import PostgresStore
@@ -151,12 +152,24 @@ struct RunningStore: Service {
     let follower = IndexFollower(
       try ChangeFeed(store), freshness: database.index.freshness,
       memoryLimit: database.index.memoryLimit(of: .ofProcess), text: text,
-      waitLimit: database.waitTime, observers: [outages], logger: logger)
+      waitLimit: database.waitTime, observers: [outages], files: indexFiles(database.index.path, logger: logger),
+      logger: logger)
     let indexed = IndexedStore(store, index: follower, readinessLimit: database.index.readinessLimit)
     var running = RunningStore(indexed, observers: [StoreMetrics(metrics)])
     running.index = follower
     running.collectors = [IndexCollector(indexed, follower, factory: metrics)]
     return running
+  }
+
+  /// Returns the files of the index in a folder; `nil` if there is none, or it can't be used.
+  private static func indexFiles(_ folder: String?, logger: Logger) -> IndexFiles? {
+    guard let folder else { return nil }
+    do throws(IndexFileError) {
+      return try IndexFiles(folder: folder)
+    } catch {
+      logger.warning("INDEX_PATH can't be used: the index is kept in no files", metadata: ["reason": "\(error)"])
+      return nil
+    }
   }
 }
 

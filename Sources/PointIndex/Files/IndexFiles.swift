@@ -1,0 +1,375 @@
+import Basics
+package import Points
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+#if canImport(Darwin)
+  import Foundation
+#else
+  import FoundationEssentials
+#endif
+
+/// The files of an index in a folder: one for each segment, and a manifest that names those of one snapshot.
+///
+/// A segment's file is written once and never changed. The manifest is written to another name, synchronized and
+/// renamed, after the files that it names: whenever the process or the system stops, it names complete files. Files
+/// that it does not name are removed.
+///
+/// The folder is trusted as a database's files are: checksums find damage, not malice.
+package final class IndexFiles: Sendable {
+  private let folder: String
+
+  /// Holds the lock of the folder.
+  private let lock: OpenFile
+
+  private static let manifestName = "manifest"
+  private static let temporaryName = "manifest.new"
+  private static let segmentSuffix = ".segment"
+
+  /// Opens a folder, which is created if it is missing, and keeps other processes from using it.
+  ///
+  /// - Throws: ``IndexFileError`` if the folder can't be used, or another process uses it.
+  package init(folder: String) throws(IndexFileError) {
+    self.folder = folder
+    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw IndexFileError(call: "mkdir \(folder)") }
+    lock = try OpenFile("\(folder)/lock", O_CREAT | O_RDWR)
+    guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw IndexFileError("another process uses \(folder)")
+    }
+  }
+
+  /// Returns the snapshot of the files, whose columns stay there, and what it stands for; `nil` if there are no files.
+  ///
+  /// All columns are read once and compared with their checksums.
+  ///
+  /// - Parameter configuration: the fields that texts are searched in.
+  /// - Returns: the snapshot, and the text that ``save(_:standingFor:)`` was given.
+  /// - Throws: ``IndexFileError`` if a file is missing, damaged, or of another version or configuration.
+  package func load(
+    text configuration: TextIndexConfiguration
+  ) throws(IndexFileError) -> (snapshot: PointSnapshot, state: String)? {
+    guard let bytes = try contents(of: Self.manifestName) else { return nil }
+    let manifest = try Manifest(bytes)
+    guard manifest.configuration == configuration.description else {
+      throw IndexFileError("the fields that are searched have changed")
+    }
+    var parts: [PointSnapshot.Part] = []
+    for part in manifest.parts {
+      let file = try SegmentFile(part.file, in: folder)
+      do throws(IndexFileError) {
+        try file.verify()
+      } catch {
+        throw IndexFileError("\(part.file.name): \(error)")
+      }
+      let segment = try Segment(file, name: part.file, text: configuration)
+      file.advise()
+      parts.append(try PointSnapshot.Part(segment: segment, tombstoneWords: part.tombstones))
+    }
+    return (PointSnapshot(parts: parts, text: configuration, pyramid: manifest.pyramid), manifest.state)
+  }
+
+  private func contents(of name: String) throws(IndexFileError) -> ContiguousArray<UInt8>? {
+    do throws(IndexFileError) {
+      let file = try OpenFile("\(folder)/\(name)", O_RDONLY)
+      let size = try file.size()
+      var bytes = ContiguousArray<UInt8>(repeating: 0, count: size)
+      let count = try bytes.withUnsafeMutableBufferPointer { bytes throws(IndexFileError) in
+        try file.read(UnsafeMutableRawBufferPointer(bytes), at: 0)
+      }
+      bytes.removeLast(size - count)
+      return bytes
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw error
+    }
+  }
+
+  /// The segments that a save has put into files.
+  package struct SavedSegments: Sendable {
+    fileprivate var segments: [(former: Segment, saved: Segment)] = []
+
+    /// A Boolean value that indicates whether all segments were in files before.
+    package var isEmpty: Bool { segments.isEmpty }
+  }
+
+  /// Writes the segments of a snapshot that are not in files, and a manifest of the snapshot.
+  ///
+  /// - Parameters:
+  ///   - snapshot: the snapshot.
+  ///   - state: what the snapshot stands for.
+  /// - Returns: the segments that were written, for ``PointSnapshot/reading(_:)``.
+  /// - Throws: ``IndexFileError``; the files of the former manifest are unchanged then.
+  package func save(
+    _ snapshot: PointSnapshot, standingFor state: String
+  ) throws(IndexFileError) -> SavedSegments {
+    var saved = SavedSegments()
+    var written: [String] = []
+    do throws(IndexFileError) {
+      var parts: [Manifest.Part] = []
+      for part in snapshot.parts {
+        let name: SegmentFileName
+        if let known = part.segment.fileName {
+          name = known
+        } else {
+          let text = String(SipHash.Key.random().first, radix: 16) + Self.segmentSuffix
+          written.append(text)
+          name = try write(part.segment, name: text)
+          let segment = try Segment(SegmentFile(name, in: folder), name: name, text: snapshot.textConfiguration)
+          segment.takeIndexes(of: part.segment)
+          saved.segments.append((part.segment, segment))
+        }
+        parts.append(Manifest.Part(file: name, tombstones: part.tombstones?.words ?? []))
+      }
+      let manifest = Manifest(
+        configuration: snapshot.textConfiguration.description, state: state, parts: parts, pyramid: snapshot.pyramid)
+      try replaceManifest(manifest)
+      removeFiles(except: Set(parts.map(\.file.name)))
+      return saved
+    } catch {
+      for name in written { unlink("\(folder)/\(name)") }
+      throw error
+    }
+  }
+
+  private func write(_ segment: Segment, name: String) throws(IndexFileError) -> SegmentFileName {
+    var file = try SegmentFileWriter(
+      path: "\(folder)/\(name)", placeCount: segment.count, hashKey: segment.hashKey)
+    try segment.write(to: &file)
+    return SegmentFileName(name: name, checksum: try file.finish())
+  }
+
+  private func replaceManifest(_ manifest: Manifest) throws(IndexFileError) {
+    let path = "\(folder)/\(Self.temporaryName)"
+    unlink(path)
+    let file = try OpenFile(path, O_CREAT | O_EXCL | O_WRONLY)
+    try manifest.encoded().withUnsafeBufferPointer { bytes throws(IndexFileError) in
+      try file.write(UnsafeRawBufferPointer(bytes), at: 0)
+    }
+    try file.synchronize()
+    // The names of the segments' files must be on disk before the manifest's.
+    let directory = try OpenFile(folder, O_RDONLY)
+    try directory.synchronize()
+    guard rename(path, "\(folder)/\(Self.manifestName)") == 0 else { throw IndexFileError(call: "rename") }
+    try directory.synchronize()
+  }
+
+  /// Removes the manifest, so that the files are not used again.
+  package func discard() {
+    unlink("\(folder)/\(Self.manifestName)")
+    removeFiles(except: [])
+  }
+
+  /// Removes the files of segments that no manifest names. Mappings of removed files stay valid.
+  private func removeFiles(except names: Set<String>) {
+    let contents = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    for name in contents where name.hasSuffix(Self.segmentSuffix) && !names.contains(name) {
+      unlink("\(folder)/\(name)")
+    }
+  }
+}
+
+extension PointSnapshot {
+  /// Returns this snapshot with segments that were saved read from their files, so that the system may evict them from
+  /// memory.
+  package func reading(_ saved: IndexFiles.SavedSegments) -> PointSnapshot {
+    let segments = Dictionary(
+      uniqueKeysWithValues: saved.segments.map { (ObjectIdentifier($0.former), $0.saved) })
+    let next = parts.map { part in segments[ObjectIdentifier(part.segment)].map { part.replacingSegment($0) } ?? part }
+    return PointSnapshot(parts: next, text: textConfiguration, pyramid: pyramid)
+  }
+}
+
+/// The description of a snapshot whose segments are in files.
+struct Manifest {
+  struct Part {
+    let file: SegmentFileName
+
+    /// The bits of the removed places; empty if none was removed.
+    let tombstones: ContiguousArray<UInt64>
+  }
+
+  /// The fields that texts are searched in.
+  let configuration: String
+
+  /// What the snapshot stands for.
+  let state: String
+  let parts: [Part]
+  let pyramid: Pyramid
+
+  private static let magic: UInt64 = 0x31_46_4E_4D_58_49_4D_57  // "WMIXMNF1" in little-endian order
+  private static let version: UInt32 = 1
+}
+
+extension Manifest {
+  /// The encoded manifest: a checksum, and what it is of.
+  func encoded() -> ContiguousArray<UInt8> {
+    var encoder = PlainEncoder()
+    encoder.append(Self.magic)
+    encoder.append(Self.version)
+    encoder.append(configuration)
+    encoder.append(state)
+    encoder.append(UInt32(parts.count))
+    for part in parts {
+      encoder.append(part.file.name)
+      encoder.append(part.file.checksum)
+      encoder.append(part.tombstones)
+    }
+    pyramid.encode(into: &encoder)
+    var bytes = ContiguousArray<UInt8>()
+    withUnsafeBytes(of: encoder.bytes.withUnsafeBytes { Checksum.of($0) }) { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: encoder.bytes)
+    return bytes
+  }
+
+  init(_ bytes: ContiguousArray<UInt8>) throws(IndexFileError) {
+    let damage = IndexFileError("the manifest is damaged")
+    var decoder = PlainDecoder(bytes)
+    guard let checksum: UInt32 = decoder.next(),
+      bytes.withUnsafeBytes({ Checksum.of(UnsafeRawBufferPointer(rebasing: $0.dropFirst(4))) }) == checksum
+    else { throw damage }
+    guard decoder.next() == Self.magic, decoder.next() == Self.version else {
+      throw IndexFileError("the manifest is of another version of the program")
+    }
+    guard let configuration = decoder.nextText(), let state = decoder.nextText(), let count: UInt32 = decoder.next()
+    else { throw damage }
+    var parts: [Part] = []
+    for _ in 0..<count {
+      guard let name = decoder.nextText(), let checksum: UInt32 = decoder.next(),
+        let tombstones: ContiguousArray<UInt64> = decoder.nextValues(), !name.utf8.contains(UInt8(ascii: "/"))
+      else { throw damage }
+      parts.append(Part(file: SegmentFileName(name: name, checksum: checksum), tombstones: tombstones))
+    }
+    guard let pyramid = Pyramid(&decoder) else { throw damage }
+    self.init(configuration: configuration, state: state, parts: parts, pyramid: pyramid)
+  }
+}
+
+/// Appends plain values to bytes, in the layout of the process.
+struct PlainEncoder {
+  private(set) var bytes = ContiguousArray<UInt8>()
+
+  mutating func append(_ value: some BitwiseCopyable) {
+    withUnsafeBytes(of: value) { bytes.append(contentsOf: $0) }
+  }
+
+  mutating func append(_ text: String) { append(ContiguousArray(text.utf8)) }
+
+  mutating func append(_ values: ContiguousArray<some BitwiseCopyable>) {
+    append(UInt64(values.count))
+    values.withUnsafeBytes { bytes.append(contentsOf: $0) }
+  }
+}
+
+/// Reads what a ``PlainEncoder`` has appended. The results are `nil` behind the end.
+struct PlainDecoder {
+  private let bytes: ContiguousArray<UInt8>
+  private var position = 0
+
+  init(_ bytes: ContiguousArray<UInt8>) { self.bytes = bytes }
+
+  mutating func next<Value: BitwiseCopyable>() -> Value? {
+    let size = MemoryLayout<Value>.size
+    guard bytes.count - position >= size else { return nil }
+    defer { position += size }
+    return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: position, as: Value.self) }
+  }
+
+  mutating func nextText() -> String? { (nextValues() as ContiguousArray<UInt8>?).map { String(decoding: $0, as: UTF8.self) } }
+
+  mutating func nextValues<Value: BitwiseCopyable>() -> ContiguousArray<Value>? {
+    guard let count: UInt64 = next() else { return nil }
+    let stride = MemoryLayout<Value>.stride
+    guard count <= UInt64((bytes.count - position) / stride) else { return nil }
+    let size = Int(count) * stride
+    defer { position += size }
+    return ContiguousArray(unsafeUninitializedCapacity: Int(count)) { memory, initializedCount in
+      bytes.withUnsafeBytes { bytes in
+        UnsafeMutableRawBufferPointer(memory).copyMemory(
+          from: UnsafeRawBufferPointer(rebasing: bytes[position..<position + size]))
+      }
+      initializedCount = Int(count)
+    }
+  }
+}
+
+extension Pyramid {
+  /// The plain values of a node's totals.
+  private struct Totals: BitwiseCopyable {
+    let count: Int
+    let sumX: UInt64
+    let sumY: UInt64
+    let digest: ContentDigest
+    let sample: SamplePlace
+
+    /// A bit for each quarter that has a node, and ``hasCategories``.
+    let flags: UInt64
+
+    static let hasCategories: UInt64 = 1 << 4
+  }
+
+  /// Appends the pyramid, each node before those of its quarters. O(n).
+  func encode(into encoder: inout PlainEncoder) {
+    encoder.append(UInt64(builtCategoryCount))
+    encoder.append(UInt64(categories.texts.count))
+    for text in categories.texts { encoder.append(text) }
+    encoder.append(UInt8(root == nil ? 0 : 1))
+    if let root { Self.encode(root, into: &encoder) }
+  }
+
+  private static func encode(_ node: Node, into encoder: inout PlainEncoder) {
+    let totals = node.totals
+    // The sample of a node is known: it is unknown only while a change is computed.
+    guard let sample = totals.sample else { preconditionFailure("a node has places") }
+    var flags: UInt64 = totals.categories == nil ? 0 : Totals.hasCategories
+    for index in node.quarters.indices where node.quarters[index] != nil { flags |= 1 << UInt64(index) }
+    encoder.append(
+      Totals(
+        count: totals.count, sumX: totals.sumX, sumY: totals.sumY, digest: totals.digest, sample: sample, flags: flags))
+    if let categories = totals.categories { encoder.append(categories.tallies) }
+    for index in node.quarters.indices {
+      if let quarter = node.quarters[index] { encode(quarter, into: &encoder) }
+    }
+  }
+
+  /// Creates a pyramid from what ``encode(into:)`` has appended; `nil` if it is incomplete.
+  init?(_ decoder: inout PlainDecoder) {
+    guard let builtCategoryCount: UInt64 = decoder.next(), let count: UInt64 = decoder.next() else { return nil }
+    var texts: [String] = []
+    for _ in 0..<count {
+      guard let text = decoder.nextText() else { return nil }
+      texts.append(text)
+    }
+    categories = TextNumbers(texts)
+    self.builtCategoryCount = Int(builtCategoryCount)
+    guard let hasRoot: UInt8 = decoder.next() else { return nil }
+    root = nil
+    if hasRoot == 1 {
+      guard let node = Self.node(&decoder, level: 0) else { return nil }
+      root = node
+    }
+  }
+
+  private static func node(_ decoder: inout PlainDecoder, level: Int) -> Node? {
+    guard level <= MapSquare.maximumLevel, let plain: Totals = decoder.next() else { return nil }
+    var totals = MapTotals()
+    (totals.count, totals.sumX, totals.sumY) = (plain.count, plain.sumX, plain.sumY)
+    (totals.digest, totals.sample) = (plain.digest, plain.sample)
+    totals.categories = nil
+    if plain.flags & Totals.hasCategories != 0 {
+      guard let tallies: ContiguousArray<CategoryTallies.Tally> = decoder.nextValues() else { return nil }
+      totals.categories = CategoryTallies(tallies)
+    }
+    var quarters = Quarters(repeating: nil)
+    for index in quarters.indices where plain.flags & 1 << UInt64(index) != 0 {
+      guard let quarter = node(&decoder, level: level + 1) else { return nil }
+      quarters[index] = quarter
+    }
+    return Node(totals, quarters: quarters)
+  }
+}
