@@ -40,13 +40,14 @@ package protocol PointChangeFeed: Sendable {
     after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult
 
-  /// Returns an anchor of a position: a write that was committed after it.
+  /// Returns an anchor of a position: a write that was committed after it; `nil` if the server has restarted since the
+  /// position, or is another one.
   ///
   /// - Parameter former: an anchor that is needed no more.
   /// - Throws: ``Points/PointStoreError``.
   func anchor(
     _ position: ChangePosition, removing former: ChangeAnchor?
-  ) async throws(PointStoreError) -> ChangeAnchor
+  ) async throws(PointStoreError) -> ChangeAnchor?
 
   /// Returns the position of an anchor on the present server; `nil` if it has no meaning there.
   ///
@@ -566,7 +567,9 @@ package final class IndexFollower: Sendable {
       switch try await changes(after: standing.position) {
       case .changes(let puts, let removals, let position):
         if let merged = merger.adopted(by: standing.snapshot) { standing.snapshot = merged }
-        if let saved = kept.withLock({ $0.unreadSegments.take() }) { standing.snapshot = standing.snapshot.reading(saved) }
+        if let saved = kept.withLock({ $0.unreadSegments.take() }) {
+          standing.snapshot = standing.snapshot.reading(saved)
+        }
         let next = standing.applying(
           PointChanges(puts: puts, removals: removals), to: position, joiningUpTo: PointSnapshot.largestPartOfChange)
         let isCurrent = state.withLock { state in
@@ -867,6 +870,9 @@ package final class IndexFollower: Sendable {
     /// A Boolean value that indicates whether the files were read.
     var areRead = false
 
+    /// A Boolean value that indicates whether the files are being written.
+    var isWriting = false
+
     /// The segments that the next round has the index read from the files.
     var unreadSegments: IndexFiles.SavedSegments?
   }
@@ -900,20 +906,29 @@ package final class IndexFollower: Sendable {
 
   /// Writes the index into files, with an anchor that is committed before.
   ///
-  /// - Returns: `false` if there is no index, or the files have it.
+  /// - Returns: `false` if there is no index, if the files have it, or if the server has restarted meanwhile; `true` also
+  ///   while another call writes.
   /// - Throws: ``Points/PointStoreError`` or ``PointIndex/IndexFileError``; the files are unchanged then.
   @discardableResult func save(to files: IndexFiles) async throws -> Bool {
     guard let standing = state.withLock({ $0.phase == .following ? $0.standing : nil }) else { return false }
-    let (last, former, writtenAt) = kept.withLock { ($0.last, $0.former, $0.writtenAt) }
-    if let last, let writtenAt, last.version == standing.version, ContinuousClock.now - writtenAt < Self.anchorLifetime {
+    let former: KeptIndexes? = kept.withLock { kept in
+      if kept.isWriting { return nil }
+      kept.isWriting = true
+      return kept
+    }
+    guard let former else { return true }
+    defer { kept.withLock { $0.isWriting = false } }
+    if former.last?.version == standing.version, let writtenAt = former.writtenAt,
+      ContinuousClock.now - writtenAt < Self.anchorLifetime
+    {
       return false
     }
-    let anchor = try await feed.anchor(standing.position, removing: former)
+    guard let anchor = try await feed.anchor(standing.position, removing: former.former) else { return false }
     let saved = try await offThreadPool {
       Result { () throws(IndexFileError) in try files.save(standing.snapshot, standingFor: anchor.text) }
     }.get()
     kept.withLock { kept in
-      kept.former = last?.anchor
+      kept.former = former.last?.anchor
       kept.last = (standing.snapshot.reading(saved), standing.version, anchor)
       kept.writtenAt = .now
       kept.areRead = true

@@ -49,14 +49,14 @@ enum ChangeStatements {
   /// physical backup, and differs otherwise as ``life`` does.
   private static let origin = "concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), \(table))"
 
-  /// The statement that commits an anchor, and returns the origin of the table. Values: the anchor's id, and the id of
-  /// one to remove.
+  /// The statement that commits an anchor, and returns the ``life`` and the ``origin``. Values: the anchor's id, and the
+  /// id of one to remove.
   static let anchor = Statement(
     "index_anchor",
     """
     WITH added AS (INSERT INTO index_anchors (id) VALUES ($1::text)),
       removed AS (DELETE FROM index_anchors WHERE id = $2::text OR created_at < now() - interval '30 days')
-    SELECT \(origin)
+    SELECT \(life), \(origin)
     """
   )
 
@@ -383,15 +383,16 @@ package final class ChangeFeed: Sendable {
     return position
   }
 
-  /// Returns an anchor of a position: a write that was committed after it.
+  /// Returns an anchor of a position: a write that was committed after it; `nil` if the server has restarted since the
+  /// position, or is another one, so that the write says nothing about the position.
   ///
   /// - Parameters:
-  ///   - position: a position of this server.
+  ///   - position: a position.
   ///   - former: an anchor that is needed no more.
   /// - Throws: ``PointStoreError``.
   package func anchor(
     _ position: ChangePosition, removing former: ChangeAnchor?
-  ) async throws(PointStoreError) -> ChangeAnchor {
+  ) async throws(PointStoreError) -> ChangeAnchor? {
     let id = ChangeAnchor.newID()
     let result = try await store.write(
       ChangeStatements.anchor,
@@ -400,7 +401,8 @@ package final class ChangeFeed: Sendable {
         $0.add(former?.id)
       })
     guard let row = result.rows.first else { throw .unexpected(reason: "the statement of an anchor returned no row") }
-    return ChangeAnchor(id: id, origin: try row.text(0), snapshot: position.snapshot)
+    guard position == ChangePosition(life: try row.text(0), snapshot: position.snapshot) else { return nil }
+    return ChangeAnchor(id: id, origin: try row.text(1), snapshot: position.snapshot)
   }
 
   /// Returns the position of an anchor on the present server; `nil` if the server does not have everything that was

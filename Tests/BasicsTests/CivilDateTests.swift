@@ -48,10 +48,11 @@ import Testing
 
 @Suite struct SipHashTests {
   /// Reference values of OpenSSL's SIPHASH with one round for each word and three at the end.
-  @Test(arguments: [
-    (0, "", 0x5CB9_6F6B_A2A4_FCFC), (1, "a", 0x191E_FFD3_459C_7E1D),
-    (0x0706_0504_0302_0100, "\u{8}\t\n\u{b}\u{c}\r\u{e}", 0xD320_D86D_2A51_9956),
-  ] as [(UInt64, String, UInt64)])
+  @Test(
+    arguments: [
+      (0, "", 0x5CB9_6F6B_A2A4_FCFC), (1, "a", 0x191E_FFD3_459C_7E1D),
+      (0x0706_0504_0302_0100, "\u{8}\t\n\u{b}\u{c}\r\u{e}", 0xD320_D86D_2A51_9956),
+    ] as [(UInt64, String, UInt64)])
   func hashIsThatOfTheReference(number: UInt64, text: String, expected: UInt64) {
     let key = SipHash.Key(first: 0x0706_0504_0302_0100, second: 0x0F0E_0D0C_0B0A_0908)
 

@@ -46,6 +46,36 @@ import Testing
     _ = try await (writer.outcome(), reader.outcome())
   }
 
+  @Test(.timeLimit(.minutes(5))) func killedServerContinuesFromTheFilesOfItsIndex() async throws {
+    let database = try await TemporaryDatabase.make()
+    let folder = try TemporaryFolder()
+    _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
+    try await database.run("INSERT INTO points (id, lat, long, name) VALUES (gen_random_uuid(), 1, 2, 'A')")
+    let settings = ["INDEX_PATH": folder.path(of: "index")]
+    let (server, _) = try await start(database, settings)
+    while !FileManager.default.fileExists(atPath: folder.path(of: "index/manifest")) {
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    server.send(SIGKILL)
+    _ = try await server.outcome()
+    try await database.run("INSERT INTO points (id, lat, long, name) VALUES (gen_random_uuid(), 1, 2, 'B')")
+
+    let (next, driver) = try await start(database, settings)
+    let (other, second) = try await start(database, settings)
+    let found = try await driver.get("/locations?q=b")
+    let listed = try await driver.get(Self.everywhere)
+    let metrics = String(decoding: try await driver.get("/metrics").body, as: UTF8.self)
+    let listedBesides = try await second.get(Self.everywhere)
+    next.send(SIGTERM)
+    other.send(SIGTERM)
+
+    #expect(try found.places.count == 1 && listed.places.count == 2 && listedBesides.places.count == 2)
+    #expect(metrics.contains("point_index_loads_total 1"), "\(metrics)")
+    #expect(metrics.contains("point_index_builds_total 0"), "\(metrics)")
+    #expect(try await next.outcome().log.contains("the index continues from its files"))
+    #expect(try await other.outcome().log.contains("another process uses \(folder.path(of: "index"))"))
+  }
+
   @Test(.timeLimit(.minutes(5))) func callsThatNeedTheIndexNameTheSettingThatTurnsItOff() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])

@@ -28,6 +28,9 @@ package final class IndexFiles: Sendable {
   /// Holds the lock of the folder.
   private let lock: OpenFile
 
+  /// Held while files are written or read, so that none is removed that another manifest names.
+  private let use = Mutex(())
+
   private static let manifestName = "manifest"
   private static let temporaryName = "manifest.new"
   private static let segmentSuffix = ".segment"
@@ -52,6 +55,12 @@ package final class IndexFiles: Sendable {
   /// - Returns: the snapshot, and the text that ``save(_:standingFor:)`` was given.
   /// - Throws: ``IndexFileError`` if a file is missing, damaged, or of another version or configuration.
   package func load(
+    text configuration: TextIndexConfiguration
+  ) throws(IndexFileError) -> (snapshot: PointSnapshot, state: String)? {
+    try use.withLock { _ throws(IndexFileError) in try read(text: configuration) }
+  }
+
+  private func read(
     text configuration: TextIndexConfiguration
   ) throws(IndexFileError) -> (snapshot: PointSnapshot, state: String)? {
     guard let bytes = try contents(of: Self.manifestName) else { return nil }
@@ -108,6 +117,12 @@ package final class IndexFiles: Sendable {
   package func save(
     _ snapshot: PointSnapshot, standingFor state: String
   ) throws(IndexFileError) -> SavedSegments {
+    try use.withLock { _ throws(IndexFileError) in try write(snapshot, standingFor: state) }
+  }
+
+  private func write(
+    _ snapshot: PointSnapshot, standingFor state: String
+  ) throws(IndexFileError) -> SavedSegments {
     var saved = SavedSegments()
     var written: [String] = []
     do throws(IndexFileError) {
@@ -157,12 +172,6 @@ package final class IndexFiles: Sendable {
     try directory.synchronize()
     guard rename(path, "\(folder)/\(Self.manifestName)") == 0 else { throw IndexFileError(call: "rename") }
     try directory.synchronize()
-  }
-
-  /// Removes the manifest, so that the files are not used again.
-  package func discard() {
-    unlink("\(folder)/\(Self.manifestName)")
-    removeFiles(except: [])
   }
 
   /// Removes the files of segments that no manifest names. Mappings of removed files stay valid.
@@ -280,7 +289,9 @@ struct PlainDecoder {
     return bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: position, as: Value.self) }
   }
 
-  mutating func nextText() -> String? { (nextValues() as ContiguousArray<UInt8>?).map { String(decoding: $0, as: UTF8.self) } }
+  mutating func nextText() -> String? {
+    (nextValues() as ContiguousArray<UInt8>?).map { String(decoding: $0, as: UTF8.self) }
+  }
 
   mutating func nextValues<Value: BitwiseCopyable>() -> ContiguousArray<Value>? {
     guard let count: UInt64 = next() else { return nil }

@@ -155,7 +155,8 @@ struct PointRecords: Sendable {
       for slot in 0..<count {
         let record = records.pointer[slot]
         if record.source == PointRecord.none { continue }
-        insert(UInt32(slot), SourceReferenceIndex.hash(ofSource: record.source, sourceID: sourceID(of: record), key: key))
+        insert(
+          UInt32(slot), SourceReferenceIndex.hash(ofSource: record.source, sourceID: sourceID(of: record), key: key))
       }
     }
     return SourceReferenceIndex(entries: entries, key: key)

@@ -113,6 +113,23 @@ import Testing
     try Self.expect(reading, toEqual: reading, points: reading.allPoints())
   }
 
+  @Test func concurrentSavesLeaveTheFilesOfOneManifest() async throws {
+    let folder = Folder()
+    let files = try IndexFiles(folder: folder.path)
+    let snapshots = try (1...4).map { try ChangingPlaces(200 * $0, seed: UInt64($0)).snapshot }
+
+    for _ in 0..<5 {
+      await withTaskGroup { group in
+        for snapshot in snapshots {
+          group.addTask { #expect(throws: Never.self) { try files.save(snapshot, standingFor: "\(snapshot.count)") } }
+        }
+      }
+      let loaded = try #require(try files.load(text: .init()))
+      #expect(loaded.state == "\(loaded.snapshot.count)")
+      #expect(try folder.segments.count == loaded.snapshot.parts.count)
+    }
+  }
+
   @Test func otherFieldsOfTextsHaveTheFilesRejected() throws {
     let folder = Folder()
     let files = try IndexFiles(folder: folder.path)
@@ -141,7 +158,9 @@ import Testing
     let folder = Folder()
     let files = try IndexFiles(folder: folder.path)
     _ = try files.save(try ChangingPlaces(9_000, seed: 9).snapshot, standingFor: "1")
-    let name = isManifest ? "manifest" : try #require(try folder.segments.max { try folder.bytes($0).count < folder.bytes($1).count })
+    let name =
+      isManifest
+      ? "manifest" : try #require(try folder.segments.max { try folder.bytes($0).count < folder.bytes($1).count })
     let bytes = try folder.bytes(name)
     var random = SeededGenerator(seed: 11)
     for round in 0..<40 {
