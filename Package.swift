@@ -41,7 +41,9 @@ let package = Package(
     // The modules under test by the fuzzers in Fuzz/; not for other packages.
     .library(
       name: "WaymarkParts",
-      targets: ["Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points"]),
+      targets: [
+        "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "OpeningHours", "Points",
+      ]),
   ],
   dependencies: [
     // The end-to-end tests drive the server with it.
@@ -69,6 +71,7 @@ let package = Package(
     [
       .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
       .target(name: "CBuiltInMappings", exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
+      .target(name: "CHolidays", exclude: ["holidays.bin", "make"]),
       .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
@@ -115,6 +118,7 @@ let package = Package(
     module("Gzip", ["CZlib"]),
     module("JSONText", ["Basics"]),
     module("CQL2", ["Basics", "Geo", "JSONText"]),
+    module("OpeningHours", ["Basics", "CHolidays", "Geo", "JSONText"]),
     module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"]),
     module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging], tests: ["MemoryStore"]),
     module("VectorTiles", ["Basics"]),
@@ -228,6 +232,10 @@ let package = Package(
       // Prints what the reader of OpenStreetMap files yields, for scripts/conformance openstreetmap and scripts/bench.
       .executableTarget(
         name: "osm-places", dependencies: ["Geo", "OpenStreetMap"], path: "Benchmarks/osm-places",
+        swiftSettings: strict),
+      // Prints what opening hours yield, for scripts/conformance opening-hours.
+      .executableTarget(
+        name: "opening-hours", dependencies: ["Geo", "JSONText", "OpeningHours"], path: "Benchmarks/opening-hours",
         swiftSettings: strict),
       // Prints what filters yield, for scripts/conformance filters.
       .executableTarget(

@@ -11,7 +11,7 @@ let package = Package(
     .target(name: "CFuzzer"),
     .target(name: "FuzzSupport", dependencies: ["CFuzzer", .product(name: "WaymarkParts", package: "waymark")]),
   ]
-    + ["FuzzQuery", "FuzzJSON", "FuzzCursor", "FuzzMergePatch", "FuzzText", "FuzzShapes", "FuzzFilter"].map { name in
+    + ["FuzzQuery", "FuzzJSON", "FuzzCursor", "FuzzMergePatch", "FuzzText", "FuzzShapes", "FuzzFilter", "FuzzHours"].map { name in
       .executableTarget(
         name: name,
         dependencies: ["FuzzSupport", .product(name: "WaymarkParts", package: "waymark")]

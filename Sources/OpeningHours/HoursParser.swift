@@ -1,0 +1,801 @@
+extension HoursExpression {
+  /// Creates the expression of a text in the syntax of OpenStreetMap, or near to it: `docs/opening-hours.md` lists the
+  /// tolerances. Linear in the length of the text, without recursion.
+  ///
+  /// - Throws: ``HoursError`` with the character at which something else was expected.
+  package init(text: String) throws(HoursError) {
+    guard text.utf8.count <= Self.maximumBytes else {
+      throw HoursError(character: 1, reason: "expected at most \(Self.maximumBytes) bytes, got \(text.utf8.count)")
+    }
+    var parser = HoursParser(tokens: try HoursLexer.tokens(of: text))
+    rules = try parser.rules()
+  }
+}
+
+extension HoursRule {
+  /// Gives a single year behind dates to them: `Jul 10-Sep 03 2023`.
+  fileprivate mutating func attachYear() {
+    guard days.years.count == 1, days.years[0].last == days.years[0].first, days.years[0].step == 1, !days.dates.isEmpty
+    else { return }
+    for index in days.dates.indices where days.dates[index].start.year == nil && days.dates[index].end?.year == nil {
+      let isSingle = days.dates[index].end == days.dates[index].start
+      days.dates[index].start.year = days.years[0].first
+      if isSingle { days.dates[index].end = days.dates[index].start }
+    }
+    days.years = []
+  }
+}
+
+private struct HoursParser {
+  let tokens: [HoursToken]
+  private var index = 0
+  private var selectors = 0
+
+  init(tokens: [HoursToken]) {
+    self.tokens = tokens
+  }
+
+  // MARK: Tokens
+
+  private func token(_ distance: Int = 0) -> HoursToken { tokens[min(index + distance, tokens.count - 1)] }
+
+  private func kind(_ distance: Int = 0) -> HoursToken.Kind { token(distance).kind }
+
+  private func number(_ distance: Int = 0) -> (value: Int, digits: Int)? {
+    if case .number(let value, let digits) = kind(distance) { return (value, digits) }
+    return nil
+  }
+
+  private func word(_ distance: Int = 0) -> HoursWord? {
+    if case .word(let word) = kind(distance) { return word }
+    return nil
+  }
+
+  private mutating func take(_ kind: HoursToken.Kind) -> Bool {
+    guard self.kind() == kind else { return false }
+    index += 1
+    return true
+  }
+
+  private func isRange(_ distance: Int = 0) -> Bool { kind(distance) == .dash || word(distance) == .to }
+
+  private func isList(_ distance: Int = 0) -> Bool { kind(distance) == .comma || word(distance) == .and }
+
+  private func error(_ reason: String) -> HoursError { HoursError(character: token().start + 1, reason: reason) }
+
+  private func expected(_ what: String) -> HoursError { error("expected \(what)") }
+
+  // MARK: Rules
+
+  /// What a rule has so far; its selectors come in this order.
+  private enum Stage: Int, Comparable {
+    case start, dates, weekdays, times, modifier
+
+    static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// What begins at a token.
+  private enum Element {
+    case year, date, week, weekday, time, state, comment, always
+  }
+
+  mutating func rules() throws(HoursError) -> [HoursRule] {
+    var rules: [HoursRule] = []
+    var separator = HoursRule.Separator.normal
+    while true {
+      while kind() == .semicolon || kind() == .comma { index += 1 }
+      guard kind() != .end else { break }
+      if kind() == .fallback {
+        guard !rules.isEmpty else { throw expected("days or times before '||'") }
+        index += 1
+        separator = .fallback
+        continue
+      }
+      var rule = HoursRule()
+      rule.separator = rules.isEmpty ? .normal : separator
+      separator = try parse(&rule)
+      rule.attachYear()
+      selectors += rule.selectorCount
+      guard selectors <= HoursExpression.maximumSelectors else {
+        throw error("expected at most \(HoursExpression.maximumSelectors) selectors")
+      }
+      if !Self.merge(rule, into: &rules) { rules.append(rule) }
+      guard rules.count <= HoursExpression.maximumRules else {
+        throw error("expected at most \(HoursExpression.maximumRules) rules")
+      }
+    }
+    guard !rules.isEmpty else { throw expected("days or times") }
+    return rules
+  }
+
+  /// Joins the times of a rule with those of the rule before if, read as it stands, it would delete them: it selects the
+  /// same days or none, and its times are later. `Mo-Fr 09:00-12:00; 14:00-18:00`.
+  private static func merge(_ rule: HoursRule, into rules: inout [HoursRule]) -> Bool {
+    guard rule.separator == .normal, let last = rules.last, !rule.times.isEmpty, !last.times.isEmpty,
+      rule.state == .open, last.state == .open, rule.comment == nil, last.comment == nil,
+      rule.days == last.days || rule.days.isEveryDay,
+      let end = last.times.last?.end, end.event == nil, let start = rule.times.first?.start, start.event == nil,
+      end.minutes <= start.minutes, end.minutes > last.times.last!.start.minutes, !last.times.last!.isOpenEnded
+    else { return false }
+    rules[rules.count - 1].times += rule.times
+    return true
+  }
+
+  /// Parses a rule and the separator behind it, which it returns.
+  private mutating func parse(_ rule: inout HoursRule) throws(HoursError) -> HoursRule.Separator {
+    var stage = Stage.start
+    var isAlwaysOpen = false
+    while true {
+      switch kind() {
+      case .end: return .normal
+      case .semicolon:
+        index += 1
+        // `April-September; Mo-Fr 09:00-13:00` has no times for the months alone; the specification reads it so.
+        return .normal
+      case .fallback: return .normal
+      case .slash where stage >= .times:
+        // An abused separator: `6:00-18:00 / Sa 6:00-13:00`.
+        index += 1
+        if element(after: stage) == .time { continue }
+        return .normal
+      case .colon where stage == .dates || stage == .weekdays:
+        index += 1
+        continue
+      case .comma where stage > .start, .word(.and) where stage > .start:
+        index += 1
+        guard let element = element(after: stage) else { return .additional }
+        switch element {
+        case .time where stage < .modifier && !isAlwaysOpen: continue
+        case .weekday where stage < .times: continue
+        case .year, .date, .week: if stage <= .dates { continue }
+        default: break
+        }
+        return .additional
+      default: break
+      }
+      guard let element = element(after: stage) else { throw expected("days or times") }
+      switch element {
+      case .comment:
+        try parseComment(&rule, &stage)
+        continue
+      case .state:
+        guard stage < .modifier, case .state(let state)? = word() else { throw expected("the end of the rule") }
+        index += 1
+        rule.state = state
+        stage = .modifier
+        if case .comment(let comment) = kind() {
+          rule.comment = comment.isEmpty ? rule.comment : comment
+          index += 1
+        }
+        continue
+      case .year, .date, .week:
+        // `Mo-Fr 10:00-18:00 Sep-Jun …` begins another rule.
+        guard stage < .times else { return .normal }
+        if stage == .weekdays, !(rule.days.dates.isEmpty && rule.days.years.isEmpty && rule.days.weeks.isEmpty) {
+          return .normal
+        }
+        try parseDates(&rule, element)
+        stage = max(stage, .dates)
+      case .weekday:
+        guard stage < .times else { return .normal }
+        try parseWeekdays(&rule)
+        stage = .weekdays
+      case .always:
+        guard stage < .times else { return .normal }
+        skipAlways()
+        isAlwaysOpen = true
+        stage = .times
+      case .time:
+        guard stage < .modifier, !isAlwaysOpen else { throw expected("the end of the rule") }
+        try parseTimes(&rule)
+        stage = .times
+      }
+    }
+  }
+
+  private mutating func parseComment(_ rule: inout HoursRule, _ stage: inout Stage) throws(HoursError) {
+    guard case .comment(let comment) = kind() else { return }
+    guard stage < .modifier else { throw expected("the end of the rule") }
+    index += 1
+    if !comment.isEmpty { rule.comment = comment }
+    if stage == .start, take(.colon) {
+      // It says nothing of the state.
+      guard element(after: .dates) != nil else { throw expected("days or times") }
+      stage = .dates
+      return
+    }
+    if !comment.isEmpty { rule.state = .unknown }
+    stage = .modifier
+  }
+
+  /// Returns what begins at the current token, depending on what the rule has.
+  private func element(after stage: Stage) -> Element? {
+    switch kind() {
+    case .comment: return .comment
+    case .open: return .time
+    case .word(let word):
+      switch word {
+      case .weekday, .holiday, .daily: return .weekday
+      case .always: return .always
+      case .month, .easter: return .date
+      case .week: return .week
+      case .event: return .time
+      case .state: return .state
+      default: return nil
+      }
+    case .number(let value, let digits):
+      if isAlways { return .always }
+      // A day before its month: 24 December, 24. Dezember.
+      if digits <= 2, (1...31).contains(value), isMonth(1) || kind(1) == .dot && isMonth(2) { return .date }
+      if beginsYears(0) { return .year }
+      guard digits == 4, (1900...2199).contains(value), stage < .weekdays, kind(1) != .colon else { return .time }
+      if isRange(1), let (last, digits) = number(2), digits == 4 {
+        // 2020-2024 are years, 1900-2200 is a time.
+        return (1990...2100).contains(value) && (1990...2199).contains(last) ? .year : .time
+      }
+      return .year
+    default: return nil
+    }
+  }
+
+  /// Returns whether years begin at a token, by what follows them: `2026 Dec`, `2026-2028 Mo-Fr`, `2026+ week 1`.
+  private func beginsYears(_ distance: Int) -> Bool {
+    guard isYear(distance) else { return false }
+    var next = distance + 1
+    if isRange(next), isYear(next + 1) { next += 2 } else if kind(next) == .plus { next += 1 }
+    if kind(next) == .slash, number(next + 1) != nil { next += 2 }
+    if isDate(next) || kind(next) == .open || number(next) != nil && kind(next + 1) == .colon { return true }
+    switch word(next) {
+    case .weekday, .holiday, .daily, .week, .event, .state: return true
+    default: return false
+    }
+  }
+
+  private func isMonth(_ distance: Int) -> Bool {
+    if case .month? = word(distance) { return true }
+    return false
+  }
+
+  // MARK: Always
+
+  /// A Boolean value that indicates whether 24/7 or another text of this meaning begins here.
+  private var isAlways: Bool { alwaysLength(0) > 0 }
+
+  private func alwaysLength(_ distance: Int) -> Int {
+    if word(distance) == .always { return 1 }
+    guard let (first, digits) = number(distance), digits <= 2 else { return 0 }
+    let end = endOfAlways(distance, first: first)
+    return end - distance
+  }
+
+  private func endOfAlways(_ distance: Int, first: Int) -> Int {
+    // 24/7, 24/24, 7/24, 24h/24h, 24 hours, 24h/7d.
+    var length = distance + 1
+    let hasHours = word(length) == .hour
+    if hasHours { length += 1 }
+    guard kind(length) == .slash, let (second, _) = number(length + 1) else {
+      return hasHours && first == 24 ? length : distance
+    }
+    guard first == 24 && (second == 7 || second == 24) || first == 7 && second == 24 else { return distance }
+    length += 2
+    if word(length) == .hour || word(length) == .day { length += 1 }
+    return length
+  }
+
+  private mutating func skipAlways() {
+    while isAlways { index += alwaysLength(0) }
+  }
+
+  // MARK: Years, dates and weeks
+
+  private mutating func parseDates(_ rule: inout HoursRule, _ element: Element) throws(HoursError) {
+    switch element {
+    case .week: try parseWeeks(&rule)
+    case .year: try parseYears(&rule)
+    default: try parseDateRanges(&rule, year: nil)
+    }
+  }
+
+  private func isYear(_ distance: Int = 0) -> Bool {
+    guard let (value, digits) = number(distance) else { return false }
+    return digits == 4 && (1900...2199).contains(value) && kind(distance + 1) != .colon
+  }
+
+  private mutating func parseYears(_ rule: inout HoursRule) throws(HoursError) {
+    var ranges: [YearRange] = []
+    repeat {
+      guard let (first, _) = number() else { throw expected("a year") }
+      // Years of dates: 2020 Dec 24,2021 Jan 06.
+      if !ranges.isEmpty, isDate(1) {
+        index -= 1
+        break
+      }
+      index += 1
+      var range = YearRange(first: first, last: first)
+      if isRange(), isYear(1), let (last, _) = number(1) {
+        index += 2
+        guard last >= first else { throw expected("a year after \(first)") }
+        range.last = last
+      } else if take(.plus) {
+        range.last = nil
+      }
+      if kind() == .slash, let (step, _) = number(1), step > 0 {
+        index += 2
+        if range.last == first { range.last = nil }
+        range.step = step
+      }
+      ranges.append(range)
+    } while isList() && isYear(1) && !isTime(1)
+      && {
+        index += 1; return true
+      }()
+    if ranges.count == 1, ranges[0].last == ranges[0].first, ranges[0].step == 1, isDate(0) {
+      try parseDateRanges(&rule, year: ranges[0].first)
+    } else {
+      rule.days.years += ranges
+    }
+  }
+
+  /// Returns whether a date without year begins at a token.
+  private func isDate(_ distance: Int) -> Bool {
+    if isMonth(distance) || word(distance) == .easter { return true }
+    guard let (value, digits) = number(distance) else { return false }
+    return digits <= 2 && (1...31).contains(value)
+      && (isMonth(distance + 1) || kind(distance + 1) == .dot && isMonth(distance + 2))
+  }
+
+  /// Returns whether the number at a token is that of an hour.
+  private func isTime(_ distance: Int) -> Bool {
+    guard let (_, digits) = number(distance) else { return true }
+    if digits >= 3 { return false }
+    if alwaysLength(distance) > 0 { return true }
+    switch kind(distance + 1) {
+    case .colon, .dot:
+      // `Dec 25: 10:00-12:00` and `Dec 25:10:00-12:00` have a day.
+      guard let (_, digits) = number(distance + 2), digits == 2,
+        !token(distance + 2).followsSpace || kind(distance + 1) == .dot
+      else { return false }
+      return !(kind(distance + 3) == .colon && number(distance + 4) != nil)
+    case .word(.am), .word(.pm), .word(.hour): return true
+    default: return false
+    }
+  }
+
+  private mutating func parseDateRanges(_ rule: inout HoursRule, year: Int?) throws(HoursError) {
+    var year = year
+    var month: Int?
+    while true {
+      let start = try datePoint(year: year, month: month)
+      var range = DateRange(start: start, end: start)
+      month = Self.monthOfDay(start)
+      if isRange(), let end = try rangeEnd(start: start) {
+        range.end = end
+        month = Self.monthOfDay(end) ?? month
+      } else if take(.plus) {
+        range.end = nil
+      }
+      rule.days.dates.append(range)
+      year = start.year
+      // Another date, or another day of the month.
+      guard isList() else { return }
+      if isDate(1) { index += 1; continue }
+      if isYear(1), isDate(2) {
+        index += 1
+        year = nil
+        continue
+      }
+      guard month != nil, let (value, digits) = number(1), digits <= 2, (1...31).contains(value), !isTime(1) else {
+        return
+      }
+      index += 1
+    }
+  }
+
+  private static func monthOfDay(_ point: DatePoint) -> Int? {
+    if case .day(let month, _) = point.anchor { return month }
+    return nil
+  }
+
+  /// Parses the end of a range of dates; returns `nil`, and stays, if what follows the dash is none.
+  private mutating func rangeEnd(start: DatePoint) throws(HoursError) -> DatePoint? {
+    let before = index
+    index += 1
+    let hasYear = isYear() && isDate(1)
+    if hasYear || isDate(0) {
+      // `Jul-Feb Tu[1]` are Tuesdays of these months.
+      if case .month = start.anchor, case .month(let month)? = word(), case .weekday? = word(1) {
+        index += 1
+        return DatePoint(year: nil, anchor: .month(month))
+      }
+      return try datePoint(year: nil, month: nil, isEnd: true)
+    }
+    if let month = Self.monthOfDay(start), let (day, digits) = number(), digits <= 2, (1...31).contains(day), !isTime(0)
+    {
+      index += 1
+      skipDayMark()
+      var end = DatePoint(year: nil, anchor: try self.day(day, of: month, isEnd: true))
+      try parseOffset(&end)
+      return end
+    }
+    index = before
+    return nil
+  }
+
+  private mutating func skipDayMark() {
+    // 24. Dezember
+    if kind() == .dot { index += 1 }
+  }
+
+  /// Parses a day of a year. `month` is that of a number alone.
+  private mutating func datePoint(year: Int?, month: Int?, isEnd: Bool = false) throws(HoursError) -> DatePoint {
+    var point = DatePoint(year: year, anchor: .easter)
+    if isYear(), let (value, _) = number() {
+      point.year = value
+      index += 1
+    }
+    if word() == .easter {
+      index += 1
+    } else if let (day, digits) = number() {
+      guard digits <= 2, (1...31).contains(day) else { throw expected("a day of the month") }
+      index += 1
+      skipDayMark()
+      if case .month(let month)? = word() {
+        index += 1
+        point.anchor = try self.day(day, of: month, isEnd: isEnd)
+      } else if let month {
+        point.anchor = try self.day(day, of: month, isEnd: isEnd)
+      } else {
+        throw expected("a month")
+      }
+    } else if case .month(let month)? = word() {
+      index += 1
+      // `Oct Fr[1]` is a day; `Oct Fr[1-2]` are days in October.
+      if case .weekday(let weekday)? = word(), kind(1) == .openBracket,
+        kind(2) == .dash ? kind(4) == .closeBracket : kind(3) == .closeBracket
+      {
+        index += 2
+        let nth = try nthNumber()
+        guard take(.closeBracket) else { throw expected("']'") }
+        point.anchor = .weekday(weekday, nth: nth, month: month)
+      } else if let (day, digits) = number(), digits <= 2, (1...31).contains(day), !isTime(0) {
+        index += 1
+        if kind() == .dot { index += 1 }
+        point.anchor = try self.day(day, of: month, isEnd: isEnd)
+      } else {
+        point.anchor = .month(month)
+      }
+    } else {
+      throw expected("a date")
+    }
+    try parseOffset(&point)
+    return point
+  }
+
+  /// Returns a day of a month; the end of a range may be one that the month lacks (`Sep 31`).
+  private func day(_ day: Int, of month: Int, isEnd: Bool) throws(HoursError) -> DatePoint.Anchor {
+    let days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
+    if isEnd { return .day(month: month, day: min(day, days)) }
+    guard day <= days else {
+      throw HoursError(character: token(-1).start + 1, reason: "expected a day from 1 to \(days)")
+    }
+    return .day(month: month, day: day)
+  }
+
+  /// Parses `+Su`, `-Su`, `+2 days`, `-2 days`.
+  private mutating func parseOffset(_ point: inout DatePoint) throws(HoursError) {
+    if kind() == .plus || kind() == .dash, !token(1).followsSpace, case .weekday(let weekday)? = word(1) {
+      point.weekday = DatePoint.WeekdayOffset(weekday: weekday, isNext: kind() == .plus)
+      index += 2
+    }
+    if let days = try dayOffset() { point.dayOffset = days }
+  }
+
+  private mutating func dayOffset() throws(HoursError) -> Int? {
+    guard kind() == .plus || kind() == .dash, let (days, _) = number(1), word(2) == .day else { return nil }
+    guard days <= 366 else { throw expected("at most 366 days") }
+    let isLater = kind() == .plus
+    index += 3
+    return isLater ? days : -days
+  }
+
+  private mutating func parseWeeks(_ rule: inout HoursRule) throws(HoursError) {
+    func isWeek(_ distance: Int) -> Bool {
+      guard let (value, digits) = number(distance) else { return false }
+      return digits <= 2 && (1...53).contains(value) && !isTime(distance)
+    }
+    index += 1
+    guard isWeek(0) else { throw expected("a week from 1 to 53") }
+    while true {
+      guard let (first, _) = number() else { throw expected("a week from 1 to 53") }
+      index += 1
+      var range = WeekRange(first: first, last: first)
+      if isRange(), isWeek(1), let (last, _) = number(1) {
+        range.last = last
+        index += 2
+      }
+      if kind() == .slash, let (step, _) = number(1), step > 0 {
+        if range.last == first { range.last = 53 }
+        range.step = step
+        index += 2
+      }
+      rule.days.weeks.append(range)
+      guard isList() else { return }
+      if word(1) == .week, isWeek(2) { index += 2 } else if isWeek(1) { index += 1 } else { return }
+    }
+  }
+
+  // MARK: Weekdays
+
+  private mutating func parseWeekdays(_ rule: inout HoursRule) throws(HoursError) {
+    while true {
+      switch word() {
+      case .daily:
+        index += 1
+        // Alone it has no hours.
+        guard kind() != .end, kind() != .semicolon else { throw expected("times") }
+        rule.days.weekdays = 0x7F
+      case .weekday(let first):
+        index += 1
+        try parseWeekday(first, &rule)
+      case .holiday(let kind):
+        index += 1
+        // `Mo-Th PH`: holidays on these days.
+        var selector = HolidaySelector(kind: kind)
+        if let days = try dayOffset() { selector.dayOffset = days }
+        rule.days.holidays.append(selector)
+      default: throw expected("a weekday")
+      }
+      if isWeekday(0) {
+        // Without a comma: `PH Mo-Fr` are holidays on these days, `Mo Fr` a list.
+        let follows = isHoliday(0) != isHoliday(-1)
+        if follows, rule.days.holidays.isEmpty || rule.days.weekdays == 0 && rule.days.nthWeekdays.isEmpty {
+          rule.days.intersectsHolidays = true
+        }
+        continue
+      }
+      guard isList(), isWeekday(1) else { break }
+      // `Sa,Su,PH` and `PH,SH Mo-Fr` are lists; a list after `PH Mo` continues it.
+      index += 1
+    }
+    if rule.days.holidays.isEmpty || rule.days.weekdays == 0 && rule.days.nthWeekdays.isEmpty {
+      rule.days.intersectsHolidays = false
+    }
+  }
+
+  private func isWeekday(_ distance: Int) -> Bool {
+    switch word(distance) {
+    case .weekday, .holiday, .daily: return true
+    default: return false
+    }
+  }
+
+  private func isHoliday(_ distance: Int) -> Bool {
+    guard index + distance >= 0 else { return false }
+    if case .holiday? = word(distance) { return true }
+    // A distance of days behind the holiday.
+    return distance < 0 && word(distance) == .day
+  }
+
+  private mutating func parseWeekday(_ first: Int, _ rule: inout HoursRule) throws(HoursError) {
+    if isRange(), case .weekday(let last)? = word(1), !(kind(2) == .openBracket) {
+      index += 2
+      for distance in 0...((last - first + 7) % 7) { rule.days.weekdays |= 1 << ((first + distance) % 7) }
+      return
+    }
+    guard take(.openBracket) else {
+      if let days = try dayOffset() {
+        rule.days.weekdays |= 1 << (((first + days) % 7 + 7) % 7)
+      } else {
+        rule.days.weekdays |= 1 << first
+      }
+      return
+    }
+    var places: UInt16 = 0
+    repeat {
+      let nth = try nthNumber()
+      if nth > 0, kind() == .dash, let (last, _) = number(1), (nth...5).contains(last) {
+        index += 2
+        for place in nth...last { places |= 1 << (place - 1) }
+      } else {
+        places |= nth > 0 ? 1 << (nth - 1) : 1 << (7 - nth)
+      }
+    } while take(.comma)
+    guard take(.closeBracket) else { throw expected("']'") }
+    var selector = NthWeekday(weekday: first, places: places)
+    if let days = try dayOffset() { selector.dayOffset = days }
+    rule.days.nthWeekdays.append(selector)
+  }
+
+  private mutating func nthNumber() throws(HoursError) -> Int {
+    let isNegative = take(.dash)
+    guard let (value, _) = number(), (1...5).contains(value) else { throw expected("a number from 1 to 5 or -5 to -1") }
+    index += 1
+    return isNegative ? -value : value
+  }
+
+  // MARK: Times
+
+  private enum Meridiem { case am, pm }
+
+  private mutating func parseTimes(_ rule: inout HoursRule) throws(HoursError) {
+    while true {
+      rule.times.append(try timeSpan())
+      if isList(), isTimeStart(1) {
+        index += 1
+      } else if kind() == .slash, isTimeStart(1), number(1) != nil {
+        // `09:00-12:00 / 13:00-19:00`
+        index += 1
+      } else if !isTimeStart(0) {
+        return
+      } else if rule.times.last?.end == nil {
+        // `10:00 18:00` may be a range.
+        throw expected("'-' or ','")
+      }
+    }
+  }
+
+  private func isTimeStart(_ distance: Int) -> Bool {
+    switch kind(distance) {
+    case .open, .word(.event): return true
+    case .number(let value, let digits):
+      if digits <= 2, (1...31).contains(value),
+        isMonth(distance + 1) || kind(distance + 1) == .dot && isMonth(distance + 2)
+      {
+        return false
+      }
+      // 2026 Dec 24 begins another rule.
+      return !beginsYears(distance)
+    default: return false
+    }
+  }
+
+  private mutating func timeSpan() throws(HoursError) -> TimeSpan {
+    let begin = index
+    var (start, startMeridiem) = try time(isEnd: false)
+    var span = TimeSpan(start: start)
+    guard isRange() else {
+      // A number alone may be anything.
+      if take(.plus) {
+        span.isOpenEnded = true
+      } else if index == begin + 1, start.event == nil {
+        throw expected("'-'")
+      }
+      // `09:18:00` may be 09:00-18:00.
+      if index - begin > 4, kind(-1) != .close { throw expected("'-'") }
+      guard start.event != nil || start.minutes < 1_440 else { throw expected("a time before 24:00") }
+      return span
+    }
+    index += 1
+    if take(.plus) || kind() == .end || kind() == .semicolon {
+      throw expected("a time")
+    }
+    let endIndex = index
+    var (end, endMeridiem) = try time(isEnd: true)
+    // `11-2` may end at 14:00.
+    if start.event == nil, end.event == nil, startMeridiem == nil, endMeridiem == nil, endIndex == begin + 2,
+      index == endIndex + 1,
+      start.minutes <= 720, end.minutes < start.minutes, end.minutes > 0
+    {
+      throw HoursError(character: tokens[endIndex].start + 1, reason: "expected a later hour, or am or pm")
+    }
+    if start.event == nil, end.event == nil {
+      Self.apply(&start.minutes, &startMeridiem, &end.minutes, &endMeridiem)
+      // 00:00 at the end is the end of the day.
+      if end.minutes == 0 { end.minutes = 1_440 }
+    } else {
+      Self.apply(&start.minutes, startMeridiem)
+      Self.apply(&end.minutes, endMeridiem)
+    }
+    guard start.event != nil || start.minutes < 1_440 else {
+      throw HoursError(character: tokens[begin].start + 1, reason: "expected a time before 24:00")
+    }
+    span.start = start
+    span.end = end
+    if take(.plus) { span.isOpenEnded = true }
+    if kind() == .slash, let (value, digits) = number(1) {
+      // An interval, unless another span follows: `09:00-12:00/13:00-19:00`.
+      let isHours = kind(2) == .colon || word(2) == .hour
+      let length = kind(2) == .colon ? 4 : word(2) == .hour ? 3 : 2
+      if !isRange(length), word(length) != .am, word(length) != .pm, digits <= 3 || isHours {
+        let minutes = kind(2) == .colon ? value * 60 + (number(3)?.value ?? 0) : isHours ? value * 60 : value
+        guard minutes > 0, minutes <= 1_440 else { throw expected("an interval of at most 24 hours") }
+        span.intervalMinutes = minutes
+        index += length
+      }
+    }
+    return span
+  }
+
+  /// Applies the halves of the day to the ends of a span; an end without one takes that of the other.
+  private static func apply(_ start: inout Int, _ first: inout Meridiem?, _ end: inout Int, _ last: inout Meridiem?) {
+    if first == nil, let half = last, start >= 60, start < 780 {
+      // `5-7pm`, `10-5pm`
+      var same = start
+      apply(&same, half)
+      var final = end
+      apply(&final, half)
+      if same < final { start = same }
+      apply(&end, half)
+      return
+    }
+    apply(&start, first)
+    if last == nil, first != nil, end < start, end < 720 { end += 720 }
+    apply(&end, last)
+  }
+
+  private static func apply(_ minutes: inout Int, _ half: Meridiem?) {
+    guard let half, minutes < 780 else { return }
+    minutes %= 720
+    if half == .pm { minutes += 720 }
+  }
+
+  private mutating func time(isEnd: Bool) throws(HoursError) -> (TimePoint, Meridiem?) {
+    if case .event(let event)? = word() {
+      index += 1
+      return (TimePoint(event: event, minutes: 0), nil)
+    }
+    if take(.open) {
+      guard case .event(let event)? = word() else { throw expected("dawn, sunrise, sunset or dusk") }
+      index += 1
+      guard kind() == .plus || kind() == .dash else { throw expected("'+' or '-'") }
+      let isLater = kind() == .plus
+      index += 1
+      guard let (hours, digits) = number(), digits <= 2, kind(1) == .colon, let (minutes, _) = number(2), hours <= 24,
+        minutes < 60
+      else { throw expected("hours and minutes") }
+      index += 3
+      guard take(.close) else { throw expected("')'") }
+      return (TimePoint(event: event, minutes: (isLater ? 1 : -1) * (hours * 60 + minutes)), nil)
+    }
+    let begin = token().start
+    guard let (value, count) = number() else { throw expected("a time") }
+    index += 1
+    var hours = value
+    var minutes = 0
+    // 010:00
+    let digits = count == 3 && value <= 24 && kind() == .colon ? 2 : count
+    if digits >= 3 {
+      // 0930, 1730
+      guard kind() != .colon, digits <= 4 else { throw expected("hours and minutes") }
+      hours = value / 100
+      minutes = value % 100
+      if word() == .hour { index += 1 }
+    } else if let length = minutesLength, let (value, _) = number(length - 1) {
+      minutes = value
+      index += length
+      // Seconds, and marks behind the minutes.
+      if kind() == .colon, let (seconds, digits) = number(1), seconds == 0, digits == 2 { index += 2 }
+      if word() == .minute || word() == .hour { index += 1 }
+    } else if word() == .hour {
+      index += 1
+    }
+    guard minutes < 60, hours * 60 + minutes <= (isEnd ? 2_880 : 1_440) else {
+      throw HoursError(character: begin + 1, reason: "expected a time")
+    }
+    var meridiem: Meridiem?
+    if word() == .am || word() == .pm {
+      meridiem = word() == .am ? .am : .pm
+      index += 1
+      guard hours <= 12 || meridiem == .pm && hours < 24 else { throw expected("an hour from 1 to 12") }
+    }
+    return (TimePoint(minutes: hours * 60 + minutes), meridiem)
+  }
+
+  /// The number of tokens of the minutes after an hour: a mark and a number.
+  private var minutesLength: Int? {
+    switch kind() {
+    case .colon:
+      guard let (_, digits) = number(1), digits <= 2 else { return nil }
+      return 2
+    case .dot:
+      guard let (_, digits) = number(1), digits == 2 else { return nil }
+      return 2
+    case .word(.hour):
+      guard let (value, digits) = number(1), digits == 2, value < 60, kind(2) != .colon, word(2) != .hour,
+        !token(1).followsSpace
+      else { return nil }
+      return 2
+    default: return nil
+    }
+  }
+}

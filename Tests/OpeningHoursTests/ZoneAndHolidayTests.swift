@@ -1,0 +1,123 @@
+import Basics
+import Foundation
+import JSONText
+import OpeningHours
+import Testing
+
+struct ZoneRulesTests {
+  @Test(arguments: [
+    "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Asia/Tehran", "Asia/Kathmandu", "Australia/Lord_Howe",
+    "Pacific/Apia", "Africa/Casablanca", "Europe/Dublin", "Antarctica/Troll", "America/Nuuk", "UTC", "Africa/Cairo",
+  ])
+  func offsetsAreThoseOfFoundation(name: String) throws {
+    let rules = try systemZone(name)
+    let zone = try #require(TimeZone(identifier: name))
+    for instant in stride(from: Int64(0), to: 3_000_000_000, by: 1_000_003) {
+      let expected = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant)))
+      #expect(rules.offset(at: instant).seconds == expected, "\(name) at \(instant)")
+    }
+  }
+
+  @Test func localTimesAtAChangeAreInstants() throws {
+    let zone = try systemZone("Europe/Berlin")
+    // 02:30 does not exist, and is as far after the change.
+    #expect(zone.instant(ofLocalSeconds: try seconds("2026-03-29T02:30")) == (try seconds("2026-03-29T01:30")))
+    #expect(zone.instant(ofLocalSeconds: try seconds("2026-03-29T03:30")) == (try seconds("2026-03-29T01:30")))
+    // 02:30 exists twice, and is the first.
+    #expect(zone.instant(ofLocalSeconds: try seconds("2026-10-25T02:30")) == (try seconds("2026-10-25T00:30")))
+    #expect(zone.instant(ofLocalSeconds: try seconds("2026-10-25T03:30")) == (try seconds("2026-10-25T02:30")))
+    #expect(zone.instant(ofLocalSeconds: try seconds("2090-07-01T12:00")) == (try seconds("2090-07-01T10:00")))
+  }
+
+  @Test func otherBytesAreNoZone() throws {
+    let data = try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin"))
+    for count in 0..<data.count { #expect(ZoneRules(name: "", tzif: data.prefix(count)) == nil) }
+  }
+}
+
+struct HolidayCalendarTests {
+  private func has(_ code: String, _ date: String) throws -> Bool {
+    let calendar = try #require(HolidayCalendar(code: code))
+    return calendar.dates.contains(try #require(RFC3339.date(of: date)))
+  }
+
+  @Test(arguments: [
+    ("DE", "2026-10-03", true), ("DE", "2026-08-15", false), ("DE-SL", "2026-08-15", true),
+    ("DE-SL", "2026-10-03", true),
+    ("US", "2026-11-26", true), ("FR", "2040-07-14", true), ("JP", "2026-05-05", true), ("GB-SCT", "2026-11-30", true),
+    ("GB-SCT", "2026-04-06", false), ("DE-XX", "2026-10-03", true),
+  ])
+  func builtInCalendarsHaveTheHolidays(code: String, date: String, isHoliday: Bool) throws {
+    #expect(try has(code, date) == isHoliday)
+  }
+
+  @Test func unknownCountriesHaveNoCalendar() {
+    #expect(HolidayCalendar(code: "ZZ") == nil)
+    #expect(HolidayCalendar(code: "") == nil)
+    #expect(HolidayCalendar.builtInCodes.count > 600)
+  }
+}
+
+struct WeeklyHoursTests {
+  private func json(_ text: String) throws -> JSONValue { try JSONReader.value(of: Data(text.utf8)) }
+
+  @Test(arguments: [
+    (
+      #"{"dayOfWeek":["Monday","https://schema.org/Tuesday"],"opens":"09:00","closes":"17:00:00"}"#, "Mo,Tu 09:00-17:00"
+    ),
+    (
+      #"[{"dayOfWeek":"Friday","opens":"18:00","closes":"02:00"},{"dayOfWeek":"Saturday","opens":"20:00","closes":"23:59"}]"#,
+      "Fr 18:00-02:00, Sa 20:00-24:00"
+    ),
+    (
+      #"[{"opens":"09:00","closes":"17:00"},{"validFrom":"2026-12-24","validThrough":"2027-01-06","opens":"00:00","closes":"00:00"}]"#,
+      "Mo-Su 09:00-17:00; 2026 Dec 24-2027 Jan 06 off"
+    ),
+    (
+      #"[{"dayOfWeek":"Monday","opens":"09:00","closes":"12:00"},{"dayOfWeek":"PublicHolidays","opens":"00:00","closes":"00:00"}]"#,
+      "Mo 09:00-12:00; PH off"
+    ),
+    (#"["Mo-Fr 09:00-17:00","Sa 10:00-12:00"]"#, "Mo-Fr 09:00-17:00, Sa 10:00-12:00"),
+    (#""Mo-Fr 9-17""#, "Mo-Fr 09:00-17:00"),
+  ])
+  func specificationsOfSchemaOrgBecomeExpressions(source: String, text: String) throws {
+    let hours = try #require(HoursExpression(schemaOrg: try json(source)))
+    #expect(hours.text == text)
+    #expect(try HoursExpression(text: text) == hours)
+  }
+
+  @Test(arguments: [
+    (#"[{"open":{"day":0,"time":"0000"}}]"#, "Mo-Su"),
+    (
+      #"[{"open":{"day":1,"time":"0900"},"close":{"day":1,"time":"1730"}},{"open":{"day":2,"time":"0900"},"close":{"day":2,"time":"1730"}}]"#,
+      "Mo,Tu 09:00-17:30"
+    ),
+    (
+      #"[{"open":{"day":5,"hour":18,"minute":0},"close":{"day":6,"hour":2,"minute":0}},{"open":{"day":6,"hour":18},"close":{"day":0,"hour":2}}]"#,
+      "Fr,Sa 18:00-26:00"
+    ),
+    (
+      #"[{"open":{"day":5,"time":"1800"},"close":{"day":1,"time":"0600"}}]"#,
+      "Mo 00:00-06:00; Fr 18:00-24:00; Sa,Su"
+    ),
+  ])
+  func periodsBecomeExpressions(source: String, text: String) throws {
+    let hours = try #require(HoursExpression(periods: try json(source)))
+    #expect(hours.text == text)
+  }
+
+  @Test(arguments: [
+    "{}", "[]", #"[{"open":{"day":7,"time":"0900"}}]"#,
+    #"[{"open":{"day":1,"time":"9999"},"close":{"day":1,"time":"1000"}}]"#,
+  ])
+  func otherPeriodsAreNone(source: String) throws {
+    #expect(HoursExpression(periods: try json(source)) == nil)
+  }
+
+  @Test func columnsBecomeOneExpression() throws {
+    let hours = try HoursExpression(columns: ["9-12, 14-18", "9-12, 14-18", nil, "", "9am-2pm", "closed", "closed"])
+    #expect(hours?.text == "Mo 09:00-12:00,14:00-18:00, Tu 09:00-12:00,14:00-18:00, Fr 09:00-14:00, Sa off, Su off")
+    #expect(try HoursExpression(columns: [nil, " "]) == nil)
+    #expect(throws: HoursError.self) { try HoursExpression(columns: ["on request"]) }
+  }
+}
