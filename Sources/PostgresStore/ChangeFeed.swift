@@ -763,17 +763,17 @@ package struct ChangePosition: Hashable, Sendable {
 /// row's in the log, among them all that the snapshot sees; and it gives out no transaction number again that is not
 /// greater than the row's, so that the numbers of the snapshot mean the same as before. A server without the row has
 /// lost some of it, and the snapshot means nothing there.
-package struct ChangeAnchor: Hashable, Sendable {
+package struct ChangeAnchor: Sendable {
   let id: String
 
   /// A hash of what differs between databases and tables.
-  private let origin: UInt64
+  private let originHash: UInt64
 
   let snapshot: TransactionSnapshot
 
   init(id: String, origin: String, snapshot: TransactionSnapshot) {
     self.id = id
-    self.origin = Self.hash(origin)
+    originHash = Self.hash(origin)
     self.snapshot = snapshot
   }
 
@@ -784,7 +784,7 @@ package struct ChangeAnchor: Hashable, Sendable {
   }
 
   /// Returns a Boolean value that indicates whether the anchor is of the table with an origin.
-  func isOf(origin: String) -> Bool { self.origin == Self.hash(origin) }
+  func isOf(origin: String) -> Bool { Self.hash(origin) == originHash }
 
   private static func hash(_ text: String) -> UInt64 {
     var hash = FNV1a()
@@ -793,7 +793,7 @@ package struct ChangeAnchor: Hashable, Sendable {
   }
 
   /// A text from which ``init(text:)`` creates the same anchor.
-  package var text: String { "\(id) \(String(origin, radix: 36)) \(snapshot.text)" }
+  package var text: String { "\(id) \(String(originHash, radix: 36)) \(snapshot.text)" }
 
   /// Creates an anchor from its ``text``; `nil` for any other text.
   package init?(text: String) {
@@ -801,6 +801,6 @@ package struct ChangeAnchor: Hashable, Sendable {
     guard parts.count == 3, let origin = UInt64(parts[1], radix: 36),
       let snapshot = TransactionSnapshot(String(parts[2]))
     else { return nil }
-    (id, self.origin, self.snapshot) = (String(parts[0]), origin, snapshot)
+    (id, originHash, self.snapshot) = (String(parts[0]), origin, snapshot)
   }
 }

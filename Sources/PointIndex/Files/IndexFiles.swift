@@ -144,7 +144,7 @@ package final class IndexFiles: Sendable {
       let manifest = Manifest(
         configuration: snapshot.textConfiguration.description, state: state, parts: parts, pyramid: snapshot.pyramid)
       try replaceManifest(manifest)
-      removeFiles(except: Set(parts.map(\.file.name)))
+      removeFiles(except: Set(parts.map { ExactText($0.file.name) }))
       return saved
     } catch {
       for name in written { unlink("\(folder)/\(name)") }
@@ -175,9 +175,9 @@ package final class IndexFiles: Sendable {
   }
 
   /// Removes the files of segments that no manifest names. Mappings of removed files stay valid.
-  private func removeFiles(except names: Set<String>) {
+  private func removeFiles(except names: Set<ExactText>) {
     let contents = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    for name in contents where name.hasSuffix(Self.segmentSuffix) && !names.contains(name) {
+    for name in contents where name.hasSuffix(Self.segmentSuffix) && !names.contains(ExactText(name)) {
       unlink("\(folder)/\(name)")
     }
   }

@@ -89,7 +89,7 @@ private struct FileHead: BitwiseCopyable {
 }
 
 /// The name of a segment's file in its folder, and the checksum of its head, which has those of its columns.
-struct SegmentFileName: Hashable, Sendable {
+struct SegmentFileName: Sendable {
   let name: String
   let checksum: UInt32
 }
