@@ -74,7 +74,7 @@ func nanoseconds<Value>(_ work: () throws -> Value) rethrows -> (Value, Int) {
       let (interval, evaluating) = nanoseconds { expression.interval(at: Int64(instant), in: context) }
       line.beginArray()
       line.write(string: "\(interval.state)")
-      line.write(string: interval.comment ?? "")
+      line.write(string: interval.comment?.text ?? "")
       if interval.endsWithChange, interval.end < .max { line.write(integer: interval.end) } else { line.writeNull() }
       if isTiming { line.write(integer: evaluating) }
       line.endArray()

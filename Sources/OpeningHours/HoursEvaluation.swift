@@ -22,7 +22,7 @@ package struct HoursInterval: Hashable, Sendable {
   /// The end, exclusive; ``Int64/max`` if the state does not change any more.
   package var end: Int64
   package var state: HoursState
-  package var comment: String?
+  package var comment: ExactText?
 
   /// A Boolean value that indicates whether the state changes at the end; otherwise it was only evaluated up to there.
   package var endsWithChange: Bool
@@ -100,7 +100,8 @@ private struct Segment: Equatable {
 private struct HoursEvaluation {
   private let rules: [HoursRule]
   private let context: HoursContext
-  private let usesSun: Bool
+  /// The rules with times of the sun.
+  private let sunRules: RuleSet
   private let usesSchoolHolidays: Bool
 
   /// A Boolean value that indicates whether all weeks are alike.
@@ -115,15 +116,20 @@ private struct HoursEvaluation {
   init(_ expression: HoursExpression, _ context: HoursContext) {
     rules = expression.rules
     self.context = context
-    usesSun = expression.usesSun
+    sunRules = expression.rules.enumerated().reduce(0) { set, rule in
+      rule.element.times.contains(where: \.usesSun) ? set | 1 << rule.offset : set
+    }
     usesSchoolHolidays = expression.usesSchoolHolidays
-    isWeekly = !usesSun && rules.allSatisfy(\.days.isWeekly)
+    isWeekly = sunRules == 0 && rules.allSatisfy(\.days.isWeekly)
     let selectors = rules.reduce(0) { $0 + $1.selectorCount }
-    stepsOfDay = selectors + (usesSun ? 200 : 2)
+    stepsOfDay = selectors + 4
   }
 
   /// The steps of one evaluation, beyond the first two days.
-  private static let maximumSteps = 4_000
+  private static let maximumSteps = 2_500
+
+  /// The steps that compute the times of the sun of two days.
+  private static let stepsOfSun = 80
 
   // MARK: Instants
 
@@ -143,7 +149,7 @@ private struct HoursEvaluation {
     segments.last { $0.start <= minute } ?? segments[0]
   }
 
-  private func comment(_ segment: Segment) -> String? { segment.rule < 0 ? nil : rules[segment.rule].comment }
+  private func comment(_ segment: Segment) -> ExactText? { segment.rule < 0 ? nil : rules[segment.rule].comment }
 
   mutating func interval(at instant: Int64, comparingComments: Bool) -> HoursInterval {
     steps = Self.maximumSteps
@@ -196,7 +202,11 @@ private struct HoursEvaluation {
           return (state, Int64(day.number) * 86_400 + Int64(segment.start) * 60, true)
         }
       }
-      if day.number > first { unchanging = (today, yesterday) }
+      if usesSun(today, yesterday) {
+        steps -= Self.stepsOfSun
+      } else if day.number > first {
+        unchanging = (today, yesterday)
+      }
       repeat {
         day = Day(day.number + 1)
         // A week after this one, yesterday included, is compared.
@@ -205,7 +215,7 @@ private struct HoursEvaluation {
         if steps <= 0 { return (state, Int64(day.number) * 86_400, false) }
         yesterday = today
         today = Selection(rules, day, context)
-      } while !usesSun && unchanging.map { $0 == (today, yesterday) } ?? false
+      } while unchanging.map { $0 == (today, yesterday) } ?? false
       segments = self.segments(day, today, yesterday)
     }
   }
@@ -217,6 +227,10 @@ private struct HoursEvaluation {
     let without = segments(day, today.rules, yesterday.rules)
     guard usesSchoolHolidays else { return without }
     return Self.merged(without, segments(day, today.schoolHolidayRules, yesterday.schoolHolidayRules))
+  }
+
+  private func usesSun(_ today: Selection, _ yesterday: Selection) -> Bool {
+    (today.schoolHolidayRules | today.rules | yesterday.schoolHolidayRules | yesterday.rules) & sunRules != 0
   }
 
   /// Returns the segments with an unknown state where two differ.
@@ -244,6 +258,8 @@ private struct HoursEvaluation {
 
   private func segments(_ day: Day, _ today: RuleSet, _ yesterday: RuleSet) -> [Segment] {
     var segments = [Segment(start: 0, state: .closed, rule: -1)]
+    let sun: (today: [Int?], yesterday: [Int?]) =
+      (today | yesterday) & sunRules != 0 ? (sunMinutes(day.number), sunMinutes(day.number - 1)) : ([], [])
     for (index, rule) in rules.enumerated() {
       let selectsDay = today & 1 << index != 0
       // An open rule replaces what the rules before it say of the day, with what they have after midnight.
@@ -251,29 +267,29 @@ private struct HoursEvaluation {
         segments = [Segment(start: 0, state: .closed, rule: -1)]
       }
       if !rule.times.isEmpty, yesterday & 1 << index != 0 {
-        paint(rule, index, Day(day.number - 1), shift: -1_440, on: &segments)
+        paint(rule, index, sun.yesterday, shift: -1_440, on: &segments)
       }
       if selectsDay {
         if rule.times.isEmpty {
           paint(0, 1_440, rule.state, index, rule.separator, on: &segments)
         } else {
-          paint(rule, index, day, shift: 0, on: &segments)
+          paint(rule, index, sun.today, shift: 0, on: &segments)
         }
       }
     }
     return segments
   }
 
-  /// Paints the spans of a rule that begin on a day, shifted to the day of the segments.
-  private func paint(_ rule: HoursRule, _ index: Int, _ day: Day, shift: Int, on segments: inout [Segment]) {
+  /// Paints the spans of a rule that begin on a day, with its times of the sun, shifted to the day of the segments.
+  private func paint(_ rule: HoursRule, _ index: Int, _ sun: [Int?], shift: Int, on segments: inout [Segment]) {
     for span in rule.times {
-      guard let start = minutes(span.start, day) else {
+      guard let start = minutes(span.start, sun) else {
         if shift == 0 { paint(0, 1_440, .unknown, index, rule.separator, on: &segments) }
         continue
       }
       var end = start
       if let point = span.end {
-        guard let minutes = minutes(point, day) else {
+        guard let minutes = minutes(point, sun) else {
           if shift == 0 { paint(0, 1_440, .unknown, index, rule.separator, on: &segments) }
           continue
         }
@@ -285,7 +301,7 @@ private struct HoursEvaluation {
         // The time until which it may be open; at most to the next span of the rule.
         var latest = end >= 1_320 ? end + 480 : end >= 1_020 ? end + 600 : 1_440
         for other in rule.times {
-          if let start = minutes(other.start, day), start > end { latest = min(latest, start) }
+          if let start = minutes(other.start, sun), start > end { latest = min(latest, start) }
         }
         let state = rule.state == .closed ? HoursState.closed : .unknown
         paint(end + shift, latest + shift, state, index, rule.separator, on: &segments)
@@ -321,19 +337,27 @@ private struct HoursEvaluation {
     segments = painted
   }
 
-  /// Returns a time in minutes from the midnight of a day; `nil` if it depends on an unknown position.
-  private func minutes(_ point: TimePoint, _ day: Day) -> Int? {
+  /// Returns a time in minutes from midnight; `nil` if it depends on an unknown position.
+  private func minutes(_ point: TimePoint, _ sun: [Int?]) -> Int? {
     guard let event = point.event else { return point.minutes }
-    guard let position = context.position else { return nil }
-    let midnight = Int64(day.number) * 86_400
+    guard let minutes = sun[Int(event.rawValue)] else { return nil }
+    // A day without night, or a night without day, has no distance from its events.
+    return minutes == 0 || minutes == 1_440 ? minutes : minutes + point.minutes
+  }
+
+  /// Returns the times of the events of the sun on a day, in minutes from its midnight; `nil` without a position.
+  private func sunMinutes(_ day: Int) -> [Int?] {
+    guard let position = context.position else { return Array(repeating: nil, count: SunEvent.allCases.count) }
+    let midnight = Int64(day) * 86_400
     let noon = context.zone.instant(ofLocalSeconds: midnight + 43_200)
-    switch SunTimes.result(event, noon: noon, at: position) {
-    case .at(let instant):
-      let local = instant + Int64(context.zone.offset(at: instant).seconds)
-      return Int(((local - midnight) / 60)) + point.minutes
-    // A day without night, or a night without day.
-    case .above: return event == .dawn || event == .sunrise ? 0 : 1_440
-    case .below: return event == .dawn || event == .sunrise ? 1_440 : 0
+    return SunEvent.allCases.map { event in
+      switch SunTimes.result(event, noon: noon, at: position) {
+      case .at(let instant):
+        let local = instant + Int64(context.zone.offset(at: instant).seconds)
+        return Int((local - midnight) / 60)
+      case .above: return event == .dawn || event == .sunrise ? 0 : 1_440
+      case .below: return event == .dawn || event == .sunrise ? 1_440 : 0
+      }
     }
   }
 }
@@ -445,14 +469,18 @@ extension DateRange {
       }
       return start <= day.number && day.number <= last
     }
+    if start == end, !start.isMonth {
+      // An offset may move a day of the year before or after to this one.
+      let shift = start.dayOffset + (start.weekday.map { $0.isNext ? 6 : -6 } ?? 0)
+      return start.day(in: year, isEnd: false) == day.number
+        || shift != 0 && start.day(in: shift > 0 ? year - 1 : year + 1, isEnd: false) == day.number
+    }
     // Without years: the range that begins this year, or next to it where an offset moves it across the end of a year or
     // its end is in the next year.
     for year in (year - 1)...(year + 1) {
       guard let first = start.day(in: year, isEnd: false) else { continue }
       guard first <= day.number, var last = end.day(in: year, isEnd: true) else { continue }
       if last < first {
-        // A day that the year lacks, alone.
-        if start == end { continue }
         guard let next = end.day(in: year + 1, isEnd: true) else { continue }
         last = next
       }

@@ -1,3 +1,5 @@
+package import Basics
+
 /// The times at which something is open, in the syntax of OpenStreetMap's tag `opening_hours`: rules of which later ones
 /// replace or complete earlier ones.
 ///
@@ -16,7 +18,7 @@ package struct HoursExpression: Hashable, Sendable {
 
   package let rules: [HoursRule]
 
-  package init(rules: [HoursRule]) {
+  init(rules: [HoursRule]) {
     self.rules = rules
   }
 
@@ -59,7 +61,7 @@ package struct HoursRule: Hashable, Sendable {
   /// The times of a day; the whole day if empty.
   package var times: [TimeSpan] = []
   package var state = HoursState.open
-  package var comment: String?
+  package var comment: ExactText?
 
   package init() {}
 
@@ -83,8 +85,10 @@ package struct DaySelector: Hashable, Sendable {
   /// (`Mo-Fr,PH`).
   var intersectsHolidays = false
 
+  /// The number of selectors; a date that is computed each year counts as four.
   var count: Int {
-    years.count + dates.count + weeks.count + nthWeekdays.count + holidays.count + (weekdays == 0 ? 0 : 1)
+    years.count + dates.reduce(0) { $0 + $1.cost } + weeks.count + nthWeekdays.count + holidays.count
+      + (weekdays == 0 ? 0 : 1)
   }
 
   /// A Boolean value that indicates whether all days are selected.
@@ -113,6 +117,8 @@ struct DateRange: Hashable, Sendable {
   var start: DatePoint
   /// The last day; `nil` for all days from the first: to the end of the year if it has none.
   var end: DatePoint?
+
+  var cost: Int { start.isComputed || end?.isComputed == true ? 4 : 1 }
 }
 
 /// A day of a year.
@@ -133,6 +139,18 @@ struct DatePoint: Hashable, Sendable {
 
   /// The weekday to go to after the offset, Monday is 0: `next` on or after the day, otherwise on or before.
   var weekday: WeekdayOffset?
+
+  var isMonth: Bool {
+    if case .month = anchor { return true }
+    return false
+  }
+
+  var isComputed: Bool {
+    switch anchor {
+    case .month, .day: dayOffset != 0 || weekday != nil
+    case .weekday, .easter: true
+    }
+  }
 
   struct WeekdayOffset: Hashable, Sendable {
     var weekday: Int

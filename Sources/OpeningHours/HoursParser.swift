@@ -1,3 +1,5 @@
+import Basics
+
 extension HoursExpression {
   /// Creates the expression of a text in the syntax of OpenStreetMap, or near to it: `docs/opening-hours.md` lists the
   /// tolerances. Linear in the length of the text, without recursion.
@@ -146,7 +148,10 @@ private struct HoursParser {
         guard let element = element(after: stage) else { return .additional }
         switch element {
         case .time where stage < .modifier && !isAlwaysOpen: continue
-        case .weekday where stage < .times: continue
+        case .weekday where stage < .times:
+          // `Apr-Oct, PH 09:00-20:00` may mean every day of these months.
+          if stage == .dates, case .holiday? = word() { throw expected("weekdays or times") }
+          continue
         case .year, .date, .week: if stage <= .dates { continue }
         default: break
         }
@@ -164,7 +169,7 @@ private struct HoursParser {
         rule.state = state
         stage = .modifier
         if case .comment(let comment) = kind() {
-          rule.comment = comment.isEmpty ? rule.comment : comment
+          rule.comment = comment.isEmpty ? rule.comment : ExactText(comment)
           index += 1
         }
         continue
@@ -174,6 +179,7 @@ private struct HoursParser {
         if stage == .weekdays, !(rule.days.dates.isEmpty && rule.days.years.isEmpty && rule.days.weeks.isEmpty) {
           return .normal
         }
+        guard element == .week || rule.days.dates.isEmpty else { throw expected("',' between dates") }
         try parseDates(&rule, element)
         stage = max(stage, .dates)
       case .weekday:
@@ -197,7 +203,7 @@ private struct HoursParser {
     guard case .comment(let comment) = kind() else { return }
     guard stage < .modifier else { throw expected("the end of the rule") }
     index += 1
-    if !comment.isEmpty { rule.comment = comment }
+    if !comment.isEmpty { rule.comment = ExactText(comment) }
     if stage == .start, take(.colon) {
       // It says nothing of the state.
       guard element(after: .dates) != nil else { throw expected("days or times") }
@@ -643,8 +649,8 @@ private struct HoursParser {
       {
         return false
       }
-      // 2026 Dec 24 begins another rule.
-      return !beginsYears(distance)
+      // 2026 Dec 24 and 24/7 begin another rule.
+      return !beginsYears(distance) && alwaysLength(distance) == 0
     default: return false
     }
   }

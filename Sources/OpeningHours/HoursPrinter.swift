@@ -1,3 +1,5 @@
+import Basics
+
 extension HoursExpression {
   /// The canonical text: what OpenStreetMap's specification recommends, with the same meaning as the text it came from.
   package var text: String {
@@ -10,21 +12,24 @@ extension HoursExpression {
         case .fallback: text += " || "
         }
       }
-      let next = index + 1 < rules.count ? rules[index + 1].separator : .normal
-      text += rule.text(isContinued: next == .additional && rule.times.isEmpty)
+      // A comma would continue a list of days, or of times.
+      let next = index + 1 < rules.count ? rules[index + 1] : nil
+      text += rule.text(
+        isContinued: next?.separator == .additional && (rule.times.isEmpty || next?.beginsWithTimes == true))
     }
     return text
   }
 }
 
 extension HoursRule {
+  fileprivate var beginsWithTimes: Bool { days.isEveryDay && !times.isEmpty }
+
   fileprivate func text(isContinued: Bool) -> String {
     var parts = days.parts
     if !times.isEmpty { parts.append(times.map(\.text).joined(separator: ",")) }
     let isBare = parts.isEmpty
     switch state {
     case .open:
-      // A list of days before a comma would be continued by the next rule.
       if isBare && comment == nil {
         parts.append("24/7")
       } else if comment != nil || isContinued {
@@ -33,7 +38,7 @@ extension HoursRule {
     case .closed: parts.append("off")
     case .unknown: parts.append("unknown")
     }
-    if let comment { parts.append("\"\(comment)\"") }
+    if let comment { parts.append("\"\(comment.text)\"") }
     return parts.joined(separator: " ")
   }
 }

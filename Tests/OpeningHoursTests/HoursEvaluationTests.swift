@@ -31,7 +31,7 @@ struct HoursEvaluationTests {
         return String(format: "%d %02d:%02d", minutes / 1_440, minutes / 60 % 24, minutes % 60)
       }
       return "\(time(interval.start))-\(time(interval.end)) \(interval.state)"
-        + (interval.comment.map { " " + $0 } ?? "")
+        + (interval.comment.map { " " + $0.text } ?? "")
     }
   }
 

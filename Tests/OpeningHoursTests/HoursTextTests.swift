@@ -12,7 +12,8 @@ struct HoursTextTests {
     "Mo-Fr open, Sa 10:00-12:00",
     "10:00-12:00 open \"members\", 12:00-14:00 off \"cleaning\"; Su unknown", "Mo 20:00-26:00",
     "Dec 01 +Su 10:00-12:00",
-    "Dec 24+ off", "open \"always\"", "Mo 10:00-12:00, 2033 01:00-17:00 off", "2020 Dec 24+ off", "Su,Mo off",
+    "Dec 24+ off", "open \"always\"", "09:00-18:00 open, 07:30-18:00 open \"shop\"",
+    "Mo 10:00-12:00, 24/7", "Mo 10:00-12:00, 2033 01:00-17:00 off", "2020 Dec 24+ off", "Su,Mo off",
     "Mar-Oct: Su[-1] 07:30-11:00", "Oct Su[-1] 07:30-11:00",
   ])
   func canonicalTextIsPrintedAsItIs(text: String) throws {
@@ -50,6 +51,7 @@ struct HoursTextTests {
     ("6:00-18:00 / Sa 6:00-13:00", "06:00-18:00; Sa 06:00-13:00"), ("9-12/13-19", "09:00-12:00,13:00-19:00"),
     ("Mo-Fr 9-12; 14-18", "Mo-Fr 09:00-12:00,14:00-18:00"), ("Mo 9-12; Mo 14-18", "Mo 09:00-12:00,14:00-18:00"),
     ("08:00-12:00;", "08:00-12:00"), ("Mo Fr 9-12", "Mo,Fr 09:00-12:00"),
+    ("May-Aug, Mo-Th 9-12", "May-Aug Mo-Th 09:00-12:00"),
     ("Apr-Oct: Mo-Fr: 9-12", "Apr-Oct Mo-Fr 09:00-12:00"),
     ("Mar-Oct Su[-1]", "Mar-Oct: Su[-1]"), ("Dec 24,25,31 off", "Dec 24,Dec 25,Dec 31 off"),
     ("2020 Dec 24,25 off", "2020 Dec 24,2020 Dec 25 off"),
@@ -68,7 +70,9 @@ struct HoursTextTests {
     ("", 1), ("by appointment", 1), ("Mo-Fr 10:00-", 13), ("Mo-Fr 10:00-18:00 ???", 19), ("Mo 25:61-26:00", 4),
     ("Mo[6] 10:00-12:00", 4), ("Feb 30 off", 5), ("|| Mo", 1), ("Mo off 10:00-12:00", 8), ("Mo \"open", 4), ("9", 2),
     // Tuesday in French, Spanish and Italian, Monday in Dutch and Finnish.
-    ("Ma 10:00-12:00", 1), ("daily", 6), ("\"summer\":", 10), ("week 54", 6), ("(sunset+1)-24:00", 9),
+    ("Ma 10:00-12:00", 1), ("daily", 6), ("2020 Dec 2 easter", 12), ("Apr-Oct, PH 09:00-20:00", 10),
+    ("\"summer\":", 10), ("week 54", 6),
+    ("(sunset+1)-24:00", 9),
   ])
   func otherTextIsRejectedAtTheCharacter(text: String, character: Int) {
     let error = #expect(throws: HoursError.self) { try HoursExpression(text: text) }
