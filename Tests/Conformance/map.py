@@ -46,6 +46,10 @@ def places():
         {"sourceId": "museum", "name": "Natural History Museum", "category": "museum", "lat": 48.2052, "long": 16.3599,
          "tags": {"wheelchair": "yes"}},
         {"sourceId": "tokyo", "name": "Tokyo Tower", "category": "tower", "lat": 35.6586, "long": 139.7454},
+        {"sourceId": "sydney", "name": "Central Station", "category": "station", "lat": -33.8832, "long": 151.2066,
+         "tags": {"addr:street": "Eddy Avenue", "addr:city": "Sydney"}},
+        {"sourceId": "glasgow", "name": "Central Station", "category": "station", "lat": 55.8593, "long": -4.2581,
+         "tags": {"addr:street": "Gordon Street", "addr:city": "Glasgow"}},
         {"sourceId": "fiji", "name": "Taveuni", "category": "island", "lat": -16.85, "long": 179.98},
         {"sourceId": "samoa", "name": "Wallis", "category": "island", "lat": -13.3, "long": -176.2},
     ]
@@ -246,6 +250,22 @@ def the_search_suggests_and_opens_a_place_with_the_keyboard(pages):
         expect(screen.popup().title() == "Tokyo Tower", "the place is not shown")
         screen.settle()
         expect(near(screen.view()[1:], (35.6586, 139.7454), 0.01), f"the view is {screen.view()}")
+
+
+def suggestions_of_one_name_differ_by_address_and_distance(pages):
+    with pages.tab() as screen:
+        expect(screen.type_search("central st") == ["Central Station"] * 2, f"the suggestions are {screen.suggestions()}")
+        details = screen.suggested_details()
+        expect(
+            [re.sub(r"[\d,]+ km", "… km", text) for text in details]
+            == ["Gordon Street, Glasgow · … km away", "Eddy Avenue, Sydney · … km away"], f"the details are {details}")
+        screen.press("ArrowDown", "ArrowDown", "Enter")
+        screen.settle()
+        expect(near(screen.view()[1:], (-33.8832, 151.2066), 0.01), f"the view is {screen.view()}")
+    with pages.tab(MUSEUM) as screen:
+        screen.type_search("natural h")
+        expect(
+            re.fullmatch(r"\d+ m away", screen.suggested_details()[0]), f"the details are {screen.suggested_details()}")
 
 
 def escape_closes_suggestions_first_and_then_clears_the_text(pages):
@@ -706,6 +726,7 @@ OPEN_CHECKS = [
     the_map_zooms_in_every_way, motion_ends_where_the_view_without_motion_is, clusters_open_and_their_counts_add_up,
     the_antimeridian_is_crossed, the_address_has_the_view_and_the_filters,
     the_command_for_curl_returns_the_places_in_view, the_search_suggests_and_opens_a_place_with_the_keyboard,
+    suggestions_of_one_name_differ_by_address_and_distance,
     escape_closes_suggestions_first_and_then_clears_the_text, a_category_is_suggested_and_chosen,
     a_text_shows_its_matches_alone_and_moves_to_them, the_category_filters_the_map,
     the_popup_has_all_fields_and_a_link, a_marker_opens_the_popup, a_hostile_place_is_shown_as_text,

@@ -266,6 +266,10 @@ class MapScreen(Screen):
     def suggestions(self):
         return self.element("suggestions").locator("[role=option] span").all_inner_texts()
 
+    def suggested_details(self):
+        """Returns the addresses and the distances below the names of the suggestions."""
+        return self.element("suggestions").locator("[role=option] .details").all_inner_texts()
+
     def active_suggestion(self):
         identifier = self.search_box().get_attribute("aria-activedescendant")
         return self.element(identifier).locator("span").inner_text() if identifier else None

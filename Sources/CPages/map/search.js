@@ -11,6 +11,17 @@ export function showText(text) {
   clear.hidden = text === "";
 }
 
+/** Returns the address and the distance of a suggested place, which tell places of one name apart. */
+function details({ name, label, distance }) {
+  const address = label.slice(name.length).replace(/^, /, "");
+  if (distance === undefined) return address;
+  const format = (value, unit, maximumFractionDigits) => value.toLocaleString(undefined,
+    { style: "unit", unit, maximumFractionDigits });
+  const length = distance < 1000 ? format(distance, "meter", 0)
+    : format(distance / 1000, "kilometer", distance < 10_000 ? 1 : 0);
+  return [address, `${length} away`].filter(Boolean).join(" · ");
+}
+
 /**
  * Starts the search. `centre` returns the coordinate near which places rank higher; the others are called with what the
  * user chose, `onText` with an empty text where the search was cleared.
@@ -73,7 +84,8 @@ export function startSearch({ centre, onPlace, onCategory, onText }) {
       return element("li", { id: `suggestion-${index}`, role: "option", "aria-selected": "false",
         onclick: () => choose(suggestion), onpointerdown: (event) => event.preventDefault() },
       element("span", {}, isCategory ? suggestion.category : suggestion.name), " ",
-      element("small", {}, isCategory ? `category, ${suggestion.count.toLocaleString()}` : suggestion.category));
+      element("small", {}, isCategory ? `category, ${suggestion.count.toLocaleString()}` : suggestion.category),
+      isCategory ? undefined : element("small", { class: "details" }, details(suggestion)));
     }));
     setOpen(suggestions.length > 0);
   }
