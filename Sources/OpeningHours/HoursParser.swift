@@ -204,11 +204,16 @@ private struct HoursParser {
     guard stage < .modifier else { throw expected("the end of the rule") }
     index += 1
     if !comment.isEmpty { rule.comment = ExactText(comment) }
-    if stage == .start, take(.colon) {
-      // It says nothing of the state.
-      guard element(after: .dates) != nil else { throw expected("days or times") }
-      stage = .dates
-      return
+    if stage == .start {
+      // `"summer": Mo` is open; `"perhaps" Mo` is `Mo "perhaps"`.
+      let hasColon = take(.colon)
+      switch element(after: .dates) {
+      case .comment?, nil: if hasColon { throw expected("days or times") }
+      default:
+        if !hasColon, !comment.isEmpty { rule.state = .unknown }
+        stage = .dates
+        return
+      }
     }
     if !comment.isEmpty { rule.state = .unknown }
     stage = .modifier
@@ -660,14 +665,13 @@ private struct HoursParser {
     var (start, startMeridiem) = try time(isEnd: false)
     var span = TimeSpan(start: start)
     guard isRange() else {
-      // A number alone may be anything.
+      // A number alone may be anything, and `09:18:00` may be 09:00-18:00.
+      let length = index - begin
       if take(.plus) {
         span.isOpenEnded = true
-      } else if index == begin + 1, start.event == nil {
+      } else if start.event == nil, length == 1 || length > 4 {
         throw expected("'-'")
       }
-      // `09:18:00` may be 09:00-18:00.
-      if index - begin > 4, kind(-1) != .close { throw expected("'-'") }
       guard start.event != nil || start.minutes < 1_440 else { throw expected("a time before 24:00") }
       return span
     }

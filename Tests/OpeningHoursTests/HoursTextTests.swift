@@ -8,7 +8,8 @@ struct HoursTextTests {
     "Dec 24-Jan 06 off", "2020 Dec 24-2021 Jan 06 off", "Jan-Mar,Oct 10:00-12:00", "easter -2 days-easter +1 day off",
     "Mar Su[-1]-Oct Su[-1] -1 day 10:00-18:00", "Sa[1,-1] +1 day 10:00-12:00", "PH -1 day 10:00-12:00",
     "PH Mo-Fr 10:00-12:00", "Mo-Fr,PH,SH 10:00-12:00", "sunrise-sunset", "(sunrise-00:30)-(sunset+01:00)",
-    "10:00-12:00+", "10:00+", "Mo 10:00", "10:00-16:00/01:30", "Mo-Fr 10:00-12:00 || unknown \"by appointment\"",
+    "10:00-12:00+", "10:00+", "(sunrise+01:00)+", "Mo 10:00", "10:00-16:00/01:30",
+    "Mo-Fr 10:00-12:00 || unknown \"by appointment\"",
     "Mo-Fr open, Sa 10:00-12:00",
     "10:00-12:00 open \"members\", 12:00-14:00 off \"cleaning\"; Su unknown", "Mo 20:00-26:00",
     "Dec 01 +Su 10:00-12:00",
@@ -59,6 +60,8 @@ struct HoursTextTests {
     ("Dec 10:00-12:00", "Dec 10:00-12:00"),
     ("Mo-Fr 10:00-12:00 “by appointment”", "Mo-Fr 10:00-12:00 unknown \"by appointment\""),
     ("\"summer\": 10:00-12:00", "10:00-12:00 open \"summer\""), ("Mo-Su", "Mo-Su"), ("PHoff", "PH off"),
+    ("\"winter\": off", "off \"winter\""),
+    ("\"perhaps\" We 10:00-16:00", "We 10:00-16:00 unknown \"perhaps\""),
   ])
   func peopleTextIsPrintedInCanonicalForm(text: String, printed: String) throws {
     let expression = try HoursExpression(text: text)

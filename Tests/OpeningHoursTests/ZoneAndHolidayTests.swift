@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import Geo
 import JSONText
 import OpeningHours
 import Testing
@@ -32,6 +33,41 @@ struct ZoneRulesTests {
   @Test func otherBytesAreNoZone() throws {
     let data = try Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/Europe/Berlin"))
     for count in 0..<data.count { #expect(ZoneRules(name: "", tzif: data.prefix(count)) == nil) }
+  }
+}
+
+struct SunTimesTests {
+  // Rises and sets as almanacs print them, to the minute.
+  @Test(arguments: [
+    ("Europe/London", 51.5074, -0.1278, "2026-06-21", "04:43", "21:21"),
+    ("America/New_York", 40.7128, -74.0060, "2026-12-21", "07:17", "16:32"),
+    ("Australia/Sydney", -33.8688, 151.2093, "2026-12-21", "05:41", "20:05"),
+    ("Asia/Tokyo", 35.6762, 139.6503, "2026-06-21", "04:25", "19:00"),
+    ("Pacific/Auckland", -36.8509, 174.7645, "2026-06-21", "07:34", "17:11"),
+  ])
+  func timesAreThoseOfAlmanacs(
+    zone: String, latitude: Double, longitude: Double, date: String, sunrise: String, sunset: String
+  ) throws {
+    let rules = try systemZone(zone)
+    let position = try Coordinate(latitude: latitude, longitude: longitude)
+    let noon = rules.instant(ofLocalSeconds: try seconds(date + "T12:00"))
+    for (event, time) in [(SunEvent.sunrise, sunrise), (.sunset, sunset)] {
+      let expected = rules.instant(ofLocalSeconds: try seconds(date + "T" + time))
+      guard case .at(let instant) = SunTimes.result(event, noon: noon, at: position) else {
+        Issue.record("the sun does not cross the horizon")
+        return
+      }
+      #expect(abs(instant - expected) <= 120, "\(event) \(instant - expected) s")
+    }
+  }
+
+  @Test func sunStaysAboveOrBelowTheHorizonNearThePoles() throws {
+    let tromsø = try Coordinate(latitude: 69.65, longitude: 18.96)
+    #expect(SunTimes.result(.sunset, noon: try seconds("2026-06-21T11:00"), at: tromsø) == .above)
+    #expect(SunTimes.result(.sunrise, noon: try seconds("2026-12-21T11:00"), at: tromsø) == .below)
+    let pole = try Coordinate(latitude: 90, longitude: 0)
+    #expect(SunTimes.result(.sunset, noon: try seconds("2026-06-21T12:00"), at: pole) == .above)
+    #expect(SunTimes.result(.dusk, noon: try seconds("2026-12-21T12:00"), at: pole) == .below)
   }
 }
 
