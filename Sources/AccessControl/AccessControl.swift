@@ -8,8 +8,6 @@ package final class AccessControl: Sendable {
   private struct State {
     var policy: AccessPolicy
     var verified = VerifiedTokens()
-    /// The number of times that the token keys were replaced: tokens verified with earlier keys are not cached.
-    var generation = 0
     /// The source of newer token keys; `nil` where there is none.
     var tokenKeySource: (any TokenKeySource)?
   }
@@ -50,8 +48,7 @@ package final class AccessControl: Sendable {
   package func replaceTokenKeys(_ keys: TokenKeySet) {
     state.withLock { state in
       state.policy.tokens?.keys = keys
-      state.verified = VerifiedTokens()
-      state.generation += 1
+      state.verified.removeAll()
     }
   }
 
@@ -154,16 +151,14 @@ package final class AccessControl: Sendable {
   private func grant(forToken text: Substring) throws(TokenRejection) -> Grant {
     let now = clock.now()
     let id = VerifiedTokens.id(of: text)
-    let (known, verifier, generation) = state.withLock { ($0.verified[id], $0.policy.tokens, $0.generation) }
+    let (known, verifier, generation) = state.withLock { ($0.verified[id], $0.policy.tokens, $0.verified.generation) }
     if let known {
       try known.check(at: now)
       return known.grant
     }
     guard let verifier else { throw .unknownKey }
     let token = try verifier.verify(text, at: now)
-    state.withLock { state in
-      if state.generation == generation { state.verified.insert(token, as: id, at: now) }
-    }
+    state.withLock { $0.verified.insert(token, as: id, of: generation, at: now) }
     return token.grant
   }
 }

@@ -88,7 +88,7 @@ package enum Loopback {
   private static func isPort(_ text: Substring) -> Bool {
     guard let colon = text.utf8.first else { return true }
     let digits = text.utf8.dropFirst()
-    return colon == UInt8(ascii: ":") && (1...5).contains(digits.count)
-      && digits.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } && UInt16(Substring(digits)) != nil
+    return colon == UInt8(ascii: ":") && digits.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
+      && UInt16(Substring(digits)) != nil
   }
 }

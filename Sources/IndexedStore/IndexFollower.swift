@@ -385,17 +385,6 @@ package final class IndexFollower: Sendable {
     state.withLock { $0.usedStanding?.version }
   }
 
-  /// The time since the index was last confirmed, where it is read because the database is away; `nil` otherwise.
-  func ageWhileUnavailable() -> Duration? {
-    state.withLock { state in
-      let now = ContinuousClock.now
-      guard state.isDatabaseUnavailable, isServable(state, at: now), let last = state.lastConfirmedAt else {
-        return nil
-      }
-      return now - last
-    }
-  }
-
   /// The reads from the last confirmed state; `nil` where there are never any.
   var staleReads: StaleReads? {
     freshness.staleLifetime > .zero ? state.withLock { $0.staleReads } : nil
@@ -618,7 +607,6 @@ package final class IndexFollower: Sendable {
   private func lose(reason: String) {
     state.withLock { state in
       state.phase = .building
-      state.confirmedAt = nil
       if state.notFollowingSince == nil { state.notFollowingSince = .now }
     }
     logger.notice("the index is built again", metadata: ["reason": "\(reason)"])

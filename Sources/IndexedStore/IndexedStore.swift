@@ -168,9 +168,7 @@ package struct IndexedStore: PointStore, StoreIndex {
 
   /// Returns the position of the index after it was confirmed, or else that of the database.
   package func currentPosition() async -> String? {
-    if await follower.confirm() != nil, follower.ageWhileUnavailable() == nil, let position = follower.position() {
-      return position.text
-    }
+    if await follower.confirm() != nil, let position = follower.position() { return position.text }
     return try? await follower.currentPosition().text
   }
 
@@ -182,7 +180,7 @@ package struct IndexedStore: PointStore, StoreIndex {
     if let current = follower.position(), current.contains(wanted) { return true }
     // As after a write of this instance, an index that is only fresh by its age is not enough for the reads to come.
     follower.noteWrite()
-    if await follower.confirm() != nil, follower.ageWhileUnavailable() == nil { return true }
+    if await follower.confirm() != nil { return true }
     // Reads come from the database then, or fail.
     _ = try await follower.currentPosition()
     follower.noteAvailability()

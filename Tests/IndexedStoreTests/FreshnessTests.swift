@@ -228,13 +228,6 @@ import Testing
     await task.value
   }
 
-  private func points(_ ids: Range<UInt64>) throws -> ContiguousArray<PointOfInterest> {
-    let draft = try ImportRow.sample("a", 1, 2).draft
-    let time = Timestamp(microsecondsSinceEpoch: 0)
-    return ContiguousArray(
-      ids.map { PointOfInterest(id: .sample($0), draft: draft, version: 1, createdAt: time, updatedAt: time) })
-  }
-
   @Test func changedPlaceIsReadableWhileLargePartsAreMerged() async throws {
     try await withIndex { index, feed in
       let size = UInt64(PointSnapshot.largestPartOfChange) + 1
@@ -406,6 +399,312 @@ import Testing
   }
 }
 
+/// The states of an index, over a feed whose responses are scripted.
+@Suite(.timeLimit(.minutes(5))) struct IndexStateTests {
+  /// Runs a body with a new index.
+  private func withIndex(
+    _ freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil, waitLimit: Duration = .seconds(600),
+    _ body: (IndexFollower, ScriptedFeed) async throws -> Void
+  ) async throws {
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: "1.a.a")))
+    let index = IndexFollower(
+      feed, freshness: freshness, memoryLimit: memoryLimit, waitLimit: waitLimit,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let task = Task { await index.run() }
+    do {
+      try await body(index, feed)
+    } catch {
+      Issue.record(error)
+    }
+    task.cancel()
+    feed.endCopies()
+    feed.state.withLock { $0.permittedRounds = .max }
+    await task.value
+  }
+
+  private static let bounded = ReadFreshness(.bounded(maximumAge: .seconds(600)))
+  private static let stale = ReadFreshness(staleLifetime: .seconds(600))
+
+  @Test(arguments: [(ReadFreshness(.bounded(maximumAge: .zero)), false), (bounded, true), (ReadFreshness(), false)])
+  func indexIsReadWithoutARoundWhileItIsFresh(freshness: ReadFreshness, isFresh: Bool) async throws {
+    try await withIndex(freshness) { index, _ in
+      try await index.waitUntilFollowing()
+
+      #expect((index.freshSnapshot() != nil) == isFresh)
+    }
+  }
+
+  @Test(arguments: [
+    (ReadFreshness.Consistency.strict, Duration.seconds(1)),
+    (.bounded(maximumAge: .milliseconds(300)), .milliseconds(100)),
+    (.bounded(maximumAge: .seconds(60)), .seconds(1)), (.bounded(maximumAge: .zero), .milliseconds(20)),
+  ])
+  func indexIsConfirmedThreeTimesInItsMaximumAge(consistency: ReadFreshness.Consistency, interval: Duration) {
+    #expect(ReadFreshness(consistency).pollInterval == interval)
+  }
+
+  @Test func currentIndexIsReadAfterARoundAndNotAsTheLastState() async throws {
+    try await withIndex(Self.stale) { index, _ in
+      try await index.waitUntilFollowing()
+
+      #expect(await index.snapshot(isNeeded: true) != nil)
+      #expect(index.staleReads?.count == 0)
+    }
+  }
+
+  @Test func roundThatBeganBeforeAWriteDoesNotConfirmIt() async throws {
+    try await withIndex(Self.bounded) { index, feed in
+      try await index.waitUntilFollowing()
+      try await feed.permitRounds(0)
+      index.noteWrite()
+      #expect(index.freshSnapshot() == nil)
+
+      try await feed.permitRounds(1)
+      #expect(index.freshSnapshot() == nil)
+
+      try await feed.permitRounds(1)
+      #expect(index.freshSnapshot() != nil)
+    }
+  }
+
+  @Test(arguments: [false, true]) func copyThatBeganBeforeAWriteDoesNotConfirmIt(hasWritten: Bool) async throws {
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: "1.a.a")))
+    feed.state.withLock { ($0.copyMayEnd, $0.permittedRounds) = (false, 0) }
+    let index = IndexFollower(
+      feed, freshness: Self.bounded, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let task = Task { await index.run() }
+    try await feed.waitForCopies()
+
+    if hasWritten { index.noteWrite() }
+    feed.endCopies()
+    try await index.waitUntilFollowing()
+
+    #expect((index.freshSnapshot() == nil) == hasWritten)
+    task.cancel()
+    feed.state.withLock { $0.permittedRounds = .max }
+    await task.value
+  }
+
+  @Test func readAfterAWriteWaitsForARound() async throws {
+    try await withIndex(Self.bounded) { index, feed in
+      let store = IndexedStore(MemoryStore(), index: index)
+      try await index.waitUntilFollowing()
+      feed.state.withLock { $0.permittedRounds = 0 }
+
+      _ = try await store.create(ImportRow.sample("a", 1, 2).draft, once: nil)
+
+      #expect(index.freshSnapshot() == nil)
+    }
+  }
+
+  @Test func readThatBeganDuringACopyHasWhatTheNextRoundFinds() async throws {
+    try await withIndex { index, feed in
+      try await index.waitUntilFollowing()
+      feed.state.withLock { ($0.answer, $0.copyMayEnd) = (.manyChanges, false) }
+      try await feed.waitForCopies()
+
+      let read = Task { await index.snapshot(isNeeded: true)?.point(id: .sample(1)) }
+      try await Task.sleep(for: .milliseconds(50))
+      let puts = try points(1..<2)
+      feed.state.withLock { state in
+        state.answer = .changes(puts: puts, removals: [], to: feed.position)
+        state.copyMayEnd = true
+      }
+
+      #expect(await read.value != nil)
+    }
+  }
+
+  @Test func databaseThatHasManyChangesIsAvailable() async throws {
+    try await withIndex(Self.stale) { index, feed in
+      let store = IndexedStore(MemoryStore(), index: index)
+      try await index.waitUntilFollowing()
+      feed.state.withLock { $0.answer = nil }
+      _ = try await store.page(matching: PointQuery())
+      #expect(store.staleReads?.count == 1)
+
+      feed.state.withLock { ($0.answer, $0.copyMayEnd) = (.manyChanges, false) }
+      try await index.wait { $0.phase == .catchingUp }
+      for _ in 0..<1000 where store.databaseReads == 0 {
+        _ = try await store.page(matching: PointQuery())
+        try await Task.sleep(for: .milliseconds(1))
+      }
+
+      #expect(store.databaseReads == 1)
+    }
+  }
+
+  @Test func databaseThatGivesAPositionIsAvailable() async throws {
+    try await withIndex(Self.stale) { index, feed in
+      let store = IndexedStore(MemoryStore(), index: index)
+      try await index.waitUntilFollowing()
+      feed.state.withLock { $0.failsRounds = true }
+
+      // A round in the background may fail after the call.
+      var waitsForRound = false
+      for _ in 0..<100 where !waitsForRound {
+        #expect(try await store.waitUntilReads(contain: "1.b.b"))
+        waitsForRound = index.freshSnapshot() == nil
+      }
+
+      #expect(waitsForRound)
+    }
+  }
+
+  @Test func indexThatIsLostWhileItCatchesUpHasNotFollowedSinceThen() async throws {
+    try await withIndex { index, feed in
+      try await index.waitUntilFollowing()
+      feed.state.withLock { ($0.answer, $0.copyMayEnd, $0.losesChanges) = (.manyChanges, false, true) }
+      try await index.wait { $0.phase == .catchingUp }
+      let start = ContinuousClock.now
+      try await Task.sleep(for: .milliseconds(20))
+
+      feed.state.withLock { $0.changesMayBeLost = true }
+      try await index.wait { $0.phase == .building }
+
+      let elapsed = ContinuousClock.now - start
+      #expect(index.status.notReady >= elapsed)
+    }
+  }
+
+  @Test func moreChangesThanHalfOfThePlacesAreNotCopied() async throws {
+    try await withIndex { index, feed in
+      try await index.waitUntilFollowing()
+      feed.state.withLock { $0.answer = .manyChanges }
+      while feed.state.withLock({ $0.maximums.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+      #expect(feed.state.withLock { $0.maximums.first } == 20_000)
+      feed.endCopies()
+      try await index.waitUntilFollowing()
+
+      feed.answerOnce(puts: try points(0..<40_010))
+      while await index.confirm()?.count != 40_010 {}
+      feed.state.withLock { ($0.maximums, $0.answer) = ([], .manyChanges) }
+      while feed.state.withLock({ $0.maximums.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+
+      #expect(feed.state.withLock { $0.maximums.first } == 20_005)
+    }
+  }
+
+  @Test func indexOfExactlyItsLimitIsUsed() async throws {
+    try await withIndex(memoryLimit: 0) { index, _ in
+      try await index.wait { $0.phase != .building }
+
+      #expect(index.status.phase == .following)
+      #expect(await index.confirm() != nil)
+    }
+  }
+
+  @Test func statusHasTheNumberOfThePlacesCopiedSoFar() async throws {
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: "1.a.a")))
+    let places = Array(try points(0..<10_001))
+    feed.state.withLock { ($0.copyMayEnd, $0.copiedPlaces) = (false, places) }
+    let index = IndexFollower(feed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let task = Task { await index.run() }
+    try await feed.waitForCopies()
+
+    #expect(index.status.phase == .building)
+    #expect(index.status.points == 10_000)
+
+    feed.endCopies()
+    try await index.waitUntilFollowing()
+    #expect(index.status.points == 10_001)
+    task.cancel()
+    await task.value
+  }
+
+  @Test func versionChangesWithThePlacesAndNotWithThePosition() async throws {
+    try await withIndex { index, feed in
+      try await index.waitUntilFollowing()
+      let version = try #require(index.version())
+      let (next, last) = (try #require(ChangePosition(text: "1.b.b")), try #require(ChangePosition(text: "1.c.c")))
+
+      feed.state.withLock { $0.answer = .changes(puts: [], removals: [], to: next) }
+      while index.position() != next { await index.confirm() }
+      #expect(index.version() == version)
+
+      let puts = try points(1..<3)
+      feed.state.withLock { state in
+        state.answer = .changes(puts: puts, removals: [.sample(7)], to: last)
+        state.isAnsweredOnce = true
+      }
+      while index.status.changes == 0 { await index.confirm() }
+      #expect(index.version() != version)
+      #expect(index.status.changes == 3)
+    }
+  }
+
+  @Test func versionIsUnknownWhileTheIndexCannotBeConfirmed() async throws {
+    try await withIndex { index, feed in
+      let store = IndexedStore(MemoryStore(), index: index)
+      try await index.waitUntilFollowing()
+      #expect(try await store.dataVersion() != nil)
+
+      feed.state.withLock { $0.answer = nil }
+
+      #expect(try await store.dataVersion() == nil)
+      #expect(store.knownDataVersion() != nil)
+    }
+  }
+
+  @Test func exportThatNeedsTheIndexWaitsUntilItFollowsAgain() async throws {
+    try await withIndex { index, feed in
+      let store = IndexedStore(StubStore(), index: index)
+      try await index.waitUntilFollowing()
+      feed.state.withLock { ($0.answer, $0.copyMayEnd) = (.manyChanges, false) }
+      let query = PointQuery(filter: try PropertyFilter("name = 'x'"))
+
+      async let export: Void = store.exportPoints(matching: query) { _ in }
+      try await feed.waitForCopies()
+      feed.endCopies()
+
+      try await export
+    }
+  }
+
+  @Test(arguments: [(Duration.seconds(600), true), (.zero, false)])
+  func lastStateStandsInForAnUnavailableDatabase(lifetime: Duration, isRead: Bool) async throws {
+    try await withIndex(ReadFreshness(staleLifetime: lifetime)) { index, feed in
+      var database = StubStore(failing: .unavailable(reason: "a test"))
+      database.onReadiness = { () throws(PointStoreError) in throw .unavailable(reason: "a test") }
+      let store = IndexedStore(database, index: index)
+      try await index.waitUntilFollowing()
+      feed.state.withLock { ($0.answer, $0.copyMayEnd) = (.lost(reason: "a test"), false) }
+      try await feed.waitForCopies()
+
+      if isRead {
+        #expect(try await store.page(matching: PointQuery()).points.isEmpty)
+        #expect(try await store.checkReadiness() == .readOnly(reason: "the database is unavailable"))
+      } else {
+        await #expect(throws: PointStoreError.self) { try await store.page(matching: PointQuery()) }
+        await #expect(throws: PointStoreError.self) { try await store.checkReadiness() }
+      }
+      #expect(store.indexReads == (isRead ? 1 : 0))
+    }
+  }
+}
+
+private func points(_ ids: Range<UInt64>) throws -> ContiguousArray<PointOfInterest> {
+  let draft = try ImportRow.sample("a", 1, 2).draft
+  let time = Timestamp(microsecondsSinceEpoch: 0)
+  return ContiguousArray(
+    ids.map { PointOfInterest(id: .sample($0), draft: draft, version: 1, createdAt: time, updatedAt: time) })
+}
+
+extension PointOfInterest {
+  /// Passes the place to a closure, with its name and tags alone.
+  fileprivate func borrowed(_ body: (BorrowedPoint) -> Void) {
+    var (name, tags) = (draft.name, draft.tags.json)
+    name.withUTF8 { name in
+      tags.withUTF8 { tags in
+        body(
+          BorrowedPoint(
+            id: id, coordinate: draft.coordinate, version: version, createdAt: createdAt, updatedAt: updatedAt,
+            name: name, category: nil, tags: tags, source: nil, sourceID: nil))
+      }
+    }
+  }
+}
+
 /// A feed with responses that a test sets, without places.
 private final class ScriptedFeed: PointChangeFeed {
   struct State {
@@ -423,6 +722,20 @@ private final class ScriptedFeed: PointChangeFeed {
     var copies = 0
     /// The number of copies of all places so far.
     var builds = 0
+    /// The places that a copy of all passes before it waits.
+    var copiedPlaces: [PointOfInterest] = []
+    /// The number of rounds that may still be answered.
+    var permittedRounds = Int.max
+    /// The number of rounds so far, with those that are not answered yet.
+    var rounds = 0
+    /// A Boolean value that indicates whether rounds find the database unavailable, and other calls do not.
+    var failsRounds = false
+    /// The greatest numbers of changes that copies of changes were asked for.
+    var maximums: [Int] = []
+    /// A Boolean value that indicates whether copies of changes find that changes are lost.
+    var losesChanges = false
+    /// A Boolean value that indicates whether a copy of changes that loses them ends, whatever copies may.
+    var changesMayBeLost = false
   }
 
   let position: ChangePosition
@@ -439,6 +752,10 @@ private final class ScriptedFeed: PointChangeFeed {
 
   func changes(after position: ChangePosition) async throws(PointStoreError) -> ChangeFeed.Answer {
     try checkPrimary()
+    state.withLock { $0.rounds += 1 }
+    while !state.withLock({ $0.permittedRounds > 0 }) { try? await Task.sleep(for: .milliseconds(10)) }
+    state.withLock { $0.permittedRounds -= 1 }
+    if state.withLock({ $0.failsRounds }) { throw .unavailable(reason: "a test") }
     let answer = state.withLock { state in
       defer {
         if state.isAnsweredOnce {
@@ -465,6 +782,7 @@ private final class ScriptedFeed: PointChangeFeed {
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
     try checkPrimary()
     state.withLock { $0.builds += 1 }
+    for point in state.withLock({ $0.copiedPlaces }) { point.borrowed(body) }
     await copy()
     return (position, 0)
   }
@@ -472,19 +790,13 @@ private final class ScriptedFeed: PointChangeFeed {
   func copyChanges(
     after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult {
-    await copy()
-    for point in state.withLock({ $0.copiedChanges }) {
-      var (name, tags) = (point.draft.name, point.draft.tags.json)
-      name.withUTF8 { name in
-        tags.withUTF8 { tags in
-          body(
-            .put(
-              BorrowedPoint(
-                id: point.id, coordinate: point.draft.coordinate, version: point.version, createdAt: point.createdAt,
-                updatedAt: point.updatedAt, name: name, category: nil, tags: tags, source: nil, sourceID: nil)))
-        }
-      }
+    state.withLock { $0.maximums.append(maximum) }
+    if state.withLock({ $0.losesChanges }) {
+      while !state.withLock({ $0.changesMayBeLost }) { try? await Task.sleep(for: .milliseconds(10)) }
+      return .lost(reason: "a test")
     }
+    await copy()
+    for point in state.withLock({ $0.copiedChanges }) { point.borrowed { body(.put($0)) } }
     return .copied(to: self.position)
   }
 
@@ -509,6 +821,19 @@ private final class ScriptedFeed: PointChangeFeed {
       try await Task.sleep(for: .milliseconds(10))
     }
     Issue.record("nothing is copied")
+  }
+
+  /// Permits some rounds, and returns when the next one after them has begun; it waits until it is permitted.
+  func permitRounds(_ count: Int) async throws {
+    let rounds = state.withLock { state in
+      state.permittedRounds = count
+      return state.rounds
+    }
+    for _ in 0..<12_000 {
+      if state.withLock({ $0.rounds > rounds }) { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    Issue.record("no round begins")
   }
 
   /// Lets copies end, with an index that has everything.

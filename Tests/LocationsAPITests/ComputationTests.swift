@@ -173,6 +173,14 @@ import Testing
     #expect((threads.value > 0) == leaves)
   }
 
+  @Test func onlyASearchOfASourceOnTheEventLoopNeedsBuiltIndexes() {
+    let ofSource = PointQuery(source: .init(name: "osm"))
+
+    #expect(ofSource.bounded(ifOnEventLoop: true).needsBuiltIndexes)
+    #expect(!ofSource.bounded(ifOnEventLoop: false).needsBuiltIndexes)
+    #expect(!PointQuery().bounded(ifOnEventLoop: true).needsBuiltIndexes)
+  }
+
   @Test(arguments: [
     "GET /locations?source=osm", "GET /locations?source=osm&f=geojson", "GET /locations?q=place&source=osm",
     "GET /ogc/collections/places/items?source=osm", "POST /locations/search",
@@ -247,6 +255,21 @@ import Testing
 
       #expect(try await second.response(to: String(call.prefix { $0 != " " })).status == status)
       _ = try await first.response()
+    }
+  }
+
+  @Test func longTextsThatAreOnlyCopiedStayOnTheEventLoop() async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    let text = String(repeating: "😀", count: 2_000)
+    try await withServer(text: text, onComputing: { barrier.pass() }) { server in
+      let first = try await occupy(server)
+
+      let response = try await RawHTTPConnection.open(port: server.port).get("/locations?limit=90")
+
+      #expect(response.status == 200)
+      barrier.open()
+      #expect(try await first.response().status == 200)
     }
   }
 

@@ -198,7 +198,7 @@ import Testing
 
   @Test(arguments: [
     (nil, "cursor=new"), ("", "cursor=new"), ("&&a=1&&b&", "a=1&b&cursor=new"), ("a=\u{7F}~", "a=%7F~&cursor=new"),
-    ("cursor&cursors=1", "cursors=1&cursor=new"),
+    ("cursor&cursors=1", "cursors=1&cursor=new"), ("a=b c", "a=b%20c&cursor=new"),
   ])
   func nextLinkKeepsAllParametersExceptTheCursor(query: String?, expected: String) {
     let value = NextLink.query(query.map { $0[...] }, cursor: "new")

@@ -3,6 +3,7 @@ import Basics
 import MemoryStore
 import Points
 import Synchronization
+import TestSupport
 
 /// A store in memory whose exports are a test's.
 struct ScriptedExports: ForwardingStore {
@@ -16,6 +17,15 @@ struct ScriptedExports: ForwardingStore {
   }
 
   func exportPoints(matching query: PointQuery, to consume: Consume) async throws { try await export(consume) }
+}
+
+/// Analytics that count the searches.
+final class SearchCounter: Analytics {
+  private let searches = Counter()
+
+  var count: Int { searches.value }
+
+  func record(_ search: Search) { searches.add() }
 }
 
 /// A store without an index.

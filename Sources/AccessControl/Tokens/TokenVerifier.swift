@@ -214,6 +214,9 @@ struct VerifiedTokens {
 
   private var tokens: [ID: VerifiedToken] = [:]
 
+  /// The number of times that the keys were replaced.
+  private(set) var generation = 0
+
   var count: Int { tokens.count }
 
   /// Returns the key of a token.
@@ -229,8 +232,18 @@ struct VerifiedTokens {
   /// Returns the token of a hash, expired or not.
   subscript(id: ID) -> VerifiedToken? { tokens[id] }
 
-  /// Inserts a token. A full cache evicts those that have expired, and if none has, all.
-  mutating func insert(_ token: VerifiedToken, as id: ID, at now: Timestamp) {
+  /// Removes the tokens when the keys are replaced.
+  mutating func removeAll() {
+    tokens.removeAll()
+    generation += 1
+  }
+
+  /// Inserts a token, unless the keys were replaced since its verification began. A full cache evicts those that have
+  /// expired, and if none has, all.
+  ///
+  /// - Parameter generation: ``generation`` when the verification began.
+  mutating func insert(_ token: VerifiedToken, as id: ID, of generation: Int, at now: Timestamp) {
+    guard generation == self.generation else { return }
     if tokens.count >= Self.maximumCount {
       tokens = tokens.filter { $0.value.isValid(at: now) }
       if tokens.count >= Self.maximumCount { tokens.removeAll(keepingCapacity: true) }

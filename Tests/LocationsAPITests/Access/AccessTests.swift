@@ -46,6 +46,35 @@ import Testing
     }
   }
 
+  @Test func keysWithOneSecretGrantTheGreatestAccess() async throws {
+    let keys = [AccessScope.read, .admin, .write].map { APIKey(name: "\($0)", scope: $0, secret: "s") }
+    let access = AccessControl(AccessPolicy(keys: keys, isLoopback: true))
+    let request = ServiceDriver.request(.POST, "/", headers: ["authorization": "Bearer s"])
+
+    #expect(try await access.principal(of: request, for: .admin) == Principal(name: "admin"))
+  }
+
+  @Test func secondAuthorizationFieldIsRejected() async throws {
+    let headers: HTTPHeaders = ["authorization": "Bearer w", "Authorization": "Bearer w"]
+
+    let response = try await post(AccessPolicy(keys: Self.keys, isLoopback: true), headers: headers)
+
+    #expect(response.status == 401)
+    #expect(response.headers["www-authenticate"] == [#"Bearer realm="waymark", error="invalid_request""#])
+  }
+
+  @Test func rejectedRequestCountsForItsRoute() async throws {
+    let api = LocationsAPI(
+      .init(
+        service: PointsService(store: MemoryStore()),
+        access: AccessControl(AccessPolicy(keys: Self.keys, isLoopback: true)), version: "1"))
+
+    let response = await api.routerOfAllCalls().respond(to: ServiceDriver.request(.POST, "/locations"))
+
+    #expect(response.status == .unauthorized)
+    #expect(response.route == "/locations")
+  }
+
   @Test(arguments: [HTTPMethod.PUT, .PATCH, .DELETE])
   func everyWriteNeedsAKey(method: HTTPMethod) async throws {
     let driver = ServiceDriver(writing: MemoryStore(), access: AccessPolicy(keys: Self.keys, isLoopback: true))
@@ -146,6 +175,17 @@ import Testing
     #expect(secret.utf8.count == 46 && !key.line.contains(secret))
   }
 
+  @Test(arguments: [0, 15, 31])
+  func keyMatchesNoHashThatDiffersInOneByte(index: Int) {
+    let key = APIKey(name: "a", scope: .read, secret: "abc")
+    var digest = APIKey.digest(of: "abc".utf8)
+    #expect(key.matches(digest))
+
+    digest[index] ^= 1
+
+    #expect(!key.matches(digest))
+  }
+
   @Test func keyHashEqualsTheOutputOfSha256sum() {
     let key = APIKey(name: "a", scope: .read, secret: "abc")
 
@@ -154,6 +194,8 @@ import Testing
 
   @Test(arguments: [
     ("a:write", "line 1 must be name:scope:sha256"),
+    ("a:read:\(String(repeating: "0", count: 64)):b", "line 1 must be name:scope:sha256"),
+    (":write:00", "line 1 has a name that is not 1 to 100 characters out of A-Z a-z 0-9 . _ -"),
     ("\n\na b:write:00", "line 3 has a name that is not 1 to 100 characters out of A-Z a-z 0-9 . _ -"),
     ("a:root:00", "line 1 has a scope that is not one of read, write, admin"),
     ("a:read:00", "line 1 has a hash that is not 64 digits of base 16"),
@@ -173,6 +215,7 @@ import Testing
     ("localhost", true), ("127.0.0.1", true), ("127.9.9.9", true), ("::1", true), ("[::1]", true), ("0.0.0.0", false),
     ("::", false), ("10.0.0.1", false), ("127.example", false), ("", false), ("::ffff:127.0.0.1", true),
     ("0:0:0:0:0:0:0:1", true), ("::ffff:10.0.0.1", false), ("128.0.0.1", false), ("127.1", false),
+    ("[::1x", false), ("x::1]", false),
   ])
   func loopbackAddressesAreRecognized(host: String, isLoopback: Bool) {
     #expect(Loopback.contains(host: host) == isLoopback)

@@ -29,7 +29,8 @@ import Testing
   private static let closed = [403, 403, 200]
 
   @Test(arguments: [
-    "http://localhost:3000", "http://127.0.0.1", "http://[::1]:80", "https://localhost", "http://127.8.9.10:65535",
+    "http://localhost:3000", "http://localhost:0003000", "http://127.0.0.1", "http://[::1]:80", "https://localhost",
+    "http://127.8.9.10:65535",
   ])
   func pageFromALoopbackOriginMayWrite(origin: String) async throws {
     #expect(try await statuses(headers: ["origin": origin]) == Self.open)

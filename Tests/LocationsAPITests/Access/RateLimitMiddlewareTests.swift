@@ -139,6 +139,25 @@ import Testing
     #expect(plain.status.code == 429)
   }
 
+  @Test(
+    arguments: [
+      (.GET, ["origin": "https://page.example", "access-control-request-method": "POST"]),
+      (.OPTIONS, ["origin": "https://page.example"]), (.OPTIONS, ["access-control-request-method": "POST"]),
+    ] as [(HTTPMethod, HTTPHeaders)])
+  func requestThatIsNoPreflightIsCounted(method: HTTPMethod, headers: HTTPHeaders) async throws {
+    let service = try service()
+
+    var statuses: [UInt] = []
+    for _ in 0..<3 {
+      let request = HTTPRequest(
+        method: method, target: "/categories", headers: headers,
+        remoteAddress: try SocketAddress(ipAddress: "192.0.2.1", port: 1))
+      statuses.append(await service.respond(to: request).status.code)
+    }
+
+    #expect(statuses.last == 429)
+  }
+
   @Test func pageMayReadTheHeadersOfARateLimitedResponse() async throws {
     let response = try #require(
       try await send(to: service(), headers: ["origin": "https://page.example"], times: 3).last)

@@ -124,6 +124,15 @@ import Testing
     #expect(response.headers["cache-control"] == ["no-cache"])
   }
 
+  @Test(arguments: ["/locations?fields=attribution", "/locations/reverse?lat=1&long=1&fields=attribution"])
+  func responseWithAttributionsHasNoEntityTag(target: String) async throws {
+    // An attribution changes without a change of the places.
+    let response = try await driver(try await store()).send(.GET, target)
+
+    #expect(response.status == 200)
+    #expect(response.headers["etag"].isEmpty)
+  }
+
   @Test func entityTagDependsOnFormatAndProgramVersion() async throws {
     let store = try await store()
     let driver = driver(store)

@@ -5,6 +5,7 @@ import JSONText
 import MemoryStore
 import NIOHTTP1
 import Points
+import Synchronization
 import TestSupport
 import Testing
 
@@ -79,11 +80,71 @@ import Testing
     ("osm_tag=amenity&osm_tag=:!pharmacy", ["Rathaus"]), ("layer=city", ["Rathausen"]),
     ("layer=city&layer=house", ["Rathaus", "Rathaus Apotheke", "Rathaus Museum", "Rathausen"]),
     ("bbox=8.8,53,8.9,53.0765", ["Rathaus"]), ("layer=street", []),
+    ("", ["Rathaus", "Rathaus Apotheke", "Rathaus Museum", "Rathausen"]),
   ])
   func searchIsFiltered(query: String, expected: [String]) async throws {
     let response = try await driver().send(.GET, "/api?q=rathaus&\(query)")
 
     #expect(try names(response).sorted() == expected)
+  }
+
+  @Test func lastWordMayBeTheBeginningOfAWord() async throws {
+    let driver = try await ServiceDriver(places: [
+      Self.place(48.2, 16.37, "Bergmannstüberl", nil), Self.place(0, 0, "Ber", nil),
+    ])
+
+    let response = try await driver.send(.GET, "/api?q=ber&lat=48.2&lon=16.37")
+
+    // As the beginning of a word it fits the near place as well.
+    #expect(try names(response) == ["Bergmannstüberl", "Ber"])
+  }
+
+  /// A store without an index that records how many places are read.
+  private final class CountedPages: ForwardingStore {
+    let store: MemoryStore
+    let limits = Mutex<[Int]>([])
+
+    init(_ store: MemoryStore) {
+      self.store = store
+    }
+
+    var index: (any StoreIndex)? { nil }
+
+    func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+      limits.withLock { $0.append(query.limit) }
+      return try await store.page(matching: query)
+    }
+  }
+
+  @Test(arguments: [("limit=3", [3]), ("limit=100&osm_tag=:museum", [200]), ("limit=50&osm_tag=:cafe", [200])])
+  func noMorePagesAreReadThanTheLimitNeeds(query: String, limits: [Int]) async throws {
+    let store = MemoryStore()
+    for number in 0..<300 {
+      let category = number % 2 == 0 ? "museum" : "cafe"
+      _ = try await store.create(Self.place(0, Double(number) / 10_000, "Stop", category), once: nil)
+    }
+    let pages = CountedPages(store)
+
+    let response = try await ServiceDriver(writing: pages).send(.GET, "/reverse?lat=0&lon=0&radius=100&\(query)")
+
+    #expect(response.status == 200)
+    #expect(pages.limits.withLock { $0 } == limits)
+  }
+
+  @Test func searchOfSeveralPagesIsRecordedOnce() async throws {
+    let store = MemoryStore()
+    for number in 0..<450 {
+      _ = try await store.create(Self.place(0, Double(number) / 10_000, "Stop", "cafe"), once: nil)
+    }
+    let searches = SearchCounter()
+    let service = PointsService(store: store, analytics: searches)
+    let driver = ServiceDriver(LocationsAPI(.init(service: service, version: "1")))
+
+    for target in ["/api?q=stop&osm_tag=:museum", "/reverse?lat=0&lon=0&radius=100&osm_tag=:museum"] {
+      #expect(try names(try await driver.send(.GET, target)).isEmpty)
+    }
+
+    #expect(searches.count == 2)
   }
 
   @Test func filteredSearchLooksBehindTheFirstPage() async throws {
@@ -126,7 +187,7 @@ import Testing
     let one = try await driver.send(.GET, "/reverse?lat=53.0771&lon=8.807")
     let three = try await driver.send(.GET, "/reverse?lat=53.0771&lon=8.807&limit=10")
     let wide = try await driver.send(.GET, "/reverse?lat=53.0771&lon=8.807&limit=10&radius=100")
-    let none = try await driver.send(.GET, "/reverse?lat=0&lon=0")
+    let none = try await driver.send(.GET, "/reverse?lat=53.0915&lon=8.807")
 
     #expect(try names(one) == ["Rathaus Apotheke"])
     #expect(try names(three).count == 3)
@@ -143,6 +204,40 @@ import Testing
     #expect(response.headers["content-language"] == ["en"])
   }
 
+  @Test func languageDefaultStandsForTheOwnName() async throws {
+    let driver = try await ServiceDriver(places: [Self.place(0, 0, "A", nil, tags: ["name:default": "B"])])
+
+    let response = try await driver.send(.GET, "/reverse?lat=0&lon=0&lang=default")
+
+    #expect(try names(response) == ["A"])
+  }
+
+  @Test func countryWithoutACodeIsNamedAsItsTagSays() async throws {
+    let driver = try await ServiceDriver(places: [Self.place(0, 0, "A", nil, tags: ["addr:country": "Atlantis"])])
+
+    let response = try await driver.send(.GET, "/reverse?lat=0&lon=0")
+
+    #expect(try properties(response).first?["country"] as? String == "Atlantis")
+  }
+
+  @Test(arguments: [
+    ("de", "Deutschland"), ("de-AT", "Deutschland"), ("de-x-none", "Deutschland"), ("none", "Germany"),
+    (nil, "Germany"),
+  ])
+  func countryIsNamedInTheNearestKnownLanguage(language: String?, name: String) {
+    let names = CountryNames()
+
+    #expect(names.name(ofCountry: "DE", language: language) == name)
+    #expect(names.name(ofCountry: "DE", language: language) == name)
+  }
+
+  @Test func unknownCountryHasNoName() {
+    let names = CountryNames()
+
+    #expect(names.name(ofCountry: "QQ", language: "en") == nil)
+    #expect(names.name(ofCountry: "QQ", language: "en") == nil)
+  }
+
   @Test func countryIsNamedInTheLanguage() async throws {
     let driver = try await driver()
 
@@ -156,6 +251,9 @@ import Testing
 
   @Test func textWithoutWordsFindsNothing() async throws {
     #expect(try names(try await driver().send(.GET, "/api?q=%21%21")).isEmpty)
+    // Nothing is searched for then, so that no index is needed.
+    let unindexed = ServiceDriver(writing: UnindexedStore(store: MemoryStore()))
+    #expect(try names(try await unindexed.send(.GET, "/api?q=%21%21")).isEmpty)
   }
 
   @Test func greaterLimitCountsAsTheMaximum() async throws {
@@ -167,9 +265,24 @@ import Testing
   }
 
   @Test(arguments: [
+    ("/api?q=a&zoom=x&lat=1", "invalid-parameter"), ("/api?q=a&long=1&zoom=x", "unknown-parameter"),
+    ("/api?lat=1&zoom=x", "missing-parameter"),
+  ])
+  func problemHasTheCodeOfItsFirstError(target: String, code: String) async throws {
+    #expect(try await driver().send(.GET, target).code == code)
+  }
+
+  @Test func textMayHave200Characters() async throws {
+    let text = String(repeating: "a", count: 200)
+
+    #expect(try await driver().send(.GET, "/api?q=\(text)").status == 200)
+  }
+
+  @Test(arguments: [
     ("/api", ["q"]), ("/api?q=", ["q"]), ("/api?q=a&lat=1", ["lon"]), ("/api?q=a&lon=1", ["lat"]),
     ("/api?q=a&lat=91&lon=1", ["lat"]), ("/api?q=a&zoom=x", ["zoom"]), ("/api?q=a&zoom=25", ["zoom"]),
     ("/api?q=a&location_bias_scale=2", ["location_bias_scale"]), ("/api?q=a&bbox=1,2,3", ["bbox"]),
+    ("/api?q=a&bbox=1,2,3,4,5", ["bbox"]),
     ("/api?q=a&limit=0", ["limit"]), ("/api?q=a&limit=x", ["limit"]), ("/api?q=a&osm_tag=", ["osm_tag"]),
     ("/api?q=a&osm_tag=a:", ["osm_tag"]), ("/api?q=a&osm_tag=!a:!b", ["osm_tag"]), ("/api?q=a&layer=planet", ["layer"]),
     ("/api?q=a&lang=e_n", ["lang"]), ("/api?q=a&long=1", ["long"]), ("/api?q=a&q=b", ["q"]),
@@ -191,7 +304,9 @@ import Testing
       (nil, [:], "place", "yes", "house"), ("city", [:], "place", "city", "city"),
       ("a", ["shop": "no", "tourism": "hotel"], "tourism", "hotel", "house"),
       ("a", ["highway": "residential"], "highway", "residential", "street"),
+      ("a", ["highway": "bus_stop"], "highway", "bus_stop", "house"),
       ("a", ["place": "suburb"], "place", "suburb", "district"),
+      ("a", ["shop": "", "tourism": "hotel"], "tourism", "hotel", "house"),
     ] as [(String?, KeyValuePairs<String, String>, String, String, String)])
   func mainTagIsThatOfOpenStreetMapOrOfTheCategory(
     category: String?, tags: KeyValuePairs<String, String>, key: String, value: String, layer: String
@@ -205,6 +320,7 @@ import Testing
 
   @Test(arguments: [
     ("node/1", "N", 1), ("w22", "W", 22), ("R333", "R", 333), ("relation/4", "R", 4), ("overture", nil, nil),
+    ("node/999999999999999999", "N", 999_999_999_999_999_999), ("node/9999999999999999999", nil, nil),
     ("node/99999999999999999999", nil, nil), ("node/-1", nil, nil),
   ])
   func objectOfOpenStreetMapIsThatOfTheOrigin(id: String, type: String?, number: Int?) async throws {
@@ -226,6 +342,17 @@ import Testing
 
     #expect(bias.scaleMetres == metres)
     #expect(bias.weight == 0.5)
+  }
+
+  @Test func biasHasPhotonsDefaults() throws {
+    var arguments = try PhotonArguments(
+      ServiceDriver.request(.GET, "/api?q=a&lat=1&lon=2"), allowing: PhotonArguments.searchParameters)
+
+    let found = arguments.bias()
+    let bias = try #require(found)
+
+    #expect(bias.scaleMetres == 16_000)
+    #expect(bias.weight == 0.8)
   }
 
   private func point(_ draft: PointDraft) -> PhotonPlace {

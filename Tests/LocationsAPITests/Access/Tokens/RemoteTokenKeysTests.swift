@@ -208,17 +208,41 @@ import Testing
     await running.value
   }
 
-  @Test func aFetchInProgressEndsWithTheTask() async {
-    /// An issuer that never responds.
-    struct Silence: TokenKeyFetcher {
-      let address = ""
-      let began: AsyncStream<Void>.Continuation
-      func fetch() async throws(TokenKeyFetchError) -> TokenKeyDocument {
-        began.yield()
-        try? await Task.sleep(for: .seconds(86_400))
-        throw TokenKeyFetchError("it was cancelled")
-      }
+  @Test func firstKeysAfterAFailureAreNoRecovery() async {
+    let keys = keys(Publisher([Self.away, Self.published(Self.first)]))
+
+    await keys.fetch()
+    await keys.fetch()
+
+    #expect(await keys.counts == .init(keys: 1, successes: 1, failures: 1))
+    #expect(!log.lines.contains { $0.contains("can be fetched again") })
+  }
+
+  /// An issuer that never responds.
+  private struct Silence: TokenKeyFetcher {
+    let address = ""
+    let began: AsyncStream<Void>.Continuation
+    func fetch() async throws(TokenKeyFetchError) -> TokenKeyDocument {
+      began.yield()
+      try? await Task.sleep(for: .seconds(86_400))
+      throw TokenKeyFetchError("it was cancelled")
     }
+  }
+
+  @Test func keysAreUnknownAfterACancelledFetch() async {
+    let (begins, began) = AsyncStream.makeStream(of: Void.self)
+    let keys = RemoteTokenKeys(Silence(began: began), time: clock, logger: log.logger) { _ in }
+    let refreshing = Task { await keys.refresh() }
+    for await _ in begins { break }
+
+    let running = Task { await keys.run() }
+    running.cancel()
+    await running.value
+
+    #expect(await refreshing.value == .unknown(retryAfterSeconds: 1))
+  }
+
+  @Test func aFetchInProgressEndsWithTheTask() async {
     let (begins, began) = AsyncStream.makeStream(of: Void.self)
     let keys = RemoteTokenKeys(Silence(began: began), time: clock, logger: log.logger) { _ in }
     let running = Task { await keys.run() }

@@ -219,14 +219,32 @@ import Testing
     #expect(seen == Principal(subject: "user-1"))
   }
 
+  private func verifiedToken(validUntil: Double = .infinity) -> VerifiedToken {
+    VerifiedToken(
+      grant: Grant(principal: .anonymous, scope: .read, evidence: ""), validFrom: 0, validUntil: validUntil)
+  }
+
+  @Test func tokenVerifiedWithFormerKeysIsNotCached() {
+    var tokens = VerifiedTokens()
+    let (id, other) = (VerifiedTokens.id(of: "a"), VerifiedTokens.id(of: "b"))
+    let former = tokens.generation
+    tokens.insert(verifiedToken(), as: id, of: former, at: clock.now())
+    #expect(tokens[id] != nil)
+
+    tokens.removeAll()
+    tokens.insert(verifiedToken(), as: id, of: former, at: clock.now())
+    tokens.insert(verifiedToken(), as: other, of: tokens.generation, at: clock.now())
+
+    #expect(tokens[id] == nil)
+    #expect(tokens[other] != nil)
+  }
+
   @Test func verifiedTokensAreKeptInBoundedMemory() {
     var tokens = VerifiedTokens()
-    let grant = Grant(principal: .anonymous, scope: .read, evidence: "")
-    let now = clock.now()
     func insert(_ number: Int, validUntil: Double) {
       tokens.insert(
-        VerifiedToken(grant: grant, validFrom: 0, validUntil: validUntil), as: VerifiedTokens.id(of: "\(number)"),
-        at: now)
+        verifiedToken(validUntil: validUntil), as: VerifiedTokens.id(of: "\(number)"), of: tokens.generation,
+        at: clock.now())
     }
     for number in 0..<VerifiedTokens.maximumCount { insert(number, validUntil: number % 2 == 0 ? .infinity : 1) }
 
