@@ -30,6 +30,7 @@ class IndexBench:
 
     def measure(self):
         self.measure_build()
+        self.measure_files()
         self.bench.add_geography()
         self.compare_reads()
         # Writes need not maintain the reference's index.
@@ -88,6 +89,40 @@ class IndexBench:
             f"at most {MAXIMUM_BYTES}",
         )
         self.bench.fact(f"{name}, peak memory while it is built, MiB", medians(peaks, 0))
+
+    def measure_files(self):
+        """Measures starts from the files of an index, and the size of the files."""
+        folder = self.bench.work / "index-files"
+        log = self.bench.work / "index.log"
+        server = self.strict(log=log, LOG_LEVEL="info", LOG_FORMAT="json", INDEX_PATH=folder)
+        built = self.logged_seconds(log)
+        deadline = time.monotonic() + 600
+        while not (folder / "manifest").exists():
+            if time.monotonic() > deadline:
+                raise SystemExit("the files of the index were not written within 600 seconds")
+            time.sleep(0.05)
+        server.stop()
+        size = sum(path.stat().st_size for path in folder.iterdir())
+        starts, resident = [], []
+        for _ in range(self.bench.options.rounds):
+            start = time.monotonic()
+            server = self.bench.waymark(
+                log=log, **self.environment, POINT_INDEX="on", LOG_LEVEL="info", LOG_FORMAT="json", INDEX_PATH=folder)
+            # A search by name is answered from the index alone.
+            connection = Connection(server.port)
+            while connection.send(request("/locations?q=a&limit=1"))[0] != 200:
+                time.sleep(0.005)
+            starts.append(time.monotonic() - start)
+            found = metrics(server.port)
+            if (found["point_index_loads_total"], found["point_index_builds_total"]) != (1, 0):
+                raise SystemExit("the index was built instead of continuing from its files")
+            resident.append(server.resident_mib() * (1 << 20) / self.count)
+            server.stop()
+        name = f"index of {self.count:,} places in files"
+        self.bench.fact(f"{name}, seconds from the start of the process until a search by name", medians(starts, 2))
+        self.bench.fact(f"{name}, this of the time to build it", f"{statistics.median(starts) / built:.2f}")
+        self.bench.fact(f"{name}, bytes of a place on disk", f"{size / self.count:.0f}", "at most 450")
+        self.bench.fact(f"{name}, resident bytes of a place after a start, mapped files included", medians(resident, 0))
 
     def logged_seconds(self, log):
         for line in log.read_text().splitlines():

@@ -345,7 +345,9 @@ class Bench:
 
     def measure_index_build(self):
         with self.postgres():
-            IndexBench(self, self.import_places()).measure_build()
+            index = IndexBench(self, self.import_places())
+            index.measure_build()
+            index.measure_files()
 
     @contextlib.contextmanager
     def postgres(self):

@@ -203,6 +203,7 @@ class PostgresCluster:
                 "DATABASE_POOL_SIZE": "8",
                 "DATABASE_STATEMENT_TIMEOUT_MS": "4000",
                 "REQUEST_DEADLINE_MS": "1000",
+                "INDEX_PATH": str(self.folder / f"index-{number}"),
             }
             instance = Instance(self.program, environment | self.settings, number)
             await instance.proxy.start()
