@@ -12,6 +12,7 @@ The full disk needs the rights to mount a file system; without them it is left o
 """
 
 import collections
+import contextlib
 import json
 import pathlib
 import random
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 
 from http_clients import get, metrics
 from servers import Postgres, Waymark, argument_parser, temporary_folder
@@ -78,8 +80,11 @@ class Run:
             print("no file system can be mounted: the disk is never full", file=sys.stderr)
         self.path = self.disk / "index"
         self.server = Waymark(
-            options.waymark, {"DATABASE_URL": database.url, "POINT_INDEX": "on", "INDEX_PATH": str(self.path)})
+            options.waymark,
+            {"DATABASE_URL": database.url, "POINT_INDEX": "on", "INDEX_PATH": str(self.path), "LOG_LEVEL": "notice"})
         self.starts = collections.Counter()
+        # The manifest when a file was damaged last.
+        self.damaged = None
         self.failures = []
 
     # --- Faults before a start
@@ -117,46 +122,72 @@ class Run:
             return None
         kind = self.generator.choice([self.flip, self.zero, self.truncate, self.substitute, self.remove])
         kind(self.generator.choice(files))
+        self.damaged = self.manifest()
         return kind.__name__
 
+    def manifest(self):
+        """Returns what differs between the manifests that were written; `None` if there is none."""
+        try:
+            status = (self.path / "manifest").stat()
+            return status.st_ino, status.st_mtime_ns
+        except FileNotFoundError:
+            return None
+
     def fill_disk(self):
-        with open(self.disk / "filler", "wb") as file:
-            try:
-                while True:
-                    file.write(bytes(1 << 16))
-            except OSError:
-                pass
+        with contextlib.suppress(OSError), open(self.disk / "filler", "wb") as file:
+            while True:
+                file.write(bytes(1 << 16))
 
     # --- Starts
 
     def start(self, fault):
-        had_manifest = (self.path / "manifest").exists()
+        # Damaged files stay until others have been written.
+        is_whole = self.manifest() not in (None, self.damaged)
         self.server.start()
         self.server.wait_until_ready()
         found = metrics(self.server.port)
         loads = int(found["point_index_loads_total"])
         self.starts[fault or "none", "continued" if loads else "built"] += 1
-        if had_manifest and not loads and fault in (None, "crash of PostgreSQL", "full disk"):
+        if is_whole and not loads:
             self.failures.append(f"the index was built although its files were whole; fault: {fault}")
+
+    def get(self, target):
+        """Returns the body of a response, once the index and the connections to a restarted PostgreSQL are there."""
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return get(self.server.port, target)[0].decode()
+            except urllib.error.HTTPError as error:
+                if error.code != 503 or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     def compare(self):
         """Compares the places of the server with those of PostgreSQL, while nothing is written."""
         wanted = set(self.database.query("SELECT id || ' ' || version || ' ' || name FROM points").splitlines())
-        lines = get(self.server.port, "/locations/export?format=ndjson", 60)[0].decode().splitlines()
+        lines = self.get("/locations/export?f=ndjson").splitlines()
         exported = {"{id} {version} {name}".format(**json.loads(line)) for line in lines}
         if wanted != exported:
             self.failures.append(
                 f"{len(wanted - exported)} places are missing or old, {len(exported - wanted)} are wrong or were removed")
         for line in self.generator.sample(sorted(wanted), min(5, len(wanted))):
             name = line.split(" ", 2)[2].replace(" ", "%20")
-            found = json.loads(get(self.server.port, f"/locations?limit=1000&q={name}", 60)[0])
+            found = json.loads(self.get(f"/locations?limit=1000&q={name}"))
             if line.split(" ", 1)[0] not in [place["id"] for place in found]:
                 self.failures.append(f"{line} is not found by its name")
 
     def run(self):
         writer = Writer(self.database, random.Random(self.options.seed))
         writer.start()
-        deadline = time.monotonic() + self.options.seconds
+        try:
+            self.restart_until(time.monotonic() + self.options.seconds, writer)
+        finally:
+            writer.is_stopped.set()
+            self.server.kill()
+            if self.can_mount:
+                subprocess.run(["umount", self.disk], check=False)
+
+    def restart_until(self, deadline, writer):
         fault = None
         while time.monotonic() < deadline and not self.failures:
             self.start(fault)
@@ -168,11 +199,6 @@ class Run:
             self.server.kill()
             (self.disk / "filler").unlink(missing_ok=True)
             fault = self.inject()
-        writer.is_stopped.set()
-        writer.join()
-        self.server.kill()
-        if self.can_mount:
-            subprocess.run(["umount", self.disk], check=False)
 
     def inject(self):
         kind = self.generator.randrange(8)

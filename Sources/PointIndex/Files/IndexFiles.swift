@@ -63,8 +63,19 @@ package final class IndexFiles: Sendable {
   private func read(
     text configuration: TextIndexConfiguration
   ) throws(IndexFileError) -> (snapshot: PointSnapshot, state: String)? {
-    guard let bytes = try contents(of: Self.manifestName) else { return nil }
-    let manifest = try Manifest(bytes)
+    let manifest: Manifest
+    do throws(IndexFileError) {
+      guard let bytes = try contents(of: Self.manifestName) else {
+        removeFiles(except: [])
+        return nil
+      }
+      manifest = try Manifest(bytes)
+    } catch {
+      removeFiles(except: [])
+      throw error
+    }
+    // A process that was killed while it wrote has left others, which may fill the disk.
+    removeFiles(except: Set(manifest.parts.map { ExactText($0.file.name) }))
     guard manifest.configuration == configuration.description else {
       throw IndexFileError("the fields that are searched have changed")
     }

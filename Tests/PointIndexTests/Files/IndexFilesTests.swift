@@ -203,6 +203,7 @@ import Testing
     try folder.write(Data("half".utf8), to: "manifest.new")
 
     #expect(try files.load(text: .init())?.state == "1")
+    #expect(try folder.segments == names.filter { $0.hasSuffix(".segment") })
     _ = try files.save(places.snapshot, standingFor: "2")
 
     #expect(try folder.names().count == names.count)
