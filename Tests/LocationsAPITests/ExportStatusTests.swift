@@ -37,6 +37,18 @@ import Testing
     await #expect(throws: PointStoreError.self) { try await driver.send(.GET, "/locations/export") }
   }
 
+  @Test(arguments: [
+    ("json", "[]"), ("geojson", #"{"type":"FeatureCollection","features":[]}"#), ("ndjson", ""),
+  ])
+  func exportOfNoPlacesIsWhole(format: String, text: String) async throws {
+    let driver = ServiceDriver(writing: ScriptedExports { _ in })
+
+    let response = try await driver.send(.GET, "/locations/export?f=\(format)")
+
+    #expect(response.status == 200)
+    #expect(response.text.filter { !$0.isWhitespace } == text)
+  }
+
   @Test func headRequestForAnExportTakesNoDatabaseConnection() async throws {
     let exports = Counter()
     let driver = ServiceDriver(writing: ScriptedExports { _ in exports.add() })

@@ -64,7 +64,8 @@ import Testing
 
   @Test(arguments: [
     ("since=yesterday", "since"), ("since=PT", "since"), ("since=P1Y", "since"), ("until=2026-11-21", "until"),
-    ("limit=0", "limit"), ("since=PT1H&until=PT2H", "since"), ("since=PT1H&since=PT2H", "since"), ("lat=1", "lat"),
+    ("limit=0", "limit"), ("since=PT1H&until=PT2H", "since"),
+    ("since=PT1H&until=PT1H", "since"), ("since=PT1H&since=PT2H", "since"), ("lat=1", "lat"),
   ])
   func invalidParametersAreReported(query: String, parameter: String) async throws {
     let response = try await get("/analytics/searches?\(query)", history: history)

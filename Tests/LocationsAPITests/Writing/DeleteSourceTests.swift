@@ -64,11 +64,12 @@ import Testing
     #expect(try await driver.send(.GET, "/locations?limit=1000&source=osm").array.count == 1_000)
   }
 
-  @Test func conditionalDeletionOfASourceIsRejected() async throws {
+  @Test(arguments: [("if-match", "\"1\""), ("if-none-match", "*")])
+  func conditionalDeletionOfASourceIsRejected(field: String, value: String) async throws {
     let driver = ServiceDriver(writing: try await Self.store())
 
     let response = try await driver.send(
-      .DELETE, "/locations?source=osm&confirm=true", headers: ["if-match": "\"1\""])
+      .DELETE, "/locations?source=osm&confirm=true", headers: [field: value])
 
     #expect(response.status == 412)
     #expect(try await driver.send(.GET, "/locations").array.count == 20)
