@@ -1,13 +1,14 @@
 import Foundation
-import FoundationNetworking
 import Testing
 import WaymarkClient
 
 /// Tests of the Swift client against the built program: areas, routes, conditions, clusters, facets and tiles.
 @Suite struct ClientMapTests {
   private let process: WaymarkProcess
-  private let client: ClientDriver
   private let waymark: Waymark
+
+  /// The methods of the client's requests.
+  private let log = MethodLog()
 
   /// The rows, from south to north, and the columns, from west to east, of a grid of places in the southern Pacific,
   /// which are 0.1 degrees apart.
@@ -16,8 +17,9 @@ import WaymarkClient
 
   init() async throws {
     process = try await WaymarkProcess(["serve", "--http-port", "0"])
-    client = try ClientDriver(port: try await process.port())
-    waymark = Waymark(baseURL: client.baseURL, configuration: .withoutTotalTimeout)
+    var configuration = LoaderConfiguration.withoutTotalTimeout
+    configuration.interceptors = [log]
+    waymark = try Waymark(port: try await process.port(), configuration: configuration)
     let places = try (0..<rows * columns).map { index in
       let (row, column) = (index / columns, index % columns)
       return PointImport.Row(
@@ -43,9 +45,9 @@ import WaymarkClient
     }
   }
 
-  private func names(_ filter: PointFilter, limit: Int? = nil) async throws -> [String] {
+  private func names(_ filter: PointFilter, pageSize: Int? = nil) async throws -> [String] {
     var names: [String] = []
-    for try await place in waymark.query(filter, limit: limit).all { names.append(place.name) }
+    for try await place in waymark.places(filter, pageSize: pageSize) { names.append(place.name) }
     return names
   }
 
@@ -56,14 +58,14 @@ import WaymarkClient
       "P1/1", "P1/2", "P1/3", "P2/1", "P2/3", "P3/1", "P3/3", "P4/1", "P4/2", "P4/3",
     ]
 
-    let places = try await waymark.places(in: area, limit: 1000)
-    let suggestions = try await waymark.responses.suggestions(
-      for: PointSearch("P1/", filter: PointFilter(area: area)), limit: 50)
-    let file = try await waymark.exportPlaces(PointFilter(area: area), as: .csv)
+    let places = try await waymark.places(in: area, pageSize: 1000).firstPage()
+    let suggestions = try await waymark.suggestions(
+      for: "P1/", filter: PointFilter(area: area), limit: 50)
+    let file = try await waymark.exported(PointFilter(area: area), as: .csv)
 
     #expect(Set(places.map(\.name)) == expected)
     #expect(places.count == expected.count)
-    #expect(suggestions.value.allSatisfy { $0.title.hasPrefix("P1/") })
+    #expect(suggestions.allSatisfy { $0.title.hasPrefix("P1/") })
     #expect(String(decoding: file, as: UTF8.self).split(separator: "\r\n").count == expected.count + 1)
   }
 
@@ -89,22 +91,21 @@ import WaymarkClient
     let area = try SearchArea(
       steps.map { try coordinate(row: -0.5, column: $0) }
         + steps.reversed().map { try coordinate(row: 11.5, column: $0) })
-    let request = try PointsRequest(baseURL: client.baseURL).makeRequest(from: PointFilter(area: area))
 
     var pageSizes: [Int] = []
     var names: [String] = []
     var link: URL?
-    for try await page in waymark.places(in: area, limit: 10).pages {
+    for try await page in waymark.places(in: area, pageSize: 10).pages {
       pageSizes.append(page.value.count)
       names += page.value.map(\.name)
       link = link ?? page.nextPage
     }
     var rest: [String] = []
-    for try await page in waymark.places(in: area, limit: 10).pages(from: try #require(link)) {
+    for try await page in waymark.places(in: area, pageSize: 10).pages(from: try #require(link)) {
       rest += page.value.map(\.name)
     }
 
-    #expect(request.httpMethod == "POST")
+    #expect(Set(log.methods) == ["POST"])
     #expect(pageSizes == [10, 10, 10, 6])
     #expect(Set(names) == Set((0..<rows).flatMap { row in (0...2).map { "P\(row)/\($0)" } }))
     #expect(rest == Array(names.dropFirst(10)))
@@ -117,13 +118,14 @@ import WaymarkClient
       box: try BoundingBox(west: -140.05, south: -50.05, east: -139.45, north: -49.35),
       area: try SearchArea(ring(rows: 0...6, columns: 0...3)), categories: long + ["inner"],
       tags: ["a \"b\"": ["it's 1", "it's 2"]], condition: "\(tag: "level") IN \(["2", "4"])")
-    let inBody = try await names(filter, limit: 2)
-    let isInBody = try PointsRequest(baseURL: client.baseURL).makeRequest(from: filter).httpMethod == "POST"
+    let inBody = try await names(filter, pageSize: 2)
+    let isInBody = log.methods.last == "POST"
     filter.categories = ["inner"]
 
-    let inAddress = try await names(filter, limit: 2)
+    let inAddress = try await names(filter, pageSize: 2)
 
     #expect(isInBody)
+    #expect(log.methods.last == "GET")
     #expect(Set(inBody) == ["P2/1", "P2/2", "P4/1", "P4/2"])
     #expect(inBody == inAddress)
   }
@@ -137,8 +139,8 @@ import WaymarkClient
     let route = try SearchRoute(line, radiusMetres: 500)
 
     var places: [PointOfInterest] = []
-    for try await place in waymark.places(along: route, limit: 7).all { places.append(place) }
-    let first = try await waymark.places(along: route, category: "edge, 'west'")
+    for try await place in waymark.places(along: route, pageSize: 7) { places.append(place) }
+    let first = try await waymark.places(along: route, category: "edge, 'west'").firstPage()
 
     let along = places.compactMap(\.alongMetres)
     #expect(places.map(\.name) == expected)
@@ -159,19 +161,18 @@ import WaymarkClient
     let expected = (0...5).map { "P0/\($0)" }
 
     for route in [short, precise, long] {
-      #expect(try await names(PointFilter(route: route), limit: 4) == expected)
+      #expect(try await names(PointFilter(route: route), pageSize: 4) == expected)
     }
-    let request = try PointsRequest(baseURL: client.baseURL).makeRequest(from: PointFilter(route: long))
-    #expect(request.httpMethod == "POST")
+    #expect(log.methods.last == "POST")
   }
 
   @Test(arguments: ["edge, 'west'", "' OR TRUE OR category = '", "'\u{301} OR TRUE OR name <> '\u{301}", "\\%_\"--"])
   func quotedTextIsOnlyCompared(text: String) async throws {
     let area = try SearchArea(ring(rows: 0...11, columns: 0...9))
 
-    let places = try await waymark.query(
-      PointFilter(area: area, condition: "category = \(text)"), limit: 1000
-    ).firstPage().value
+    let places = try await waymark.places(
+      PointFilter(area: area, condition: "category = \(text)"), pageSize: 1000
+    ).firstPage()
 
     #expect(places.count == (text == "edge, 'west'" ? rows : 0))
     #expect(places.allSatisfy { $0.category == text })
@@ -249,7 +250,7 @@ import WaymarkClient
       area: try SearchArea(
         wkt: "POLYGON((0 0, 180 0, 90 45, 0 0))"))
 
-    let error = await #expect(throws: WaymarkError.self) { try await waymark.query(filter).firstPage() }
+    let error = await #expect(throws: WaymarkError.self) { try await waymark.places(filter).firstPage() }
 
     guard case .problem(let problem)? = error else {
       Issue.record("\(error as Any)")

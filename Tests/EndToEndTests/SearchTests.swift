@@ -29,8 +29,8 @@ import WaymarkClient
     let waymark = Waymark(baseURL: url, configuration: .withoutTotalTimeout)
     let bremen = try Coordinate(latitude: 53.0758, longitude: 8.8073)
 
-    let matches = try await waymark.search("rathaus", near: bremen, languages: ["de"])
-    let english = try await waymark.search("town hall", languages: ["en"])
+    let matches = try await waymark.search("rathaus", near: bremen, languages: ["de"]).firstPage()
+    let english = try await waymark.search("town hall", languages: ["en"]).firstPage()
     let suggestions = try await waymark.suggestions(for: "pharm")
     let nearest = try await waymark.nearestPlace(to: bremen, languages: ["fr"])
     let none = try await waymark.nearestPlace(to: try Coordinate(latitude: 0, longitude: 0), radius: 10)

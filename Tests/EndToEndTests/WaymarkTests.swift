@@ -31,7 +31,7 @@ import WaymarkClient
   }
 
   @Test func placesAreFoundByCoordinateBoxAndID() async throws {
-    let near = try await waymark.places(near: sanJose, radius: 100_000, limit: 3)
+    let near = try await waymark.places(near: sanJose, radius: 100_000, pageSize: 3).firstPage()
     let nearest = try #require(near.first)
     let there = try #require(nearest.coordinate)
     let category = try #require(nearest.category)
@@ -39,8 +39,8 @@ import WaymarkClient
       west: there.longitude - 0.01, south: there.latitude - 0.01, east: there.longitude + 0.01,
       north: there.latitude + 0.01)
 
-    let inBox = try await waymark.places(in: box)
-    let ofCategory = try await waymark.places(near: there, radius: 1, category: category)
+    let inBox = try await waymark.places(in: box).firstPage()
+    let ofCategory = try await waymark.places(near: there, radius: 1, category: category).firstPage()
     let same = try await waymark.place(nearest.id)
 
     #expect(near.count == 3)
@@ -52,13 +52,11 @@ import WaymarkClient
   }
 
   @Test func coordinateIsChecked() async throws {
-    let nearest = try #require(try await waymark.places(near: sanJose, limit: 1).first)
+    let nearest = try #require(try await waymark.places(near: sanJose, pageSize: 1).firstPage().first)
     let there = try #require(nearest.coordinate)
     let nowhere = try Coordinate(latitude: -60, longitude: -140)
 
-    #expect(try await waymark.isPointOfInterest(at: there, radius: 1))
     #expect(try await waymark.place(at: there, radius: 1)?.coordinate == there)
-    #expect(try await !waymark.isPointOfInterest(at: nowhere))
     #expect(try await waymark.place(at: nowhere) == nil)
   }
 
@@ -99,7 +97,7 @@ import WaymarkClient
     let there = try Coordinate(latitude: -61, longitude: -141)
     _ = try await waymark.create(
       PointDraft(name: "A", coordinate: there, tags: ["a": "1"], origin: SourceReference(source: "list", id: "1")))
-    var listed = try #require(try await waymark.places(near: there, radius: 1).first)
+    var listed = try #require(try await waymark.places(near: there, radius: 1).firstPage().first)
     listed.name = "B"
 
     let updated = try await waymark.update(listed)
@@ -107,7 +105,7 @@ import WaymarkClient
 
     #expect(updated.tags == ["a": "1"])
     #expect(updated.origin == SourceReference(source: "list", id: "1"))
-    #expect(try await waymark.places(near: there, radius: 1) == [])
+    #expect(try await waymark.places(near: there, radius: 1).firstPage() == [])
   }
 
   @Test func importedPlacesAreReadOneByOneAndExported() async throws {
@@ -121,14 +119,14 @@ import WaymarkClient
     let report = try await waymark.importPlaces(drafts)
     let again = try await waymark.importPlaces(drafts)
     var names: [String] = []
-    for try await place in waymark.places(near: start, category: "walk, & run", limit: 10).all {
+    for try await place in waymark.places(near: start, category: "walk, & run", pageSize: 10) {
       names.append(place.name)
     }
     var pageSizes: [Int] = []
-    for try await page in waymark.query(PointFilter(categories: ["walk, & run"]), limit: 50).pages {
+    for try await page in waymark.places(PointFilter(categories: ["walk, & run"]), pageSize: 50).pages {
       pageSizes.append(page.value.count)
     }
-    let file = try await waymark.exportPlaces(PointFilter(categories: ["walk, & run"]))
+    let file = try await waymark.exported(PointFilter(categories: ["walk, & run"]))
 
     #expect(report == ImportReport(created: 55))
     #expect(again == ImportReport(unchanged: 55))
@@ -146,7 +144,7 @@ import WaymarkClient
 
     #expect(first == ImportReport(created: 1))
     #expect(second == first)
-    #expect(try await waymark.places(near: Coordinate(latitude: -62, longitude: 1), radius: 1).count == 1)
+    #expect(try await waymark.places(near: Coordinate(latitude: -62, longitude: 1), radius: 1).firstPage().count == 1)
   }
 
   @Test func rejectedKeyIsReplacedByTheProvider() async throws {

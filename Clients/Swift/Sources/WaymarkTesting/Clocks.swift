@@ -5,10 +5,10 @@ import WaymarkClient
 /// ```swift
 /// let clock = RecordingClock()
 /// let service = try MockService(.problem(429, code: "rate-limited", fields: ["Retry-After": "4"]), .ok("[]"))
-/// let loader = APIRequestLoader(
-///   apiRequest: CategoriesRequest(baseURL: service.baseURL), urlSession: service.session,
+/// let waymark = Waymark(
+///   baseURL: service.baseURL, session: service.session,
 ///   configuration: LoaderConfiguration(clock: clock, random: { 0 }))
-/// _ = try await loader.loadAPIRequest()
+/// _ = try await waymark.categories()
 /// #expect(clock.sleeps == [.seconds(4)])
 /// ```
 public final class RecordingClock: Clock {

@@ -4,10 +4,10 @@ import WaymarkClient
 ///
 /// ```swift
 /// let (isLoading, mayEnd) = (Gate(), Gate())
-/// let loader = MockLoader { (_: Coordinate) in
+/// let model = AutocompleteModel<String> { _ in
 ///   isLoading.open()
 ///   await mayEnd.pass()
-///   return APIResponse([PointOfInterest(name: "A")])
+///   return ["Museum"]
 /// }
 /// ```
 public final class Gate: Sendable {

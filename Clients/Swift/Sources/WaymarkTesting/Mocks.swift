@@ -2,22 +2,18 @@ public import Foundation
 public import WaymarkClient
 
 /// A loader whose responses a closure provides.
-///
-/// ```swift
-/// let loader = MockLoader { (_: Coordinate) in APIResponse([PointOfInterest(name: "A")]) }
-/// ```
-public struct MockLoader<RequestDataType: Sendable, ResponseDataType: Sendable>: APILoading {
+package struct MockLoader<RequestDataType: Sendable, ResponseDataType: Sendable>: APILoading {
   private let response: @Sendable (RequestDataType) async throws -> APIResponse<ResponseDataType>
 
   /// Creates a loader.
-  public init(_ response: @escaping @Sendable (RequestDataType) async throws -> APIResponse<ResponseDataType>) {
+  package init(_ response: @escaping @Sendable (RequestDataType) async throws -> APIResponse<ResponseDataType>) {
     self.response = response
   }
 
   /// Returns the closure's response.
   ///
   /// - Throws: the closure's errors.
-  public func load(requestData: RequestDataType) async throws -> APIResponse<ResponseDataType> {
+  package func load(requestData: RequestDataType) async throws -> APIResponse<ResponseDataType> {
     try await response(requestData)
   }
 }
@@ -121,8 +117,7 @@ public final class MockURLOpener: URLOpening {
 ///
 /// ```swift
 /// let timerScheduler = MockTimerScheduler()
-/// let loader = MockLoader { (_: Void) in APIResponse(PointOfInterest(name: "A")) }
-/// let manager = FeaturedPlaceManager(loader: loader, timerScheduler: timerScheduler)
+/// let manager = FeaturedPlaceManager(waymark: waymark, timerScheduler: timerScheduler)
 /// await manager.showFeaturedPlace()
 /// timerScheduler.timers.last?.fire()
 /// ```

@@ -18,7 +18,7 @@ enum GeoJSONArea {
         polygons = try members.decode([[[[Double]]]].self, forKey: .coordinates).map(Self.rings)
       case "Feature": polygons = try members.decode(Object.self, forKey: .geometry).polygons
       case "FeatureCollection": polygons = try members.decode([Object].self, forKey: .features).flatMap(\.polygons)
-      case let type: throw GeometryError.malformedText("the GeoJSON must have polygons only, got '\(type.prefix(50))'")
+      case let type: throw RequestError.invalidGeometry("the GeoJSON must have polygons only, got '\(type.prefix(50))'")
       }
     }
 
@@ -29,27 +29,23 @@ enum GeoJSONArea {
 
   /// Returns the rings of the polygons in a text.
   ///
-  /// - Throws: ``GeometryError``.
-  static func polygons(of text: String) throws(GeometryError) -> [[[Coordinate]]] {
+  /// - Throws: ``RequestError/invalidGeometry(_:)`` or ``RequestError/invalidCoordinate``.
+  static func polygons(of text: String) throws(RequestError) -> [[[Coordinate]]] {
     do {
       return try JSONDecoder().decode(Object.self, from: Data(text.utf8)).polygons
-    } catch let error as GeometryError {
+    } catch let error as RequestError {
       throw error
     } catch {
-      throw .malformedText("the text is not a polygon or multipolygon in GeoJSON")
+      throw .invalidGeometry("the text is not a polygon or multipolygon in GeoJSON")
     }
   }
 }
 
 extension Coordinate {
   /// Creates a coordinate from a position: longitude, latitude and perhaps a height.
-  fileprivate init(position: [Double]) throws(GeometryError) {
-    guard position.count >= 2 else { throw .malformedText("a position must have a longitude and a latitude") }
-    do {
-      try self.init(latitude: position[1], longitude: position[0])
-    } catch {
-      throw .coordinate(error)
-    }
+  fileprivate init(position: [Double]) throws(RequestError) {
+    guard position.count >= 2 else { throw .invalidGeometry("a position must have a longitude and a latitude") }
+    try self.init(latitude: position[1], longitude: position[0])
   }
 
   /// The position in GeoJSON.

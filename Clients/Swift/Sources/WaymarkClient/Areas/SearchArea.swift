@@ -1,5 +1,3 @@
-public import Foundation
-
 /// An area to search in: polygons with holes, which may overlap.
 ///
 /// Edges are geodesics of the WGS 84 ellipsoid, and the interior of a ring is the smaller of its two sides. So an area
@@ -11,7 +9,7 @@ public import Foundation
 ///   Coordinate(latitude: 48.19, longitude: 16.35), Coordinate(latitude: 48.19, longitude: 16.39),
 ///   Coordinate(latitude: 48.22, longitude: 16.37),
 /// ])
-/// let places = try await waymark.places(in: triangle)
+/// let places = try await waymark.places(in: triangle).firstPage()
 /// ```
 public struct SearchArea: Hashable, Sendable {
   /// A polygon with holes.
@@ -31,8 +29,8 @@ public struct SearchArea: Hashable, Sendable {
 
     /// Creates a polygon. The last position of a ring may repeat the first one.
     ///
-    /// - Throws: ``GeometryError/tooFewPositions`` if a ring has fewer than three different positions.
-    public init(_ boundary: [Coordinate], holes: [[Coordinate]] = []) throws(GeometryError) {
+    /// - Throws: ``RequestError/invalidGeometry(_:)`` if a ring has fewer than three different positions.
+    public init(_ boundary: [Coordinate], holes: [[Coordinate]] = []) throws(RequestError) {
       self.boundary = try Self.ring(boundary)
       var rings: [[Coordinate]] = []
       for hole in holes { rings.append(try Self.ring(hole)) }
@@ -43,7 +41,7 @@ public struct SearchArea: Hashable, Sendable {
     var rings: [[Coordinate]] { [boundary] + holes }
 
     /// Returns the ring without the repetition of its first position.
-    private static func ring(_ positions: [Coordinate]) throws(GeometryError) -> [Coordinate] {
+    private static func ring(_ positions: [Coordinate]) throws(RequestError) -> [Coordinate] {
       let isClosed = positions.count > 1 && positions.first == positions.last
       let ring = isClosed ? Array(positions.dropLast()) : positions
       guard Set(ring).count >= 3 else { throw .tooFewPositions }
@@ -59,8 +57,8 @@ public struct SearchArea: Hashable, Sendable {
   /// - Parameters:
   ///   - boundary: the positions of the outer ring, in either direction.
   ///   - holes: the rings of the holes.
-  /// - Throws: ``GeometryError/tooFewPositions`` if a ring has fewer than three different positions.
-  public init(_ boundary: [Coordinate], holes: [[Coordinate]] = []) throws(GeometryError) {
+  /// - Throws: ``RequestError/invalidGeometry(_:)`` if a ring has fewer than three different positions.
+  public init(_ boundary: [Coordinate], holes: [[Coordinate]] = []) throws(RequestError) {
     polygons = [try Polygon(boundary, holes: holes)]
   }
 
@@ -70,8 +68,8 @@ public struct SearchArea: Hashable, Sendable {
   /// let everything = try SearchArea(polygons: area.polygons + [SearchArea.Polygon(route.line)])
   /// ```
   ///
-  /// - Throws: ``GeometryError/tooFewPositions`` if there is no polygon.
-  public init(polygons: [Polygon]) throws(GeometryError) {
+  /// - Throws: ``RequestError/invalidGeometry(_:)`` if there is no polygon.
+  public init(polygons: [Polygon]) throws(RequestError) {
     guard !polygons.isEmpty else { throw .tooFewPositions }
     self.polygons = polygons
   }
@@ -82,8 +80,8 @@ public struct SearchArea: Hashable, Sendable {
   /// let area = try SearchArea(wkt: "POLYGON((16.35 48.19, 16.39 48.19, 16.37 48.22, 16.35 48.19))")
   /// ```
   ///
-  /// - Throws: ``GeometryError``.
-  public init(wkt text: String) throws(GeometryError) {
+  /// - Throws: ``RequestError/invalidGeometry(_:)`` or ``RequestError/invalidCoordinate``.
+  public init(wkt text: String) throws(RequestError) {
     var parser = WKTParser(text)
     try self.init(positions: try parser.polygons())
   }
@@ -95,22 +93,22 @@ public struct SearchArea: Hashable, Sendable {
   /// let area = try SearchArea(geoJSON: String(decoding: file, as: UTF8.self))
   /// ```
   ///
-  /// - Throws: ``GeometryError``.
-  public init(geoJSON text: String) throws(GeometryError) {
+  /// - Throws: ``RequestError/invalidGeometry(_:)`` or ``RequestError/invalidCoordinate``.
+  public init(geoJSON text: String) throws(RequestError) {
     try self.init(positions: try GeoJSONArea.polygons(of: text))
   }
 
   /// Creates an area from the rings of polygons in a text, the outer one first, whose last position repeats the first.
-  private init(positions: [[[Coordinate]]]) throws(GeometryError) {
+  private init(positions: [[[Coordinate]]]) throws(RequestError) {
     var polygons: [Polygon] = []
     for rings in positions {
       for ring in rings where ring.count < 4 || ring.first != ring.last {
-        throw .malformedText("the last position of a ring must repeat the first one, after at least three others")
+        throw .invalidGeometry("the last position of a ring must repeat the first one, after at least three others")
       }
-      guard let boundary = rings.first else { throw .malformedText("a polygon must have a ring") }
+      guard let boundary = rings.first else { throw .invalidGeometry("a polygon must have a ring") }
       polygons.append(try Polygon(boundary, holes: Array(rings.dropFirst())))
     }
-    guard !polygons.isEmpty else { throw .malformedText("there must be a polygon") }
+    guard !polygons.isEmpty else { throw .invalidGeometry("there must be a polygon") }
     try self.init(polygons: polygons)
   }
 
@@ -121,50 +119,4 @@ public struct SearchArea: Hashable, Sendable {
     }
     return bodies.count == 1 ? "POLYGON" + bodies[0] : "MULTIPOLYGON(" + bodies.joined(separator: ",") + ")"
   }
-}
-
-/// The error of an invalid area or route.
-///
-/// ```swift
-/// do {
-///   _ = try SearchArea(wkt: "POLYGON((0 0, 1 1))")
-/// } catch GeometryError.malformedText(let reason) {
-///   print(reason)
-/// }
-/// ```
-public enum GeometryError: Error, Hashable, Sendable {
-  /// A ring has fewer than three different positions, a line fewer than two, or there is no polygon.
-  case tooFewPositions
-
-  /// The radius of a route is not a number of metres from 0 to 1,000,000.
-  case invalidRadius(Double)
-
-  /// A latitude or longitude in a text is out of range.
-  case coordinate(CoordinateError)
-
-  /// The text is malformed, or has another geometry; with the reason.
-  case malformedText(String)
-}
-
-extension GeometryError: CustomStringConvertible {
-  /// The technical description.
-  public var description: String {
-    switch self {
-    case .tooFewPositions: "a ring must have at least three different positions, and a line two"
-    case .invalidRadius(let metres): "the radius of a route must be from 0 to 1000000 metres, got \(metres)"
-    case .coordinate(let error): error.description
-    case .malformedText(let reason): reason
-    }
-  }
-}
-
-extension GeometryError: LocalizedError {
-  /// The message for the user, in the language of the app.
-  public var errorDescription: String? { message.text }
-
-  /// The technical description for logs.
-  public var failureReason: String? { description.sentence() }
-
-  /// The message for the user.
-  var message: Message { .invalidPosition }
 }

@@ -16,8 +16,8 @@ struct WKTParser {
 
   /// Returns the rings of the polygons.
   ///
-  /// - Throws: ``GeometryError``.
-  mutating func polygons() throws(GeometryError) -> [[[Coordinate]]] {
+  /// - Throws: ``RequestError/invalidGeometry(_:)`` or ``RequestError/invalidCoordinate``.
+  mutating func polygons() throws(RequestError) -> [[[Coordinate]]] {
     let polygons: [[[Coordinate]]]
     switch takeWord() {
     case "POLYGON":
@@ -25,24 +25,24 @@ struct WKTParser {
       polygons = [try rings()]
     case "MULTIPOLYGON":
       skipDimensions()
-      polygons = try list { parser throws(GeometryError) in try parser.rings() }
-    default: throw .malformedText("the text must be a POLYGON or a MULTIPOLYGON")
+      polygons = try list { parser throws(RequestError) in try parser.rings() }
+    default: throw .invalidGeometry("the text must be a POLYGON or a MULTIPOLYGON")
     }
     skipSpace()
     guard rest.isEmpty else { throw unexpected("the end of the text") }
     return polygons
   }
 
-  private mutating func rings() throws(GeometryError) -> [[Coordinate]] {
-    try list { ring throws(GeometryError) in
-      try ring.list { position throws(GeometryError) in try position.position() }
+  private mutating func rings() throws(RequestError) -> [[Coordinate]] {
+    try list { ring throws(RequestError) in
+      try ring.list { position throws(RequestError) in try position.position() }
     }
   }
 
   /// Parses a list of at least one element with commas between, in parentheses.
   private mutating func list<Element>(
-    _ element: (inout WKTParser) throws(GeometryError) -> Element
-  ) throws(GeometryError) -> [Element] {
+    _ element: (inout WKTParser) throws(RequestError) -> Element
+  ) throws(RequestError) -> [Element] {
     guard take("(") else { throw unexpected("'('") }
     var elements = [try element(&self)]
     while take(",") { elements.append(try element(&self)) }
@@ -50,18 +50,14 @@ struct WKTParser {
     return elements
   }
 
-  private mutating func position() throws(GeometryError) -> Coordinate {
+  private mutating func position() throws(RequestError) -> Coordinate {
     var numbers: [Double] = []
     while let number = takeNumber() {
       guard numbers.count < 4 else { throw unexpected("',' or ')'") }
       numbers.append(number)
     }
     guard numbers.count >= 2 else { throw unexpected("a number") }
-    do {
-      return try Coordinate(latitude: numbers[1], longitude: numbers[0])
-    } catch {
-      throw .coordinate(error)
-    }
+    return try Coordinate(latitude: numbers[1], longitude: numbers[0])
   }
 
   private mutating func takeNumber() -> Double? {
@@ -105,8 +101,8 @@ struct WKTParser {
     rest = rest.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
   }
 
-  private func unexpected(_ expected: String) -> GeometryError {
-    .malformedText(
+  private func unexpected(_ expected: String) -> RequestError {
+    .invalidGeometry(
       rest.isEmpty
         ? "the text must go on with \(expected)" : "expected \(expected) at '\(Substring(rest).prefix(20))'")
   }

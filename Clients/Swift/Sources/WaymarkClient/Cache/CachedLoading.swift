@@ -38,6 +38,9 @@ struct CachedLoading: Sendable {
   /// tags are used.
   let servesStale: Bool
 
+  /// A Boolean value that indicates whether responses are stored.
+  var storesResponses = true
+
   /// The policy.
   var policy = OfflinePolicy.networkFirst
 
@@ -202,6 +205,7 @@ private struct Load<Value: Sendable>: Sendable {
   /// The response may lack a write that ended after the request began. It does not replace the place that was written,
   /// and is not taken for current.
   private func store(_ response: StoredResponse, requestedAt start: Date) async {
+    guard settings.storesResponses else { return }
     var response = response
     if let writes = settings.writes {
       if let last = await writes.lastWrite(), last >= start { response.maxAge = StoredResponse.neverFresh }

@@ -28,9 +28,9 @@ extension PointOfInterest {
 extension PointCheck {
   /// Returns the result of the check for another coordinate; `nil` where this one does not tell it.
   func moved(to center: Coordinate, radiusMetres: Double) -> PointCheck? {
-    guard let location, let distance = location.coordinate?.distanceMetres(to: center), distance <= radiusMetres else {
+    guard let place, let distance = place.coordinate?.distanceMetres(to: center), distance <= radiusMetres else {
       return nil
     }
-    return PointCheck(isPointOfInterest: true, location: location.moved(to: distance))
+    return PointCheck(isPointOfInterest: true, place: place.moved(to: distance))
   }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The choice between the network and stored responses. It does no I/O, so that each rule can be tested by itself.
+/// The choice between the network and stored responses.
 ///
-/// A policy applies to a client with a ``ResponseCache``. The service is unreachable if there is no connection, if
+/// A policy applies to a client with an ``OnDiskCache``. The service is unreachable if there is no connection, if
 /// something else responds in its place, such as the sign-in page of a network, or if the provider of the
 /// ``Credentials`` has no token yet and fails. Whatever the policy is, a rejection such as status 403 is never replaced
 /// by a stored response.
@@ -10,14 +10,11 @@ import Foundation
 /// ```swift
 /// var waymark = Waymark(baseURL: baseURL, cache: OnDiskCache(named: "Waymark"))
 /// waymark.configuration.offlinePolicy = .staleIfError
+/// waymark.configuration.offlinePolicy.deadline = .seconds(2)
 /// ```
 public struct OfflinePolicy: Hashable, Sendable {
   /// The order in which network and cache are used.
-  ///
-  /// ```swift
-  /// let policy = OfflinePolicy(.cacheFirst(maximumAge: .seconds(3600)), maximumDistanceMetres: 200)
-  /// ```
-  public enum Strategy: Hashable, Sendable {
+  package enum Strategy: Hashable, Sendable {
     /// The network, and a stored response while the service is unreachable.
     case networkFirst
 
@@ -25,7 +22,7 @@ public struct OfflinePolicy: Hashable, Sendable {
     /// (RFC 5861, section 4).
     case staleIfError
 
-    /// A stored response up to the given age, or up to its own ``StoredResponse/maxAge`` if that is shorter, and else
+    /// A stored response up to the given age, or up to its own freshness lifetime if that is shorter, and else
     /// as with ``networkFirst``.
     case cacheFirst(maximumAge: Duration)
 
@@ -34,7 +31,7 @@ public struct OfflinePolicy: Hashable, Sendable {
   }
 
   /// The order in which network and cache are used.
-  public var strategy: Strategy
+  package var strategy: Strategy
 
   /// The maximum age of a stored response; older ones are not used.
   public var maximumAge: Duration
@@ -47,12 +44,7 @@ public struct OfflinePolicy: Hashable, Sendable {
   /// response. Without one, a request may take longer.
   public var deadline: Duration
 
-  /// Creates a policy.
-  ///
-  /// ```swift
-  /// let policy = OfflinePolicy(.networkFirst, maximumAge: .seconds(24 * 60 * 60), deadline: .seconds(2))
-  /// ```
-  public init(
+  package init(
     _ strategy: Strategy = .networkFirst,
     maximumAge: Duration = .seconds(30 * 24 * 60 * 60),
     maximumDistanceMetres: Double = 1000,

@@ -9,7 +9,7 @@ public import Foundation
 /// ```swift
 /// let waymark = Waymark(baseURL: baseURL, cache: OnDiskCache(named: "Waymark"))
 /// ```
-public struct OnDiskCache: ResponseCache {
+public struct OnDiskCache: Sendable {
   /// A file of the cache, as a ``CleanupPolicy`` sees it.
   ///
   /// ```swift
@@ -85,7 +85,7 @@ public struct OnDiskCache: ResponseCache {
   }
 
   /// Returns the last response that any process stored for a key; `nil` where there is none or it can't be read.
-  public func response(for key: String) -> StoredResponse? {
+  package func response(for key: String) -> StoredResponse? {
     guard let data = try? Data(contentsOf: file(for: key)) else { return nil }
     return CacheEntry.response(from: data, key: key)
   }
@@ -93,7 +93,7 @@ public struct OnDiskCache: ResponseCache {
   /// Stores a response in place of the previous one for the key, and applies the policies if that is due.
   ///
   /// - Throws: ``OnDiskCacheError``, or `CocoaError` where the file can't be written.
-  public func store(_ response: StoredResponse, for key: String) throws {
+  package func store(_ response: StoredResponse, for key: String) throws {
     let data = try CacheEntry.data(of: response, key: key)
     guard data.count <= maximumEntrySize else {
       throw OnDiskCacheError.entryTooLarge(size: data.count, maximumSize: maximumEntrySize)
@@ -112,7 +112,7 @@ public struct OnDiskCache: ResponseCache {
   /// Removes the response that was stored for a key.
   ///
   /// - Throws: `CocoaError` where the file can't be removed, except because it does not exist.
-  public func removeResponse(for key: String) throws {
+  package func removeResponse(for key: String) throws {
     try remove(file(for: key).path(percentEncoded: false))
   }
 
@@ -167,37 +167,12 @@ public struct OnDiskCache: ResponseCache {
   private func file(for key: String) -> URL { folder.appending(path: CacheEntry.fileName(for: key)) }
 }
 
+extension OnDiskCache: ResponseCache {}
+
 /// The error of a response that ``OnDiskCache`` does not store.
-///
-/// ```swift
-/// do {
-///   try OnDiskCache(folder: folder).store(storedResponse, for: "key")
-/// } catch OnDiskCacheError.entryTooLarge(let size, let maximumSize) {
-///   print("\(size) bytes exceed \(maximumSize).")
-/// }
-/// ```
-public enum OnDiskCacheError: Error, Hashable, Sendable {
+package enum OnDiskCacheError: Error, Hashable, Sendable {
   /// The file would exceed the maximum size in bytes.
   case entryTooLarge(size: Int, maximumSize: Int)
-}
-
-extension OnDiskCacheError: LocalizedError, CustomStringConvertible {
-  /// The technical description.
-  public var description: String {
-    switch self {
-    case .entryTooLarge(let size, let maximumSize):
-      "the response needs \(size) bytes in the cache, and the maximum is \(maximumSize)"
-    }
-  }
-
-  /// The message for the user, in the language of the app.
-  public var errorDescription: String? { message.text }
-
-  /// The technical description for logs.
-  public var failureReason: String? { description.sentence() }
-
-  /// The message for the user.
-  var message: Message { .noRoom }
 }
 
 /// The number of bytes that a cache has stored since it was last cleaned.

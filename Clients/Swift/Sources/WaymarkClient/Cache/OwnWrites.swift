@@ -233,24 +233,24 @@ extension LabeledPoint: PlaceContaining {
 }
 
 extension PointCheck: PlaceContaining {
-  var placeVersions: [(id: UUID, version: Int?)] { location?.placeVersions ?? [] }
+  var placeVersions: [(id: UUID, version: Int?)] { place?.placeVersions ?? [] }
 
   /// Returns `nil` if the place was deleted, because there may be another one.
   func replacingPlaces(_ places: [UUID: OwnWrites.Known]) -> PointCheck? {
-    guard let location else { return self }
-    return location.replacingPlaces(places).map { PointCheck(isPointOfInterest: isPointOfInterest, location: $0) }
+    guard let place else { return self }
+    return place.replacingPlaces(places).map { PointCheck(isPointOfInterest: isPointOfInterest, place: $0) }
   }
 }
 
 extension SearchSuggestion: PlaceContaining {
   var placeVersions: [(id: UUID, version: Int?)] {
-    guard case .place(let place) = self else { return [] }
-    return place.placeVersions
+    guard case .place(let point) = self else { return [] }
+    return point.placeVersions
   }
 
   func replacingPlaces(_ places: [UUID: OwnWrites.Known]) -> SearchSuggestion? {
-    guard case .place(let place) = self else { return self }
-    return place.replacingPlaces(places).map { .place($0) }
+    guard case .place(let point) = self else { return self }
+    return point.replacingPlaces(places).map { .place($0) }
   }
 }
 

@@ -1,18 +1,7 @@
-public import Foundation
+package import Foundation
 
 /// A cache of responses to GET requests.
-///
-/// ```swift
-/// actor MemoryCache: ResponseCache {
-///   private var responses: [String: StoredResponse] = [:]
-///
-///   func response(for key: String) -> StoredResponse? { responses[key] }
-///   func store(_ response: StoredResponse, for key: String) { responses[key] = response }
-///   func removeResponse(for key: String) { responses[key] = nil }
-/// }
-/// let waymark = Waymark(baseURL: baseURL, cache: MemoryCache())
-/// ```
-public protocol ResponseCache: Sendable {
+package protocol ResponseCache: Sendable {
   /// Returns the last response that was stored for a key; `nil` where there is none or it can't be read.
   func response(for key: String) async -> StoredResponse?
 
@@ -31,32 +20,27 @@ public protocol ResponseCache: Sendable {
 }
 
 /// A response as a cache stores it: undecoded, so that a later version of the app can decode more of it.
-///
-/// ```swift
-/// let response = StoredResponse(body: Data("[]".utf8), receivedAt: Date(timeIntervalSince1970: 0))
-/// try OnDiskCache(folder: folder).store(response, for: "key")
-/// ```
-public struct StoredResponse: Hashable, Sendable {
+package struct StoredResponse: Hashable, Sendable {
   /// The body.
-  public var body: Data
+  package var body: Data
 
   /// The entity tag of this version of the response.
-  public var entityTag: EntityTag?
+  package var entityTag: EntityTag?
 
   /// The URL of the next page.
-  public var nextPage: URL?
+  package var nextPage: URL?
 
   /// The coordinate of the request; `nil` for a request without one.
-  public var center: Coordinate?
+  package var center: Coordinate?
 
   /// The time of the response or of its last revalidation, by the device's clock.
-  public var receivedAt: Date
+  package var receivedAt: Date
 
   /// The freshness lifetime in seconds, counted from ``receivedAt``; `nil` where the service did not specify one.
-  public var maxAge: TimeInterval?
+  package var maxAge: TimeInterval?
 
   /// Creates a stored response.
-  public init(
+  package init(
     body: Data, entityTag: EntityTag? = nil, nextPage: URL? = nil, center: Coordinate? = nil, receivedAt: Date,
     maxAge: TimeInterval? = nil
   ) {
@@ -70,8 +54,8 @@ public struct StoredResponse: Hashable, Sendable {
 
   /// Returns the API response with a decoded value.
   func response<Value>(_ value: Value, isStale: Bool = false) -> APIResponse<Value> {
-    APIResponse(
-      value: value, entityTag: entityTag, maxAge: maxAge, nextPage: nextPage, receivedAt: receivedAt, isStale: isStale)
+    APIResponse(value: value, maxAge: maxAge, nextPage: nextPage, receivedAt: receivedAt, isStale: isStale)
+      .tagged(entityTag)
   }
 }
 

@@ -6,12 +6,14 @@ public import Foundation
 
 /// A client of one Waymark service.
 ///
-/// It is a value: copies share the credentials, the session and the cache. Its calls return ordinary values; the same
-/// calls of ``responses`` return them with the metadata of the response.
+/// It is a value: copies share the credentials, the session and the cache. Calls that return lists of places return a
+/// ``PointQuery``, which sends nothing yet: it is a sequence of all places, and has their first page and their pages. All
+/// others return ordinary values. The same calls of ``responses`` return values with the metadata of the response.
 ///
 /// ```swift
 /// let waymark = Waymark(baseURL: baseURL, credentials: .apiKey(key))
-/// let cafes = try await waymark.places(near: here, radius: 1500, category: "cafe")
+/// let cafes = try await waymark.places(near: here, radius: 1500, category: "cafe").firstPage()
+/// for try await place in waymark.places(in: box) { print(place.name) }
 /// ```
 ///
 /// All calls throw ``RequestError`` for invalid input, ``WaymarkError``, or `CancellationError` if the task is
@@ -46,7 +48,7 @@ public struct Waymark: Sendable {
   ///   parameters for them are `nil`.
   public init(
     baseURL: URL, credentials: Credentials? = nil, session: URLSession = .shared,
-    cache: (any ResponseCache)? = nil, configuration: LoaderConfiguration = LoaderConfiguration()
+    cache: OnDiskCache? = nil, configuration: LoaderConfiguration = LoaderConfiguration()
   ) {
     self.baseURL = baseURL
     transport = TransportSession(session)
@@ -64,7 +66,7 @@ public struct Waymark: Sendable {
   ///
   /// ```swift
   /// let created = try await waymark.responses.create(draft)
-  /// let places = try await waymark.reading(after: created.position).places(near: draft.coordinate)
+  /// let places = try await waymark.reading(after: created.position).places(near: draft.coordinate).firstPage()
   /// ```
   public func reading(after position: String?) -> Waymark {
     var copy = self
@@ -72,10 +74,52 @@ public struct Waymark: Sendable {
     return copy
   }
 
+  /// Returns the stored result of a call, if there is one, and then the one of the call itself, by the client's
+  /// ``OfflinePolicy``: an app shows at once what it knows, and soon after what is current.
+  ///
+  /// The first response is marked as stale. If the service is unreachable, the call itself would return the same one
+  /// again, and the sequence ends without it.
+  ///
+  /// ```swift
+  /// for try await response in waymark.storedThenCurrent({ try await $0.places(near: here) }) {
+  ///   print(response.value.count, response.isStale ? "as of \(response.receivedAt)" : "now")
+  /// }
+  /// ```
+  ///
+  /// - Parameter call: the call of ``responses``. It may be repeated.
+  /// - Returns: one or two responses. They end with the error of the call.
+  public func storedThenCurrent<Value: Sendable>(
+    _ call: @escaping @Sendable (WaymarkResponses) async throws -> APIResponse<Value>
+  ) -> AsyncThrowingStream<APIResponse<Value>, any Error> {
+    let (stream, continuation) = AsyncThrowingStream<APIResponse<Value>, any Error>.makeStream()
+    let task = Task {
+      do {
+        let stored = try? await call(stored.responses)
+        if let stored { continuation.yield(stored) }
+        let current = try await call(responses)
+        let isKnown = current.isStale && current.receivedAt == stored?.receivedAt
+        if !isKnown { continuation.yield(current) }
+        continuation.finish()
+      } catch {
+        continuation.finish(throwing: error)
+      }
+    }
+    continuation.onTermination = { _ in task.cancel() }
+    return stream
+  }
+
+  /// The client of stored responses only; without a cache there are none.
+  var stored: Waymark {
+    var copy = self
+    copy.configuration.sendsNothing = true
+    copy.configuration.offlinePolicy.strategy = .cacheOnly
+    return copy
+  }
+
   /// Returns a loader for one kind of request, which shares everything with this client.
   ///
   /// ```swift
-  /// let loader = waymark.loader(CategoriesRequest(baseURL: waymark.baseURL))
+  /// let loader = waymark.loader(PointsOfInterestRequest(baseURL: waymark.baseURL, radiusMetres: 500))
   /// ```
   public func loader<T: APIRequest>(_ request: T) -> APIRequestLoader<T> {
     APIRequestLoader(
@@ -84,75 +128,88 @@ public struct Waymark: Sendable {
 }
 
 extension Waymark {
-  /// Returns the places nearest to a coordinate, in order of distance.
+  /// Returns the query for the places nearest to a coordinate, in order of distance.
   ///
   /// ```swift
-  /// let cafes = try await waymark.places(near: here, radius: 1500, category: "cafe", limit: 10)
+  /// let cafes = try await waymark.places(near: here, radius: 1500, category: "cafe", pageSize: 10).firstPage()
   /// ```
   ///
   /// - Parameters:
   ///   - coordinate: the coordinate.
   ///   - radiusMetres: the maximum distance in metres, inclusive; `nil` for any.
   ///   - category: the category; `nil` for any.
-  ///   - limit: the maximum number of places, 1 to 1,000; `nil` for the service's default, 20.
+  ///   - pageSize: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
   public func places(
-    near coordinate: Coordinate, radius radiusMetres: Double? = nil, category: String? = nil, limit: Int? = nil
-  ) async throws -> [PointOfInterest] {
-    try await responses.places(near: coordinate, radius: radiusMetres, category: category, limit: limit).value
+    near coordinate: Coordinate, radius radiusMetres: Double? = nil, category: String? = nil, pageSize: Int? = nil
+  ) -> PointQuery<PointOfInterest> {
+    places(PointFilter(center: coordinate, radiusMetres: radiusMetres, category: category), pageSize: pageSize)
   }
 
-  /// Returns the search for all places around a coordinate, in order of distance. `limit` is the size of a page.
+  /// Returns the query for the places in a box, by id.
   ///
   /// ```swift
-  /// for try await page in waymark.places(near: here, limit: 100).pages {
-  ///   print(page.value.count, page.isStale)
+  /// for try await museum in waymark.places(in: box, category: "museum") {
+  ///   print(museum.name)
   /// }
-  /// ```
-  public func places(
-    near coordinate: Coordinate, radius radiusMetres: Double? = nil, category: String? = nil, limit: Int? = nil
-  ) -> PointQuery {
-    query(PointFilter(near: coordinate, radiusMetres, category), limit: limit)
-  }
-
-  /// Returns the places in a box, by id.
-  ///
-  /// ```swift
-  /// let museums = try await waymark.places(in: box, category: "museum")
   /// ```
   ///
   /// - Parameters:
   ///   - box: the box, edges included.
   ///   - category: the category; `nil` for any.
-  ///   - limit: the maximum number of places, 1 to 1,000; `nil` for the service's default, 20.
+  ///   - pageSize: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
   public func places(
-    in box: BoundingBox, category: String? = nil, limit: Int? = nil
-  ) async throws -> [PointOfInterest] {
-    try await responses.places(in: box, category: category, limit: limit).value
+    in box: BoundingBox, category: String? = nil, pageSize: Int? = nil
+  ) -> PointQuery<PointOfInterest> {
+    places(PointFilter(box: box, category: category), pageSize: pageSize)
   }
 
-  /// Returns the search for all places in a box, by id. `limit` is the size of a page.
+  /// Returns the query for the places in an area, by id.
   ///
   /// ```swift
-  /// for try await place in waymark.places(in: box).all {
-  ///   print(place.name)
+  /// let area = try SearchArea(geoJSON: String(decoding: file, as: UTF8.self))
+  /// let museums = try await waymark.places(in: area, category: "museum").firstPage()
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - area: the area.
+  ///   - category: the category; `nil` for any.
+  ///   - pageSize: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
+  public func places(
+    in area: SearchArea, category: String? = nil, pageSize: Int? = nil
+  ) -> PointQuery<PointOfInterest> {
+    places(PointFilter(area: area, category: category), pageSize: pageSize)
+  }
+
+  /// Returns the query for the places along a route, in their order along it.
+  ///
+  /// ```swift
+  /// let route = try SearchRoute(polyline: "_p~iF~ps|U_ulLnnqC_mqNvxq`@", radiusMetres: 500)
+  /// for try await place in waymark.places(along: route, category: "fuel") {
+  ///   print(place.name, place.alongMetres ?? 0, place.distanceMetres ?? 0)
   /// }
   /// ```
-  public func places(in box: BoundingBox, category: String? = nil, limit: Int? = nil) -> PointQuery {
-    query(PointFilter(in: box, category), limit: limit)
+  ///
+  /// - Parameters:
+  ///   - route: the route, with the maximum distance from it.
+  ///   - category: the category; `nil` for any.
+  ///   - pageSize: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
+  public func places(
+    along route: SearchRoute, category: String? = nil, pageSize: Int? = nil
+  ) -> PointQuery<PointOfInterest> {
+    places(PointFilter(route: route, category: category), pageSize: pageSize)
   }
 
-  /// Returns a search with any filter.
+  /// Returns the query for the places that match a filter, in its order.
   ///
   /// ```swift
-  /// let query = waymark.query(PointFilter(box: box, categories: ["cafe", "bar"]), limit: 100)
+  /// let query = waymark.places(PointFilter(box: box, categories: ["cafe", "bar"]), pageSize: 100)
   /// ```
   ///
   /// - Parameters:
   ///   - filter: the conditions.
-  ///   - limit: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
-  ///   - fields: the fields of each place. Without all of them, a place can't be passed to ``update(_:)``.
-  public func query(_ filter: PointFilter, limit: Int? = nil, fields: PointFields = .all) -> PointQuery {
-    PointQuery(loader: loader(PointsRequest(baseURL: baseURL, limit: limit, fields: fields)), filter: filter)
+  ///   - pageSize: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
+  public func places(_ filter: PointFilter, pageSize: Int? = nil) -> PointQuery<PointOfInterest> {
+    PointQuery(PointsRequest(baseURL: baseURL, limit: pageSize, fields: .all), filter, self)
   }
 
   /// Returns the place with an id.
@@ -161,19 +218,6 @@ extension Waymark {
   /// let place = try await waymark.place(id)
   /// ```
   public func place(_ id: UUID) async throws -> PointOfInterest { try await responses.place(id).value }
-
-  /// Returns whether there is a place at a coordinate.
-  ///
-  /// ```swift
-  /// if try await waymark.isPointOfInterest(at: here) { print("You have arrived.") }
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - coordinate: the coordinate.
-  ///   - radiusMetres: the maximum distance of the place in metres; `nil` for the service's default, 50.
-  public func isPointOfInterest(at coordinate: Coordinate, radius radiusMetres: Double? = nil) async throws -> Bool {
-    try await responses.check(coordinate, radius: radiusMetres).value.isPointOfInterest
-  }
 
   /// Returns the nearest place at a coordinate; `nil` where there is none within the radius.
   ///
@@ -186,38 +230,32 @@ extension Waymark {
   ///   - coordinate: the coordinate.
   ///   - radiusMetres: the maximum distance of the place in metres; `nil` for the service's default, 50.
   public func place(at coordinate: Coordinate, radius radiusMetres: Double? = nil) async throws -> PointOfInterest? {
-    try await responses.check(coordinate, radius: radiusMetres).value.location
+    try await responses.place(at: coordinate, radius: radiusMetres).value
   }
 
-  /// Returns the places whose names match a text, the best match first.
+  /// Returns the query for the places whose names match a text, the best match first.
   ///
   /// ```swift
-  /// let matches = try await waymark.search("winchster mystery", near: here)
+  /// let matches = try await waymark.search("winchster mystery", near: here).firstPage()
+  /// let museums = waymark.search("museum", filter: PointFilter(box: box, tags: ["wheelchair": ["yes"]]))
   /// ```
   ///
   /// - Parameters:
   ///   - text: the words of the name, in any order and language. Small errors in spelling are tolerated.
-  ///   - center: the coordinate near which places rank higher; `nil` for none.
-  ///   - limit: the maximum number of places, 1 to 1,000; `nil` for the service's default, 20.
-  ///   - languages: the languages of the names, the preferred one first; empty for those of the session's
-  ///   `Accept-Language`, or else the places' own names.
+  ///   - center: the coordinate near which places rank higher; `nil` for the center of the filter.
+  ///   - filter: the conditions.
+  ///   - order: the order of the matches. By distance, it needs a coordinate.
+  ///   - isIncomplete: whether the last word is still being typed, and thus the beginning of a word.
+  ///   - languages: the languages of the names, the preferred one first, for example `ko` and `en`; empty for those of
+  ///   the session's `Accept-Language`, or else the places' own names.
+  ///   - pageSize: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
   public func search(
-    _ text: String, near center: Coordinate? = nil, limit: Int? = nil, languages: [String] = []
-  ) async throws -> [PointMatch] {
-    let search = PointSearch(text, filter: PointFilter(center: center), languages: languages)
-    return try await responses.search(search, limit: limit).value
-  }
-
-  /// Returns all pages of a search with any conditions and order. `limit` is the size of a page.
-  ///
-  /// ```swift
-  /// let search = PointSearch("museum", filter: PointFilter(center: here), order: .distance)
-  /// for try await page in waymark.pages(of: search, limit: 50) {
-  ///   print(page.value.map(\.place.name))
-  /// }
-  /// ```
-  public func pages(of search: PointSearch, limit: Int? = nil) -> APIPages<PointSearchRequest> {
-    loader(PointSearchRequest(baseURL: baseURL, limit: limit)).pages(requestData: search)
+    _ text: String, near center: Coordinate? = nil, filter: PointFilter = PointFilter(),
+    order: SearchOrder = .relevance, isIncomplete: Bool = false, languages: [String] = [], pageSize: Int? = nil
+  ) -> PointQuery<PointMatch> {
+    let search = PointSearch(
+      text, filter: filter.centered(on: center), order: order, isIncomplete: isIncomplete, languages: languages)
+    return PointQuery(PointSearchRequest(baseURL: baseURL, limit: pageSize), search, self)
   }
 
   /// Returns categories and places for a text that is being typed.
@@ -230,14 +268,16 @@ extension Waymark {
   ///
   /// - Parameters:
   ///   - text: the text, whose last word is the beginning of a word.
-  ///   - center: the coordinate near which places rank higher; `nil` for none.
+  ///   - center: the coordinate near which places rank higher; `nil` for the center of the filter.
+  ///   - filter: the conditions, without tags and ``PointFilter/condition``.
   ///   - limit: the maximum number of suggestions, 1 to 50; `nil` for the service's default, 10.
-  ///   - languages: the languages of the names, as in ``search(_:near:limit:languages:)``.
+  ///   - languages: the languages of the names, as in
+  ///   ``search(_:near:filter:order:isIncomplete:languages:pageSize:)``.
   public func suggestions(
-    for text: String, near center: Coordinate? = nil, limit: Int? = nil, languages: [String] = []
+    for text: String, near center: Coordinate? = nil, filter: PointFilter = PointFilter(), limit: Int? = nil,
+    languages: [String] = []
   ) async throws -> [SearchSuggestion] {
-    let search = PointSearch(text, filter: PointFilter(center: center), languages: languages)
-    return try await responses.suggestions(for: search, limit: limit).value
+    try await responses.suggestions(for: text, near: center, filter: filter, limit: limit, languages: languages).value
   }
 
   /// Returns the nearest place to a coordinate, with its name and address as a label; `nil` where there is none within
@@ -250,7 +290,8 @@ extension Waymark {
   /// - Parameters:
   ///   - coordinate: the coordinate.
   ///   - radiusMetres: the maximum distance of the place in metres; `nil` for any.
-  ///   - languages: the languages of the name, as in ``search(_:near:limit:languages:)``.
+  ///   - languages: the languages of the name, as in
+  ///   ``search(_:near:filter:order:isIncomplete:languages:pageSize:)``.
   public func nearestPlace(
     to coordinate: Coordinate, radius radiusMetres: Double? = nil, languages: [String] = []
   ) async throws -> LabeledPoint? {
@@ -285,7 +326,7 @@ extension Waymark {
     try await responses.categories(in: box).value
   }
 
-  /// Creates a place with a new id.
+  /// Creates a place.
   ///
   /// ```swift
   /// let place = try await waymark.create(PointDraft(name: "Café Zentral", coordinate: here))
@@ -293,12 +334,14 @@ extension Waymark {
   ///
   /// - Parameters:
   ///   - draft: the data of the place.
+  ///   - id: the id of the place; `nil` for a new one. If there is a place with that id, the call fails with
+  ///   ``ProblemDetails/Code-swift.struct/versionMismatch``.
   ///   - idempotencyKey: the key of this creation. A repetition with the same key, for example after a restart of the
   ///   app, creates nothing twice.
   public func create(
-    _ draft: PointDraft, idempotencyKey: String = UUID().uuidString
+    _ draft: PointDraft, id: UUID? = nil, idempotencyKey: String = UUID().uuidString
   ) async throws -> PointOfInterest {
-    try await responses.create(draft, idempotencyKey: idempotencyKey).value
+    try await responses.create(draft, id: id, idempotencyKey: idempotencyKey).value
   }
 
   /// Replaces a place by the given one, unless it was changed meanwhile, and returns it with its new version.
@@ -355,7 +398,7 @@ extension Waymark {
   /// - Throws: `EncodingError` where a text or number can't be encoded as JSON.
   /// - Returns: the report, which contains the rejected places.
   public func importPlaces(_ drafts: [PointDraft]) async throws -> ImportReport {
-    try await importPlaces(PointImport(rows: drafts.map { PointImport.Row(draft: $0) }))
+    try await responses.importPlaces(drafts).value
   }
 
   /// Creates or updates the places of a file or of rows.
@@ -376,32 +419,54 @@ extension Waymark {
     try await responses.importPlaces(places, idempotencyKey: idempotencyKey, timeout: timeout).value
   }
 
-  /// Returns all places that match a filter, as a file.
+  /// Removes a data set without places from the list of data sets.
   ///
   /// ```swift
-  /// let file = try await waymark.exportPlaces(PointFilter(box: box), as: .geoJSON)
-  /// try file.write(to: fileURL)
+  /// try await waymark.deleteSource("osm")
+  /// ```
+  ///
+  /// - Throws: ``WaymarkError/problem(_:)`` with ``ProblemDetails/Code-swift.struct/conflict`` if it has places.
+  public func deleteSource(_ name: String) async throws { try await responses.deleteSource(name).value }
+
+  /// Writes all places that match a filter to a file, as they arrive. The file is complete or, after an error, as it was
+  /// before.
+  ///
+  /// ```swift
+  /// try await waymark.exportPlaces(PointFilter(box: box), as: .geoJSON, to: fileURL) { bytes in
+  ///   print("\(bytes / 1_000_000) MB")
+  /// }
   /// ```
   ///
   /// - Parameters:
   ///   - filter: the conditions; by default there are none.
   ///   - format: the format of the file.
-  /// - Throws: ``WaymarkError/tooLarge(maximumBytes:requestID:)`` for a file of more than
-  /// ``LoaderConfiguration/maximumResponseBytes``. Then iterate over the pages of ``query(_:limit:fields:)``.
-  public func exportPlaces(_ filter: PointFilter = PointFilter(), as format: PointFormat = .ndjson) async throws -> Data
-  {
-    try await loader(ExportPointsRequest(baseURL: baseURL, format: format)).loadAPIRequest(requestData: filter)
+  ///   - file: the file, which is replaced if it exists.
+  ///   - timeout: the maximum time of the export, in place of ``LoaderConfiguration/totalTimeout``.
+  ///   - progress: called with the number of bytes so far, on any thread. After a retry, they are counted from 0.
+  /// - Throws: also `CocoaError` where the file can't be written.
+  public func exportPlaces(
+    _ filter: PointFilter = PointFilter(), as format: PointFormat = .ndjson, to file: URL,
+    timeout: Duration? = .seconds(3600), progress: @escaping @Sendable (Int) -> Void = { _ in }
+  ) async throws {
+    try await responses.exportPlaces(filter, as: format, to: file, timeout: timeout, progress: progress).value
   }
 }
 
 extension PointFilter {
-  /// Creates the filter of a search around a coordinate.
-  init(near coordinate: Coordinate, _ radiusMetres: Double?, _ category: String?) {
-    self.init(center: coordinate, radiusMetres: radiusMetres, categories: category.map { [$0] } ?? [])
+  /// Creates a filter with at most one category.
+  fileprivate init(
+    center: Coordinate? = nil, radiusMetres: Double? = nil, box: BoundingBox? = nil, area: SearchArea? = nil,
+    route: SearchRoute? = nil, category: String?
+  ) {
+    self.init(
+      center: center, radiusMetres: radiusMetres, box: box, area: area, route: route,
+      categories: category.map { [$0] } ?? [])
   }
 
-  /// Creates the filter of a search in a box.
-  init(in box: BoundingBox, _ category: String?) {
-    self.init(box: box, categories: category.map { [$0] } ?? [])
+  /// Returns the filter with another center; with its own one for `nil`.
+  func centered(on center: Coordinate?) -> PointFilter {
+    var filter = self
+    filter.center = center ?? self.center
+    return filter
   }
 }

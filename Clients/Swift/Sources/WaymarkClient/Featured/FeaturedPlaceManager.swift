@@ -15,6 +15,12 @@ public final class FeaturedPlaceManager {
   /// The featured place; `nil` before the first response, and while the service has no places.
   public private(set) var currentPlace: PointOfInterest?
 
+  /// A Boolean value that indicates whether ``currentPlace`` comes from a cache, because the service is unreachable.
+  public private(set) var isStale = false
+
+  /// The time of the response with ``currentPlace``, by the device's clock; `nil` before the first one.
+  public private(set) var receivedAt: Date?
+
   /// The error of the last request; `nil` where it succeeded. The previous place remains.
   public private(set) var error: (any Error)?
 
@@ -32,18 +38,7 @@ public final class FeaturedPlaceManager {
   /// The number of calls to show or to stop. A response to an earlier call is ignored.
   @ObservationIgnored private var orders = 0
 
-  /// Creates a manager without a place; ``showFeaturedPlace()`` starts it.
-  ///
-  /// ```swift
-  /// let loader = MockLoader { (_: Void) in APIResponse(PointOfInterest(name: "A"), maxAge: 5) }
-  /// let manager = FeaturedPlaceManager(loader: loader, timerScheduler: MockTimerScheduler())
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - loader: the loader, an ``APIRequestLoader`` of ``FeaturedPlaceRequest``.
-  ///   - timerScheduler: the scheduler of the timer for the next request.
-  ///   - now: returns the current time.
-  public init(
+  package init(
     loader: any APILoading<Void, PointOfInterest>, timerScheduler: any TimerScheduler = RunLoop.main,
     now: @escaping () -> Date = { Date() }
   ) {
@@ -52,12 +47,18 @@ public final class FeaturedPlaceManager {
     self.now = now
   }
 
-  /// Creates a manager of a client's featured place. It asks the network even if the client's ``OfflinePolicy`` would
-  /// use a stored response first.
-  public convenience init(waymark: Waymark) {
+  /// Creates a manager without a place; ``showFeaturedPlace()`` starts it. It asks the network even if the client's
+  /// ``OfflinePolicy`` would use a stored response first.
+  ///
+  /// - Parameters:
+  ///   - waymark: the client.
+  ///   - timerScheduler: the scheduler of the timer for the next request.
+  public convenience init(waymark: Waymark, timerScheduler: any TimerScheduler = RunLoop.main) {
     var waymark = waymark
     waymark.configuration.offlinePolicy = waymark.configuration.offlinePolicy.confirming
-    self.init(loader: waymark.loader(FeaturedPlaceRequest(baseURL: waymark.baseURL)))
+    self.init(
+      loader: waymark.loader(FeaturedPlaceRequest(baseURL: waymark.baseURL)), timerScheduler: timerScheduler,
+      now: waymark.configuration.now)
   }
 
   /// Loads the current featured place, and schedules the next request.
@@ -86,10 +87,10 @@ public final class FeaturedPlaceManager {
   private func show(_ outcome: Result<APIResponse<PointOfInterest>, any Error>) -> TimeInterval? {
     switch outcome {
     case .success(let response):
-      (currentPlace, error) = (response.value, nil)
+      (currentPlace, isStale, receivedAt, error) = (response.value, response.isStale, response.receivedAt, nil)
       return response.isStale ? Self.defaultInterval : response.maxAge ?? Self.defaultInterval
     case .failure(WaymarkError.problem(let problem)) where problem.code == .notFound:
-      (currentPlace, error) = (nil, nil)
+      (currentPlace, isStale, receivedAt, error) = (nil, false, now(), nil)
       return Self.defaultInterval
     case .failure(is CancellationError): return nil
     case .failure(let error):

@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -6,31 +6,36 @@ public import Foundation
 
 /// The pages of a result, which follow the `Link` header of each page. Each page is loaded on demand.
 ///
-/// All pages of ``PointsRequest`` together contain every matching place once, regardless of concurrent writes.
+/// All pages together contain every match once, regardless of concurrent writes.
 ///
 /// An error ends a `for` loop, but not the iterator: its next call loads the same page again. To continue later, or
 /// after a restart of the app, start at the link of the last page, ``APIResponse/nextPage``.
 ///
 /// ```swift
-/// for try await page in waymark.query(filter).pages {
-///   print(page.value.count)
+/// for try await page in waymark.places(filter).pages {
+///   print(page.value.count, page.receivedAt)
 /// }
 /// ```
-public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
+public struct APIPages<Row: Sendable>: AsyncSequence, Sendable {
   /// A page.
-  public typealias Element = APIResponse<T.ResponseDataType>
+  public typealias Element = APIResponse<[Row]>
 
-  let loader: APIRequestLoader<T>
-  let requestData: T.RequestDataType
-  let start: URL?
+  /// Creates the request for the first page.
+  let firstRequest: @Sendable () throws -> URLRequest
+
+  /// Loads the page of a request; the second argument is whether it is the first one.
+  let load: @Sendable (URLRequest, Bool) async throws -> APIResponse<[Row]>
+
+  /// The link of the page to start at; `nil` for the first page.
+  var start: URL?
 
   /// Returns an iterator that starts at the first page, or at the given link.
-  public func makeAsyncIterator() -> Iterator { Iterator(loader: loader, requestData: requestData, start: start) }
+  public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
 
   /// An iterator over the pages.
   ///
   /// ```swift
-  /// var pages = waymark.query(filter).pages.makeAsyncIterator()
+  /// var pages = waymark.places(filter).pages.makeAsyncIterator()
   /// let first = try await pages.next()
   /// ```
   public struct Iterator: AsyncIteratorProtocol, Sendable {
@@ -41,28 +46,26 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
       case end
     }
 
-    private let loader: APIRequestLoader<T>
-    private let requestData: T.RequestDataType
+    private let pages: APIPages<Row>
     private var position: Position
 
     /// The hashes of the loaded pages' URLs. Even a million pages need no more than some megabytes.
     private var loaded: Set<Int> = []
 
-    init(loader: APIRequestLoader<T>, requestData: T.RequestDataType, start: URL?) {
-      self.loader = loader
-      self.requestData = requestData
-      position = .start(start)
+    init(pages: APIPages<Row>) {
+      self.pages = pages
+      position = .start(pages.start)
     }
 
     /// Returns the next page; `nil` after the last one. After an error of a request, the next call repeats the request.
     ///
     /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
-    public mutating func next() async throws -> APIResponse<T.ResponseDataType>? {
+    public mutating func next() async throws -> APIResponse<[Row]>? {
       let request: URLRequest
       var isFirstPage = false
       switch position {
       case .start(let link):
-        let first = try loader.apiRequest.makeRequest(from: requestData)
+        let first = try pages.firstRequest()
         request = try link.map { try Self.request(for: $0, after: first) } ?? first
         isFirstPage = link == nil
       case .page(let next): request = next
@@ -71,7 +74,7 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
         throw error
       case .end: return nil
       }
-      let page = try await loader.load(request, data: requestData, isFirstPage: isFirstPage)
+      let page = try await pages.load(request, isFirstPage)
       loaded.insert(request.url.hashValue)
       position = page.nextPage.map { position(for: $0, after: request) } ?? .end
       return page
@@ -106,20 +109,12 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
 }
 
 extension APIRequestLoader {
-  /// Returns all pages of a result.
-  ///
-  /// ```swift
-  /// let loader = waymark.loader(PointsRequest(baseURL: baseURL, limit: 100))
-  /// for try await page in loader.pages(requestData: PointFilter(box: box)) {
-  ///   print(page.value.count)
-  /// }
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - requestData: the input of the request for the first page.
-  ///   - start: the link of the page to start at, ``APIResponse/nextPage`` of an earlier response to the same request;
-  ///   `nil` for the first page.
-  public func pages(requestData: T.RequestDataType, from start: URL? = nil) -> APIPages<T> {
-    APIPages(loader: self, requestData: requestData, start: start)
+  /// Returns all pages of a result, from a link on; `nil` for the first page.
+  package func pages<Row>(
+    requestData: T.RequestDataType, from start: URL? = nil
+  ) -> APIPages<Row> where T.ResponseDataType == [Row] {
+    APIPages(
+      firstRequest: { try self.apiRequest.makeRequest(from: requestData) },
+      load: { try await self.load($0, data: requestData, isFirstPage: $1) }, start: start)
   }
 }

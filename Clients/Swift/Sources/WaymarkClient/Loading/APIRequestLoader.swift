@@ -26,6 +26,11 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
   let configuration: LoaderConfiguration
   private let cache: any ResponseCache
 
+  /// The request, if it is one of the service; `nil` for one of the app.
+  private var serviceRequest: (any ServiceRequest<T.RequestDataType, T.ResponseDataType>)? {
+    apiRequest as? any ServiceRequest<T.RequestDataType, T.ResponseDataType>
+  }
+
   /// Creates a loader.
   ///
   /// - Parameters:
@@ -38,7 +43,7 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
     self.apiRequest = apiRequest
     session = TransportSession(urlSession)
     self.configuration = configuration
-    cache = configuration.cache ?? RecentResponses()
+    cache = configuration.storage ?? RecentResponses()
   }
 
   /// Creates a loader that shares the connections and entity tags of other loaders.
@@ -48,7 +53,7 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
     self.apiRequest = apiRequest
     self.session = session
     self.configuration = configuration
-    cache = configuration.cache ?? recentResponses
+    cache = configuration.storage ?? recentResponses
   }
 
   /// Sends a request and returns the decoded value. With a cache it may be stale, which ``load(requestData:)``
@@ -85,19 +90,13 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
   }
 }
 
-extension APIRequestLoader where T.RequestDataType == Void {
-  /// Sends a request and returns the decoded value.
-  ///
-  /// ```swift
-  /// let categories = try await waymark.loader(CategoriesRequest(baseURL: baseURL)).loadAPIRequest()
-  /// ```
-  ///
-  /// - Throws: ``RequestError``, ``WaymarkError`` or `CancellationError`.
-  public func loadAPIRequest() async throws -> T.ResponseDataType { try await loadAPIRequest(requestData: ()) }
-}
-
 extension APIRequestLoader: APILoading {
   /// Sends a request and returns the decoded value with the response's metadata.
+  ///
+  /// ```swift
+  /// let loader = waymark.loader(PointsOfInterestRequest(baseURL: baseURL))
+  /// print(try await loader.load(requestData: here).receivedAt)
+  /// ```
   ///
   /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
   public func load(requestData: T.RequestDataType) async throws -> APIResponse<T.ResponseDataType> {
@@ -118,18 +117,35 @@ extension APIRequestLoader: APILoading {
     }
   }
 
+  /// Sends a request, and writes the body of its response to a file.
+  ///
+  /// - Throws: also the error of writing.
+  func load(_ request: URLRequest, into download: Download) async throws -> APIResponse<Void> {
+    defer { download.discard() }
+    do {
+      try checkSending()
+      let session = RetryingSession(session: session, configuration: configuration, download: download)
+      let response = try decode(await session.response(to: prepared(request)))
+      try download.commit()
+      return response.map { _ in }
+    } catch let error as MissingCredential {
+      throw error.underlyingError
+    }
+  }
+
   private func loadOrRestore(
     _ request: URLRequest, data: T.RequestDataType, isFirstPage: Bool
   ) async throws -> APIResponse<T.ResponseDataType> {
     guard request.httpMethod == "GET", let url = request.url else {
+      try checkSending()
       // The service forbids to store the response to a search in a body.
-      if request.isRead, configuration.cache != nil, configuration.offlinePolicy.strategy == .cacheOnly {
+      if request.isRead, configuration.storage != nil, configuration.offlinePolicy.strategy == .cacheOnly {
         throw WaymarkError.unreachable(.resourceUnavailable)
       }
       return try decode(request.isRead ? await send(request) : await write(request))
     }
-    let writes = configuration.cache == nil ? nil : ownWrites(url)
-    let center = apiRequest.center(of: data)
+    let writes = configuration.storage == nil ? nil : ownWrites(url)
+    let center = serviceRequest?.center(of: data)
     let isOfAnotherCenter =
       if !isFirstPage, let center, let other = Coordinate(queryOf: url) { center != other } else { false }
     let source = CacheSource(
@@ -140,14 +156,14 @@ extension APIRequestLoader: APILoading {
       },
       decode: { received in
         var response = try self.decode(received)
-        if isOfAnotherCenter, let value = self.apiRequest.value(response.value, movedTo: data) {
+        if isOfAnotherCenter, let value = self.serviceRequest?.value(response.value, movedTo: data) {
           response.value = value
         }
         return response
       },
       restore: { stored, center in
         let value = try self.apiRequest.parseResponse(data: stored.body)
-        return center != nil || isOfAnotherCenter ? self.apiRequest.value(value, movedTo: data) : value
+        return center != nil || isOfAnotherCenter ? self.serviceRequest?.value(value, movedTo: data) : value
       },
       update: { value, stored in
         guard let writes else { return value }
@@ -158,7 +174,8 @@ extension APIRequestLoader: APILoading {
     let policy =
       configuration.minimumPosition == nil ? configuration.offlinePolicy : configuration.offlinePolicy.confirming
     let loading = CachedLoading(
-      cache: cache, servesStale: configuration.cache != nil, policy: policy, clock: configuration.timeoutClock,
+      cache: cache, servesStale: configuration.storage != nil, storesResponses: configuration.storesResponses,
+      policy: policy, clock: configuration.timeoutClock,
       writes: writes, now: configuration.now)
     let cacheRequest = CacheRequest(
       url: url, center: isFirstPage ? center : nil, user: configuration.credentials?.user)
@@ -171,12 +188,12 @@ extension APIRequestLoader: APILoading {
     if let filter = data as? PointFilter, let places = value as? [PointOfInterest] {
       value = places.filter(filter.mayMatch) as? T.ResponseDataType ?? value
     }
-    return apiRequest.value(value, movedTo: data) ?? value
+    return serviceRequest?.value(value, movedTo: data) ?? value
   }
 
   /// Sends a write, and applies it to the cache.
   private func write(_ request: URLRequest) async throws -> HTTPResponse {
-    let writes = configuration.cache == nil ? nil : ownWrites(request.url)
+    let writes = configuration.storage == nil ? nil : ownWrites(request.url)
     do {
       let response = try await send(request)
       await writes?.apply(request, response)
@@ -191,8 +208,14 @@ extension APIRequestLoader: APILoading {
     OwnWrites(cache: cache, user: configuration.credentials?.user, url: url, now: configuration.now)
   }
 
+  /// Throws the error of an unreachable service if the client uses stored responses only.
+  private func checkSending() throws(WaymarkError) {
+    if configuration.sendsNothing { throw .unreachable(.resourceUnavailable) }
+  }
+
   private func send(_ request: URLRequest) async throws -> HTTPResponse {
-    try await RetryingSession(session: session, configuration: configuration).response(to: request)
+    try checkSending()
+    return try await RetryingSession(session: session, configuration: configuration).response(to: request)
   }
 
   private func prepared(_ request: URLRequest) throws -> URLRequest {
@@ -217,11 +240,14 @@ extension APIRequestLoader: APILoading {
       throw .unexpectedStatus(response.status, requestID: response.requestID)
     }
     do {
-      let parsed = try apiRequest.parse(data: response.body)
+      let parsed =
+        try serviceRequest?.parse(data: response.body)
+        ?? ParsedResponse(value: try apiRequest.parseResponse(data: response.body))
       return APIResponse(
-        value: parsed.value, status: response.status, entityTag: response.entityTag, maxAge: response.maxAge,
-        nextPage: response.nextPage, receivedAt: configuration.now(), age: response.age,
-        requestID: response.requestID, position: response.position, invalidRows: parsed.invalidRows)
+        value: parsed.value, status: response.status, maxAge: response.maxAge, nextPage: response.nextPage,
+        receivedAt: configuration.now(), age: response.age, requestID: response.requestID,
+        position: response.position, invalidRows: parsed.invalidRows
+      ).tagged(response.entityTag)
     } catch {
       throw .unreadable(status: response.status, reason: "\(error)", requestID: response.requestID)
     }
@@ -229,19 +255,7 @@ extension APIRequestLoader: APILoading {
 }
 
 /// A loader for requests of one kind: ``APIRequestLoader``, or a mock in tests.
-///
-/// ```swift
-/// struct RecentPlaces {
-///   let loader: any APILoading<Coordinate, [PointOfInterest]>
-///
-///   func names(around coordinate: Coordinate) async throws -> [String] {
-///     try await loader.load(requestData: coordinate).value.map(\.name)
-///   }
-/// }
-/// let production = RecentPlaces(loader: waymark.loader(PointsOfInterestRequest(baseURL: baseURL)))
-/// let test = RecentPlaces(loader: MockLoader { _ in APIResponse([PointOfInterest(name: "A")]) })
-/// ```
-public protocol APILoading<RequestDataType, ResponseDataType>: Sendable {
+package protocol APILoading<RequestDataType, ResponseDataType>: Sendable {
   /// The input of a request.
   associatedtype RequestDataType: Sendable
 

@@ -14,7 +14,7 @@ public struct APIResponse<Value> {
   public var status: Int
 
   /// The entity tag of this version of the response.
-  public var entityTag: EntityTag?
+  package var entityTag: EntityTag?
 
   /// The remaining freshness lifetime in seconds, counted from ``receivedAt``; `nil` where the service does not specify
   /// one.
@@ -44,13 +44,12 @@ public struct APIResponse<Value> {
 
   /// Creates a response.
   public init(
-    value: Value, status: Int = 200, entityTag: EntityTag? = nil, maxAge: TimeInterval? = nil, nextPage: URL? = nil,
-    receivedAt: Date, isStale: Bool = false, age: TimeInterval? = nil, requestID: String? = nil,
-    position: String? = nil, invalidRows: [InvalidRow] = []
+    value: Value, status: Int = 200, maxAge: TimeInterval? = nil, nextPage: URL? = nil, receivedAt: Date,
+    isStale: Bool = false, age: TimeInterval? = nil, requestID: String? = nil, position: String? = nil,
+    invalidRows: [InvalidRow] = []
   ) {
     self.value = value
     self.status = status
-    self.entityTag = entityTag
     self.maxAge = maxAge
     self.nextPage = nextPage
     self.receivedAt = receivedAt
@@ -64,9 +63,18 @@ public struct APIResponse<Value> {
   /// Returns the response with another value and the same metadata.
   public func map<Result>(_ transform: (Value) throws -> Result) rethrows -> APIResponse<Result> {
     APIResponse<Result>(
-      value: try transform(value), status: status, entityTag: entityTag, maxAge: maxAge, nextPage: nextPage,
-      receivedAt: receivedAt, isStale: isStale, age: age, requestID: requestID, position: position,
-      invalidRows: invalidRows)
+      value: try transform(value), status: status, maxAge: maxAge, nextPage: nextPage, receivedAt: receivedAt,
+      isStale: isStale, age: age, requestID: requestID, position: position, invalidRows: invalidRows
+    ).tagged(entityTag)
+  }
+}
+
+extension APIResponse {
+  /// Returns the response with an entity tag.
+  package func tagged(_ tag: EntityTag?) -> APIResponse {
+    var response = self
+    response.entityTag = tag
+    return response
   }
 }
 

@@ -1,10 +1,10 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// The policy for retries: whether and after which delay a failed request is sent again. It does no waiting itself.
+/// The policy for retries: whether and after which delay a failed request is sent again.
 ///
 /// Delays have exponential back-off with full jitter: they are uniformly random between zero and a bound that doubles
 /// with each attempt, so that clients that failed together do not retry together (Marc Brooker, "Exponential Backoff
@@ -44,11 +44,7 @@ public struct APIRetryPolicy: Hashable, Sendable {
   public static let none = APIRetryPolicy(maximumAttempts: 1)
 
   /// The failure of an attempt.
-  ///
-  /// ```swift
-  /// let failure = APIRetryPolicy.Failure.status(503, retryAfter: .seconds(2))
-  /// ```
-  public enum Failure: Hashable, Sendable {
+  package enum Failure: Hashable, Sendable {
     /// A response with this status, and the time in its `Retry-After`.
     case status(Int, retryAfter: Duration?)
     /// No response.
@@ -57,15 +53,11 @@ public struct APIRetryPolicy: Hashable, Sendable {
 
   /// Returns the delay before the next attempt; `nil` where there must be none.
   ///
-  /// ```swift
-  /// let delay = APIRetryPolicy.standard.delay(afterAttempt: 1, .noResponse(.timedOut), random: 0.5)
-  /// ```
-  ///
   /// - Parameters:
   ///   - attempt: the number of attempts so far.
   ///   - failure: the failure of the last attempt.
   ///   - random: a random number from 0 to 1, for the jitter.
-  public func delay(afterAttempt attempt: Int, _ failure: Failure, random: Double) -> Duration? {
+  package func delay(afterAttempt attempt: Int, _ failure: Failure, random: Double) -> Duration? {
     guard attempt < maximumAttempts, Self.isTransient(failure) else { return nil }
     // Doubling stops at the maximum delay, long before a Duration could overflow.
     let bound = (1..<max(1, attempt)).prefix(64).reduce(min(baseDelay, maximumDelay)) { bound, _ in

@@ -17,7 +17,19 @@ public struct LoaderConfiguration: Sendable {
 
   /// The cache of responses to GET requests, which are returned, marked as stale, while the service is unreachable;
   /// `nil` for no cache. Entity tags are used either way.
-  public var cache: (any ResponseCache)?
+  public var cache: OnDiskCache? {
+    get { storage as? OnDiskCache }
+    set { storage = newValue }
+  }
+
+  /// ``cache``, or another one in tests.
+  package var storage: (any ResponseCache)?
+
+  /// A Boolean value that indicates whether every request that needs the network fails.
+  var sendsNothing = false
+
+  /// A Boolean value that indicates whether responses are stored; not those of a bulk read.
+  var storesResponses = true
 
   /// The choice between the network and the cache.
   public var offlinePolicy: OfflinePolicy
@@ -55,7 +67,7 @@ public struct LoaderConfiguration: Sendable {
   public init(
     credentials: Credentials? = nil,
     retries: APIRetryPolicy = .standard,
-    cache: (any ResponseCache)? = nil,
+    cache: OnDiskCache? = nil,
     offlinePolicy: OfflinePolicy = .networkFirst,
     clock: any Clock<Duration> = ContinuousClock(),
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
@@ -63,7 +75,7 @@ public struct LoaderConfiguration: Sendable {
   ) {
     self.credentials = credentials
     self.retries = retries
-    self.cache = cache
+    storage = cache
     self.offlinePolicy = offlinePolicy
     self.clock = clock
     self.random = random

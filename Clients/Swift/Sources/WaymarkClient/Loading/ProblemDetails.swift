@@ -6,7 +6,7 @@ import Foundation
 /// do {
 ///   _ = try await waymark.update(place)
 /// } catch WaymarkError.problem(let problem) where problem.code == .versionMismatch {
-///   print(problem.entityTag?.rawValue ?? "", problem.detail ?? "")
+///   print(problem.detail ?? "")
 /// }
 /// let problem = ProblemDetails(status: 404, code: .notFound)
 /// ```
@@ -79,7 +79,7 @@ public struct ProblemDetails: Hashable, Sendable {
   public var retryAfter: Duration?
 
   /// The current entity tag of the place, where a write was rejected because of it.
-  public var entityTag: EntityTag?
+  package var entityTag: EntityTag?
 
   /// The identifier of the request, by which the service's operator finds it in the logs.
   public var requestID: String?
@@ -87,7 +87,7 @@ public struct ProblemDetails: Hashable, Sendable {
   /// Creates problem details.
   public init(
     status: Int, code: Code, title: String? = nil, detail: String? = nil, errors: [InputError] = [],
-    retryAfter: Duration? = nil, entityTag: EntityTag? = nil, requestID: String? = nil
+    retryAfter: Duration? = nil, requestID: String? = nil
   ) {
     self.status = status
     self.code = code
@@ -95,7 +95,6 @@ public struct ProblemDetails: Hashable, Sendable {
     self.detail = detail
     self.errors = errors
     self.retryAfter = retryAfter
-    self.entityTag = entityTag
     self.requestID = requestID
   }
 }
@@ -169,9 +168,9 @@ extension ProblemDetails {
       detail: body.detail,
       errors: body.errors,
       retryAfter: retryAfter,
-      entityTag: response.entityTag,
       requestID: response.requestID
     )
+    entityTag = response.entityTag
   }
 
   private struct Body: Decodable {

@@ -9,6 +9,9 @@ struct RetryingSession: Sendable {
   let session: TransportSession
   let configuration: LoaderConfiguration
 
+  /// Where the body of a successful response goes; `nil` for memory.
+  var download: Download?
+
   /// Sends a request and returns the response, whatever its status.
   ///
   /// - Throws: ``WaymarkError``, ``RequestError/invalidAPIKey``, `CancellationError`, ``MissingCredential``, or the
@@ -79,7 +82,8 @@ struct RetryingSession: Sendable {
     of request: URLRequest, secret: String?, trusted: Origin?
   ) async throws -> HTTPResponse {
     if let secret, !URLRequest.isToken(secret, maximumLength: 4096) { throw RequestError.invalidAPIKey }
-    let transport = Transport(session: session, maximumResponseBytes: configuration.maximumResponseBytes)
+    let transport = Transport(
+      session: session, maximumResponseBytes: configuration.maximumResponseBytes, download: download)
     var request = request
     var secret = secret
     var hasLeftService = false

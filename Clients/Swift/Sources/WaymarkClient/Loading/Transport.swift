@@ -10,12 +10,15 @@ struct Transport: Sendable {
   let session: TransportSession
   let maximumResponseBytes: Int
 
+  /// Where the body of a successful response goes; `nil` for memory.
+  var download: Download?
+
   /// Sends a request once and returns the response, whatever its status.
   ///
-  /// - Throws: ``WaymarkError`` or `CancellationError`.
+  /// - Throws: ``WaymarkError``, `CancellationError`, or the error of writing the file.
   func response(to request: URLRequest) async throws -> HTTPResponse {
     try Task.checkCancellation()
-    let receiver = ResponseReceiver(maximumBytes: maximumResponseBytes)
+    let receiver = ResponseReceiver(maximumBytes: maximumResponseBytes, download: download)
     let requestID = request.value(forHTTPHeaderField: "X-Request-Id")
     do {
       let (body, response) = try await session.transfer(request, to: receiver)
@@ -30,6 +33,7 @@ struct Transport: Sendable {
     } catch let error as WaymarkError {
       throw error
     } catch {
+      if let error = download?.error { throw error }
       if receiver.isTooLarge {
         throw WaymarkError.tooLarge(maximumBytes: maximumResponseBytes, requestID: receiver.requestID ?? requestID)
       }

@@ -71,16 +71,24 @@ final class ResponseReceiver: NSObject, URLSessionDataDelegate, Sendable {
   private struct State {
     var body = Data()
     var response: URLResponse?
+    var isDownload = false
     var isTooLarge = false
     var waiting: CheckedContinuation<(Data, URLResponse), any Error>?
     var result: Result<(Data, URLResponse), any Error>?
   }
 
   private let maximumBytes: Int
+  private let download: Download?
   private let state = Locked(State())
 
-  init(maximumBytes: Int) {
+  /// Creates a receiver.
+  ///
+  /// - Parameters:
+  ///   - maximumBytes: the maximum size of the body in memory.
+  ///   - download: where the body of a successful response goes instead; `nil` for memory.
+  init(maximumBytes: Int, download: Download? = nil) {
     self.maximumBytes = maximumBytes
+    self.download = download
   }
 
   /// A Boolean value that indicates whether the transfer was cancelled because of its size.
@@ -119,9 +127,12 @@ final class ResponseReceiver: NSObject, URLSessionDataDelegate, Sendable {
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
-    let isTooLarge = response.expectedContentLength > Int64(maximumBytes)
+    let isDownload = download != nil && (response as? HTTPURLResponse).map { (200...299) ~= $0.statusCode } ?? false
+    if isDownload { download?.begin() }
+    let isTooLarge = !isDownload && response.expectedContentLength > Int64(maximumBytes)
     state.withLock { state in
       state.response = response
+      state.isDownload = isDownload
       state.isTooLarge = isTooLarge
     }
     completionHandler(isTooLarge ? .cancel : .allow)
@@ -130,6 +141,11 @@ final class ResponseReceiver: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    if let download, state.withLock({ $0.isDownload }) {
+      guard !download.append(data) else { return }
+      dataTask.stop()
+      return finish(throwing: URLError(.cannotWriteToFile))
+    }
     let exceedsTheMaximum = state.withLock { state in
       guard !state.isTooLarge else { return false }
       guard data.count <= maximumBytes - state.body.count else {

@@ -12,27 +12,13 @@
   }
 
   extension CurrentLocationProvider {
-    /// Creates a provider of the device's location.
-    ///
-    /// ```swift
-    /// let checker = waymark.loader(PointCheckRequest(baseURL: baseURL))
-    /// let provider = CurrentLocationProvider(checker: checker)
-    /// ```
-    public convenience init(
-      checker: any APILoading<Coordinate, PointCheck>, notificationCenter: NotificationCenter = .default
-    ) {
-      self.init(
-        locationFetcher: CLLocationManager(), services: CLLocationManager.self, checker: checker,
-        notificationCenter: notificationCenter)
-    }
-
     /// Creates a provider of the device's location that checks it with a client.
     ///
     /// ```swift
     /// let provider = CurrentLocationProvider(waymark: waymark)
     /// ```
     public convenience init(waymark: Waymark) {
-      self.init(checker: waymark.loader(PointCheckRequest(baseURL: waymark.baseURL)))
+      self.init(locationFetcher: CLLocationManager(), services: CLLocationManager.self, waymark: waymark)
     }
   }
 

@@ -8,9 +8,8 @@ public import Foundation
 /// let fetcher = MockLocationFetcher()
 /// fetcher.handleRequestLocation = { try Coordinate(latitude: 37.3293, longitude: -121.8893) }
 /// let provider = CurrentLocationProvider(
-///   locationFetcher: fetcher, services: LocationsOn.self,
-///   checker: waymark.loader(PointCheckRequest(baseURL: baseURL)))
-/// let places = try await waymark.places(near: provider.currentLocation())
+///   locationFetcher: fetcher, services: LocationsOn.self, waymark: waymark)
+/// let places = try await waymark.places(near: provider.currentLocation()).firstPage()
 /// ```
 @MainActor
 public final class CurrentLocationProvider: NSObject {
@@ -30,14 +29,22 @@ public final class CurrentLocationProvider: NSObject {
   /// - Parameters:
   ///   - locationFetcher: the source of the device's location.
   ///   - services: the type that indicates whether location services are enabled.
-  ///   - checker: the loader, an ``APIRequestLoader`` of ``PointCheckRequest``.
+  ///   - waymark: the client that finds the place at the location.
   ///   - desiredAccuracyMetres: the desired accuracy in metres.
   ///   - notificationCenter: the center to which ``authChangedNotification`` is posted.
-  public init(
-    locationFetcher: any LocationFetcher,
-    services: any LocationServices.Type,
-    checker: any APILoading<Coordinate, PointCheck>,
-    desiredAccuracyMetres: Double = 10,
+  public convenience init(
+    locationFetcher: any LocationFetcher, services: any LocationServices.Type, waymark: Waymark,
+    desiredAccuracyMetres: Double = 10, notificationCenter: NotificationCenter = .default
+  ) {
+    self.init(
+      locationFetcher: locationFetcher, services: services,
+      checker: waymark.loader(PointCheckRequest(baseURL: waymark.baseURL)),
+      desiredAccuracyMetres: desiredAccuracyMetres, notificationCenter: notificationCenter)
+  }
+
+  package init(
+    locationFetcher: any LocationFetcher, services: any LocationServices.Type,
+    checker: any APILoading<Coordinate, PointCheck>, desiredAccuracyMetres: Double = 10,
     notificationCenter: NotificationCenter = .default
   ) {
     self.locationFetcher = locationFetcher
@@ -72,7 +79,7 @@ public final class CurrentLocationProvider: NSObject {
   /// if try await provider.checkCurrentLocation().isPointOfInterest { print("You have arrived.") }
   /// ```
   ///
-  /// - Throws: the errors of ``currentLocation()`` and ``APILoading/load(requestData:)``.
+  /// - Throws: the errors of ``currentLocation()`` and ``Waymark``.
   public func checkCurrentLocation() async throws -> PointCheck {
     try await checker.load(requestData: try await currentLocation()).value
   }
@@ -81,7 +88,7 @@ public final class CurrentLocationProvider: NSObject {
   ///
   /// ```swift
   /// let task = provider.checkCurrentLocation { result in
-  ///   if case .success(let check) = result { print(check.location?.name ?? "") }
+  ///   if case .success(let check) = result { print(check.place?.name ?? "") }
   /// }
   /// task.cancel()
   /// ```

@@ -29,7 +29,6 @@ enum Message: String, CaseIterable {
   case invalidText = "Enter a text of 1 to 200 characters."
   case incompletePlace = "Load this place again before you change it."
   case defect = "The app can’t make this request. Update it, or tell its developer."
-  case noRoom = "There is no room to keep this for use offline."
 
   /// The text in the language of the app.
   var text: String { MessageCatalogue.standard?.text(of: rawValue) ?? rawValue }

@@ -1,3 +1,4 @@
+public import Foundation
 public import Observation
 
 /// A model for suggestions while the user types, from a service or from any search function.
@@ -21,6 +22,12 @@ public final class AutocompleteModel<Suggestion: Sendable> {
   /// The suggestions of the last search.
   public private(set) var suggestions: [Suggestion] = []
 
+  /// A Boolean value that indicates whether the ``suggestions`` come from a cache, because the service is unreachable.
+  public private(set) var isStale = false
+
+  /// The time of the response with the ``suggestions``, by the device's clock; `nil` if they are not a service's.
+  public private(set) var receivedAt: Date?
+
   /// The text of the last search, trimmed: ``suggestions`` belong to it.
   public private(set) var searchedText = ""
 
@@ -37,7 +44,14 @@ public final class AutocompleteModel<Suggestion: Sendable> {
   @ObservationIgnored private let minimumLength: Int
   @ObservationIgnored private let pause: Duration
   @ObservationIgnored private let clock: any Clock<Duration>
-  @ObservationIgnored private let find: @Sendable (String) async throws -> [Suggestion]
+  @ObservationIgnored private let find: @Sendable (String) async throws -> Found
+
+  /// The suggestions for a text.
+  private struct Found {
+    var suggestions: [Suggestion] = []
+    var isStale = false
+    var receivedAt: Date?
+  }
 
   /// Creates a model without text.
   ///
@@ -52,16 +66,25 @@ public final class AutocompleteModel<Suggestion: Sendable> {
   ///   - pause: the time without typing before a search.
   ///   - clock: the clock for the pause.
   ///   - search: returns the suggestions for a text, which has no spaces at its ends.
-  public init(
+  public convenience init(
     minimumLength: Int = 2,
     pause: Duration = .milliseconds(250),
     clock: any Clock<Duration> = ContinuousClock(),
     search: @escaping @Sendable (String) async throws -> [Suggestion]
   ) {
+    self.init(minimumLength: minimumLength, pause: pause, clock: clock) { text in
+      Found(suggestions: try await search(text))
+    }
+  }
+
+  private init(
+    minimumLength: Int, pause: Duration, clock: any Clock<Duration>,
+    find: @escaping @Sendable (String) async throws -> Found
+  ) {
     self.minimumLength = minimumLength
     self.pause = pause
     self.clock = clock
-    find = search
+    self.find = find
   }
 
   /// Searches for the current text after a pause. A text that is too short has no suggestions, and one that the last
@@ -71,8 +94,7 @@ public final class AutocompleteModel<Suggestion: Sendable> {
     let search = newestSearch
     let text = text.trimmed
     guard text.count >= minimumLength else {
-      (suggestions, searchedText, error) = ([], "", nil)
-      return
+      return show(Found(), for: "")
     }
     guard text != searchedText || error != nil else { return }
     searches += 1
@@ -82,12 +104,17 @@ public final class AutocompleteModel<Suggestion: Sendable> {
       guard search == newestSearch else { return }
       let found = try await find(text)
       guard search == newestSearch else { return }
-      (suggestions, searchedText, error) = (found, text, nil)
+      show(found, for: text)
     } catch is CancellationError {
     } catch {
       guard search == newestSearch, !Task.isCancelled else { return }
       self.error = error
     }
+  }
+
+  private func show(_ found: Found, for text: String) {
+    (suggestions, isStale, receivedAt) = (found.suggestions, found.isStale, found.receivedAt)
+    (searchedText, error) = (text, nil)
   }
 }
 
@@ -102,16 +129,21 @@ extension AutocompleteModel where Suggestion == SearchSuggestion {
   ///
   /// - Parameters:
   ///   - waymark: the client.
+  ///   - filter: the conditions, without tags and ``PointFilter/condition``.
   ///   - limit: the maximum number of suggestions, 1 to 50; `nil` for the service's default, 10.
-  ///   - languages: the languages of the names, as in ``Waymark/search(_:near:limit:languages:)``.
+  ///   - languages: the languages of the names, as in
+  ///   ``Waymark/search(_:near:filter:order:isIncomplete:languages:pageSize:)``.
   ///   - clock: the clock for the pause.
   ///   - center: returns the coordinate near which places rank higher, when a search begins; `nil` for none.
   public convenience init(
-    waymark: Waymark, limit: Int? = nil, languages: [String] = [], clock: any Clock<Duration> = ContinuousClock(),
+    waymark: Waymark, filter: PointFilter = PointFilter(), limit: Int? = nil, languages: [String] = [],
+    clock: any Clock<Duration> = ContinuousClock(),
     near center: @escaping @Sendable () async -> Coordinate? = { nil }
   ) {
-    self.init(clock: clock) { text in
-      try await waymark.suggestions(for: text, near: await center(), limit: limit, languages: languages)
+    self.init(minimumLength: 2, pause: .milliseconds(250), clock: clock) { text in
+      let response = try await waymark.responses.suggestions(
+        for: text, near: await center(), filter: filter, limit: limit, languages: languages)
+      return Found(suggestions: response.value, isStale: response.isStale, receivedAt: response.receivedAt)
     }
   }
 }

@@ -13,7 +13,7 @@ public import Observation
 /// A view loads it in a task for each filter, so that SwiftUI cancels a load whose filter has changed, as
 /// <doc:ShowingPlacesWithSwiftUI> shows.
 ///
-/// A cancelled load leaves everything as it was, the ``error`` included. Of overlapping loads only the newest one
+/// A cancelled load leaves everything as it is, the ``error`` included. Of overlapping loads only the newest one
 /// counts, whichever completes first.
 @MainActor
 @Observable
@@ -24,8 +24,12 @@ public final class PointListModel {
   /// The places that have been loaded, in the order of the filter.
   public private(set) var places: [PointOfInterest] = []
 
-  /// A Boolean value that indicates whether some ``places`` come from a cache, because the service is unreachable.
+  /// A Boolean value that indicates whether some ``places`` come from a cache: while the current ones are being loaded,
+  /// and then if the service is unreachable. A view shows it, as of ``receivedAt``, when it is not ``isLoading``.
   public private(set) var isStale = false
+
+  /// The time of the earliest response with ``places``, by the device's clock; `nil` before the first one.
+  public private(set) var receivedAt: Date?
 
   /// The error of the last load; `nil` where it succeeded. The places remain after an error.
   public private(set) var error: (any Error)?
@@ -46,36 +50,28 @@ public final class PointListModel {
   @ObservationIgnored private let location: (@MainActor () async throws -> Coordinate)?
   @ObservationIgnored private let load: @Sendable (PointFilter) async throws -> PointPage
   @ObservationIgnored private let loadAgain: @Sendable (PointFilter) async throws -> PointPage
+
+  /// Loads the first page of a filter from the cache.
+  @ObservationIgnored private let loadStored: (@Sendable (PointFilter) async throws -> PointPage)?
+
+  /// The filter that ``places`` match; `nil` before the first response.
+  @ObservationIgnored private var shownFilter: PointFilter?
   @ObservationIgnored private let clock: any Clock<Duration>
   @ObservationIgnored private var observation: NotificationObservation?
 
-  /// Creates a model without places.
-  ///
-  /// ```swift
-  /// let model = PointListModel { filter in
-  ///   PointPage(response: APIResponse([PointOfInterest(name: "A", category: filter.categories.first)]))
-  /// }
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - filter: the conditions and order of the list.
-  ///   - locationProvider: the provider of the device's location, which then is the center of each reload; `nil` for
-  ///     the filter's own center. The model also reloads when the app's location authorization changes.
-  ///   - notificationCenter: where ``CurrentLocationProvider/authChangedNotification`` is listened for.
-  ///   - clock: the clock for the delay of ``reload(after:)``.
-  ///   - refresh: loads the first page of a filter for ``refresh()``; `nil` for `load`.
-  ///   - load: loads the first page of a filter.
-  public init(
+  package init(
     filter: PointFilter = PointFilter(),
     locationProvider: CurrentLocationProvider? = nil,
     notificationCenter: NotificationCenter = .default,
     clock: any Clock<Duration> = ContinuousClock(),
+    stored: (@Sendable (PointFilter) async throws -> PointPage)? = nil,
     refresh: (@Sendable (PointFilter) async throws -> PointPage)? = nil,
     load: @escaping @Sendable (PointFilter) async throws -> PointPage
   ) {
     self.filter = filter
     self.load = load
     loadAgain = refresh ?? load
+    loadStored = stored
     self.clock = clock
     guard let locationProvider else {
       location = nil
@@ -89,7 +85,8 @@ public final class PointListModel {
     }
   }
 
-  /// Loads the first page in place of ``places``.
+  /// Loads the first page in place of ``places``. If the client has a cache, places that it has stored for another filter
+  /// than that of ``places`` are shown at once.
   ///
   /// ```swift
   /// model.filter.box = box
@@ -111,14 +108,22 @@ public final class PointListModel {
       if delay > .zero { try await clock.sleep(for: delay) }
       var filter = filter
       if let location { filter.center = try await location() }
+      if filter != shownFilter, let page = try? await loadStored?(filter), reload == newestReload, !Task.isCancelled {
+        show(page, of: filter)
+      }
       let page = try await load(filter)
       guard reload == newestReload else { return }
-      (places, isStale, next, error) = (page.response.value, page.response.isStale, page.next, nil)
+      show(page, of: filter)
     } catch is CancellationError {
     } catch {
       guard reload == newestReload else { return }
       self.error = error
     }
+  }
+
+  private func show(_ page: PointPage, of filter: PointFilter) {
+    (places, isStale, receivedAt) = (page.response.value, page.response.isStale, page.response.receivedAt)
+    (next, error, shownFilter) = (page.next, nil, filter)
   }
 
   /// Loads the first page in place of ``places``, from the network even if the client's ``OfflinePolicy`` would use a
@@ -148,6 +153,7 @@ public final class PointListModel {
       let known = Set(places.map(\.id))
       places += page.response.value.filter { !known.contains($0.id) }
       isStale = isStale || page.response.isStale
+      receivedAt = min(receivedAt ?? page.response.receivedAt, page.response.receivedAt)
       (self.next, error) = (page.next, nil)
     } catch is CancellationError {
     } catch {
@@ -158,18 +164,7 @@ public final class PointListModel {
 }
 
 extension PointListModel {
-  /// Creates a model of the places that a loader returns around the device.
-  ///
-  /// ```swift
-  /// let loader = waymark.loader(PointsOfInterestRequest(baseURL: baseURL, radiusMetres: 500))
-  /// let model = PointListModel(locationProvider: provider, loader: loader)
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - locationProvider: the provider of the device's location.
-  ///   - loader: the loader, an ``APIRequestLoader`` of ``PointsOfInterestRequest``.
-  ///   - notificationCenter: where ``CurrentLocationProvider/authChangedNotification`` is listened for.
-  public convenience init(
+  package convenience init(
     locationProvider: CurrentLocationProvider,
     loader: any APILoading<Coordinate, [PointOfInterest]>,
     notificationCenter: NotificationCenter = .default
@@ -180,59 +175,56 @@ extension PointListModel {
     }
   }
 
-  /// Creates a model of the places that a client finds.
+  /// Creates a model without places.
   ///
   /// ```swift
-  /// let model = PointListModel(waymark: waymark, limit: 50, locationProvider: provider)
+  /// let model = PointListModel(waymark: waymark, pageSize: 50, locationProvider: provider)
   /// ```
   ///
   /// - Parameters:
   ///   - waymark: the client.
   ///   - filter: the conditions and order of the list.
-  ///   - limit: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
+  ///   - pageSize: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
   ///   - locationProvider: the provider of the device's location, which then is the center of each reload; `nil` for
-  ///     the filter's own center.
+  ///     the filter's own center. The model also reloads when the app's location authorization changes.
   public convenience init(
-    waymark: Waymark, filter: PointFilter = PointFilter(), limit: Int? = nil,
+    waymark: Waymark, filter: PointFilter = PointFilter(), pageSize: Int? = nil,
     locationProvider: CurrentLocationProvider? = nil
   ) {
+    func load(with client: Waymark) -> @Sendable (PointFilter) async throws -> PointPage {
+      { filter in try await client.places(filter, pageSize: pageSize).page() }
+    }
     var confirming = waymark
     confirming.configuration.offlinePolicy = waymark.configuration.offlinePolicy.confirming
     self.init(
       filter: filter, locationProvider: locationProvider,
-      refresh: { [confirming] in try await confirming.query($0, limit: limit).page() },
-      load: { try await waymark.query($0, limit: limit).page() })
+      stored: waymark.configuration.storage == nil ? nil : load(with: waymark.stored),
+      refresh: load(with: confirming), load: load(with: waymark))
   }
 }
 
 /// A page of places, and the function that loads the next one.
-///
-/// ```swift
-/// let last = PointPage(response: APIResponse([PointOfInterest(name: "B")]))
-/// let first = PointPage(response: APIResponse([PointOfInterest(name: "A")]), next: { last })
-/// ```
-public struct PointPage: Sendable {
+package struct PointPage: Sendable {
   /// Loads a page. After an error it can be called again.
-  public typealias Load = @Sendable () async throws -> PointPage
+  package typealias Load = @Sendable () async throws -> PointPage
 
   /// The places of the page.
-  public var response: APIResponse<[PointOfInterest]>
+  package var response: APIResponse<[PointOfInterest]>
 
   /// Loads the next page; `nil` for the last page.
-  public var next: Load?
+  package var next: Load?
 
-  /// Creates a page.
-  public init(response: APIResponse<[PointOfInterest]>, next: Load? = nil) {
+  package init(response: APIResponse<[PointOfInterest]>, next: Load? = nil) {
     self.response = response
     self.next = next
   }
 }
 
-extension PointQuery {
+extension PointQuery<PointOfInterest> {
   /// Loads the first page, with the function that loads the next one.
   func page() async throws -> PointPage { try await Self.page(of: pages.makeAsyncIterator()) }
 
-  private static func page(of iterator: APIPages<PointsRequest>.Iterator) async throws -> PointPage {
+  private static func page(of iterator: APIPages<PointOfInterest>.Iterator) async throws -> PointPage {
     // An iterator is a value, so that the function can be called again with the same one.
     var iterator = iterator
     guard let response = try await iterator.next() else { throw CancellationError() }

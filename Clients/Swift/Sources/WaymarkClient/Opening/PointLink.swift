@@ -5,7 +5,6 @@ public import Foundation
 /// ```swift
 /// let link = try PointLink(scheme: "placesapp")
 /// print(link.url(id: place.id.uuidString, mode: .view)?.absoluteString ?? "")
-/// print(link.candidates(for: place, mode: .edit))
 /// ```
 public struct PointLink: Hashable, Sendable {
   /// The app's registered URL scheme.
@@ -49,7 +48,7 @@ public struct PointLink: Hashable, Sendable {
 
   /// Returns the URLs of a place in order of preference: the deep link if it has an id, and its website if it is only
   /// viewed.
-  public func candidates(for place: PointOfInterest, mode: OpenMode) -> [URL] {
+  package func candidates(for place: PointOfInterest, mode: OpenMode) -> [URL] {
     let link = place.hasFallbackID ? nil : url(id: place.id.uuidString.lowercased(), mode: mode)
     return [link, mode == .view ? place.website : nil].compactMap { $0 }
   }

@@ -7,11 +7,11 @@
     /// ```swift
     /// let region = MKCoordinateRegion(
     ///   center: CLLocationCoordinate2D(here), span: MKCoordinateSpan(latitudeDelta: 0.1, longitudeDelta: 0.1))
-    /// let places = try await waymark.places(in: BoundingBox(region))
+    /// let places = try await waymark.places(in: BoundingBox(region)).firstPage()
     /// ```
     ///
-    /// - Throws: ``BoundingBoxError`` for an invalid region.
-    public init(_ region: MKCoordinateRegion) throws(BoundingBoxError) {
+    /// - Throws: ``RequestError/invalidCoordinate`` or ``RequestError/invalidBox`` for an invalid region.
+    public init(_ region: MKCoordinateRegion) throws(RequestError) {
       try self.init(
         centerLatitude: region.center.latitude, centerLongitude: region.center.longitude,
         latitudeDelta: region.span.latitudeDelta, longitudeDelta: region.span.longitudeDelta)

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// A box between two parallels and two meridians, edges included, in decimal degrees.
 ///
 /// A box whose west is greater than its east crosses the antimeridian (RFC 7946, section 5).
@@ -23,13 +21,13 @@ public struct BoundingBox: Hashable, Sendable {
 
   /// Creates a box from its edges, in the order of RFC 7946.
   ///
-  /// - Throws: ``BoundingBoxError`` when an edge is not a finite number in its range, or south is north of north.
-  public init(west: Double, south: Double, east: Double, north: Double) throws(BoundingBoxError) {
-    guard Coordinate.longitudes.contains(west) else { throw .longitude(west) }
-    guard Coordinate.latitudes.contains(south) else { throw .latitude(south) }
-    guard Coordinate.longitudes.contains(east) else { throw .longitude(east) }
-    guard Coordinate.latitudes.contains(north) else { throw .latitude(north) }
-    guard south <= north else { throw .upsideDown(south: south, north: north) }
+  /// - Throws: ``RequestError/invalidCoordinate`` when an edge is not a finite number in its range, and
+  /// ``RequestError/invalidBox`` when south is north of north.
+  public init(west: Double, south: Double, east: Double, north: Double) throws(RequestError) {
+    guard Coordinate.longitudes.contains(west), Coordinate.latitudes.contains(south),
+      Coordinate.longitudes.contains(east), Coordinate.latitudes.contains(north)
+    else { throw .invalidCoordinate }
+    guard south <= north else { throw .invalidBox }
     self.west = west
     self.south = south
     self.east = east
@@ -39,15 +37,16 @@ public struct BoundingBox: Hashable, Sendable {
   /// Creates a box from its center and extent in degrees, as of a map. Latitudes end at the poles; longitudes continue
   /// at the antimeridian, and a box of 360 degrees or more has all of them.
   ///
-  /// - Throws: ``BoundingBoxError`` when the center is not a coordinate, or an extent is negative or not finite.
+  /// - Throws: ``RequestError/invalidCoordinate`` when the center is none, and ``RequestError/invalidBox`` when an extent
+  /// is negative or not finite.
   init(
     centerLatitude: Double, centerLongitude: Double, latitudeDelta: Double, longitudeDelta: Double
-  ) throws(BoundingBoxError) {
-    guard Coordinate.latitudes.contains(centerLatitude), latitudeDelta >= 0, latitudeDelta.isFinite else {
-      throw .latitude(latitudeDelta.isFinite && latitudeDelta >= 0 ? centerLatitude : latitudeDelta)
+  ) throws(RequestError) {
+    guard Coordinate.latitudes.contains(centerLatitude), Coordinate.longitudes.contains(centerLongitude) else {
+      throw .invalidCoordinate
     }
-    guard Coordinate.longitudes.contains(centerLongitude), longitudeDelta >= 0, longitudeDelta.isFinite else {
-      throw .longitude(longitudeDelta.isFinite && longitudeDelta >= 0 ? centerLongitude : longitudeDelta)
+    guard latitudeDelta >= 0, latitudeDelta.isFinite, longitudeDelta >= 0, longitudeDelta.isFinite else {
+      throw .invalidBox
     }
     func wrapped(_ longitude: Double) -> Double {
       longitude < -180 ? longitude + 360 : longitude > 180 ? longitude - 360 : longitude
@@ -70,46 +69,4 @@ public struct BoundingBox: Hashable, Sendable {
     if (west...east).contains(longitude) { return true }
     return abs(longitude) == 180 && (abs(west) == 180 || abs(east) == 180)
   }
-}
-
-/// The reason that four numbers are not a ``BoundingBox``.
-///
-/// ```swift
-/// do {
-///   _ = try BoundingBox(west: 0, south: 2, east: 1, north: 1)
-/// } catch BoundingBoxError.upsideDown(let south, let north) {
-///   print(south, north)
-/// }
-/// ```
-public enum BoundingBoxError: Error, Hashable, Sendable {
-  /// The western or eastern edge is not a finite number from -180 to 180.
-  case longitude(Double)
-
-  /// The southern or northern edge is not a finite number from -90 to 90.
-  case latitude(Double)
-
-  /// The southern edge is north of the northern one.
-  case upsideDown(south: Double, north: Double)
-}
-
-extension BoundingBoxError: CustomStringConvertible {
-  /// The technical description.
-  public var description: String {
-    switch self {
-    case .longitude(let value): "west and east must be numbers from -180 to 180 degrees, got \(value)"
-    case .latitude(let value): "south and north must be numbers from -90 to 90 degrees, got \(value)"
-    case .upsideDown(let south, let north): "south must not be north of north, got \(south) and \(north)"
-    }
-  }
-}
-
-extension BoundingBoxError: LocalizedError {
-  /// The message for the user, in the language of the app.
-  public var errorDescription: String? { message.text }
-
-  /// The technical description for logs.
-  public var failureReason: String? { description.sentence() }
-
-  /// The message for the user.
-  var message: Message { .invalidPosition }
 }

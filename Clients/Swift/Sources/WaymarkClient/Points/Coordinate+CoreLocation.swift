@@ -8,8 +8,8 @@
     /// let coordinate = try Coordinate(CLLocationCoordinate2D(latitude: 37.3293, longitude: -121.8893))
     /// ```
     ///
-    /// - Throws: ``CoordinateError`` for an invalid one, for example `kCLLocationCoordinate2DInvalid`.
-    public init(_ coordinate: CLLocationCoordinate2D) throws(CoordinateError) {
+    /// - Throws: ``RequestError/invalidCoordinate`` for an invalid one, for example `kCLLocationCoordinate2DInvalid`.
+    public init(_ coordinate: CLLocationCoordinate2D) throws(RequestError) {
       try self.init(latitude: coordinate.latitude, longitude: coordinate.longitude)
     }
   }

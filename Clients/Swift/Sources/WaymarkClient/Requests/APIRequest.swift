@@ -14,7 +14,7 @@ public import Foundation
 ///   func makeRequest(from data: Void) throws -> URLRequest { URLRequest(url: baseURL.appending(path: "health")) }
 ///   func parseResponse(data: Data) throws -> String { String(decoding: data, as: UTF8.self) }
 /// }
-/// let health = try await waymark.loader(HealthRequest(baseURL: baseURL)).loadAPIRequest()
+/// let health = try await waymark.loader(HealthRequest(baseURL: baseURL)).loadAPIRequest(requestData: ())
 /// ```
 public protocol APIRequest<RequestDataType, ResponseDataType>: Sendable {
   /// The input of a request.
@@ -32,57 +32,6 @@ public protocol APIRequest<RequestDataType, ResponseDataType>: Sendable {
   ///
   /// - Throws: `DecodingError` where it is malformed.
   func parseResponse(data: Data) throws -> ResponseDataType
-
-  /// Decodes the body of a successful response, and reports the rows of a list that are invalid. By default, it calls
-  /// ``parseResponse(data:)``.
-  ///
-  /// ```swift
-  /// let parsed = try PointsRequest(baseURL: baseURL).parse(data: data)
-  /// print(parsed.value.count, parsed.invalidRows.count)
-  /// ```
-  ///
-  /// - Throws: `DecodingError` where the body is malformed as a whole.
-  func parse(data: Data) throws -> ParsedResponse<ResponseDataType>
-
-  /// Returns the coordinate of the search; `nil`, as by default, if the request has none. Offline, a cache may return
-  /// the response of a nearby search.
-  ///
-  /// ```swift
-  /// let center = PointsRequest(baseURL: baseURL).center(of: PointFilter(center: here))
-  /// ```
-  func center(of data: RequestDataType) -> Coordinate?
-
-  /// Returns the value that a request has according to the value of the same request with another coordinate; `nil`, as
-  /// by default, where that does not tell it. Offline, a client uses it after it has moved.
-  ///
-  /// ```swift
-  /// let places = PointsOfInterestRequest(baseURL: baseURL).value([place], movedTo: here)
-  /// ```
-  func value(_ value: ResponseDataType, movedTo data: RequestDataType) -> ResponseDataType?
-}
-
-extension APIRequest {
-  /// Decodes the body, without invalid rows.
-  public func parse(data: Data) throws -> ParsedResponse<ResponseDataType> {
-    ParsedResponse(value: try parseResponse(data: data))
-  }
-
-  /// Returns `nil`: the request has no coordinate.
-  public func center(of data: RequestDataType) -> Coordinate? { nil }
-
-  /// Returns `nil`: the value belongs to its coordinate only.
-  public func value(_ value: ResponseDataType, movedTo data: RequestDataType) -> ResponseDataType? { nil }
-}
-
-extension APIRequest where RequestDataType == Void {
-  /// Creates the request.
-  ///
-  /// ```swift
-  /// let urlRequest = try CategoriesRequest(baseURL: baseURL).makeRequest()
-  /// ```
-  ///
-  /// - Throws: ``RequestError``.
-  public func makeRequest() throws -> URLRequest { try makeRequest(from: ()) }
 }
 
 extension APIRequest where ResponseDataType: Decodable {
@@ -92,4 +41,52 @@ extension APIRequest where ResponseDataType: Decodable {
   public func parseResponse(data: Data) throws -> ResponseDataType {
     try JSONDecoder().decode(ResponseDataType.self, from: data)
   }
+}
+
+/// A request of the service, which has more to tell a loader than an app's own ``APIRequest``.
+package protocol ServiceRequest<RequestDataType, ResponseDataType>: APIRequest {
+  /// Decodes the body of a successful response, and reports the rows of a list that are invalid.
+  ///
+  /// - Throws: `DecodingError` where the body is malformed as a whole.
+  func parse(data: Data) throws -> ParsedResponse<ResponseDataType>
+
+  /// Returns the coordinate of the search; `nil`, as by default, if the request has none. Offline, a cache may return
+  /// the response of a nearby search.
+  func center(of data: RequestDataType) -> Coordinate?
+
+  /// Returns the value that a request has according to the value of the same request with another coordinate; `nil`, as
+  /// by default, where that does not tell it. Offline, a client uses it after it has moved.
+  func value(_ value: ResponseDataType, movedTo data: RequestDataType) -> ResponseDataType?
+}
+
+extension ServiceRequest {
+  package func parse(data: Data) throws -> ParsedResponse<ResponseDataType> {
+    ParsedResponse(value: try parseResponse(data: data))
+  }
+
+  package func center(of data: RequestDataType) -> Coordinate? { nil }
+
+  package func value(_ value: ResponseDataType, movedTo data: RequestDataType) -> ResponseDataType? { nil }
+}
+
+extension ServiceRequest where RequestDataType == Void {
+  /// Creates the request.
+  ///
+  /// - Throws: ``RequestError``.
+  package func makeRequest() throws -> URLRequest { try makeRequest(from: ()) }
+}
+
+/// A request for a list, whose invalid rows are reported.
+package protocol ListRequest: ServiceRequest where ResponseDataType == [Row] {
+  /// A row of the list.
+  associatedtype Row: Decodable & Sendable
+}
+
+extension ListRequest {
+  /// Decodes the rows of a JSON array, without the invalid ones.
+  ///
+  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
+  package func parseResponse(data: Data) throws -> [Row] { try parse(data: data).value }
+
+  package func parse(data: Data) throws -> ParsedResponse<[Row]> { try LenientList.parse(data) }
 }

@@ -1,17 +1,13 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A request for the categories with their numbers of places, most frequent first: `GET /categories`.
-///
-/// ```swift
-/// let categories = try await waymark.loader(CategoriesRequest(baseURL: baseURL)).loadAPIRequest()
-/// ```
-public struct CategoriesRequest: APIRequest {
+package struct CategoriesRequest: ServiceRequest {
   /// The counts.
-  public typealias ResponseDataType = [CategoryCount]
+  package typealias ResponseDataType = [CategoryCount]
 
   private let baseURL: URL
   private let box: BoundingBox?
@@ -21,7 +17,7 @@ public struct CategoriesRequest: APIRequest {
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - box: the box that the places are in; `nil` for all places.
-  public init(baseURL: URL, in box: BoundingBox? = nil) {
+  package init(baseURL: URL, in box: BoundingBox? = nil) {
     self.baseURL = baseURL
     self.box = box
   }
@@ -29,7 +25,7 @@ public struct CategoriesRequest: APIRequest {
   /// Creates the request.
   ///
   /// - Throws: ``RequestError/invalidBaseURL``.
-  public func makeRequest(from data: Void) throws -> URLRequest {
+  package func makeRequest(from data: Void) throws -> URLRequest {
     try URLRequest("GET", baseURL, "/categories", parameters: [box.map(QueryParameter.init)])
   }
 }

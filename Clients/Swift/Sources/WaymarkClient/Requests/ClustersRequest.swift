@@ -1,18 +1,13 @@
 public import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A request for the clusters of places on a map: `GET /locations/clusters`.
-///
-/// ```swift
-/// let loader = waymark.loader(ClustersRequest(baseURL: baseURL, zoom: 5))
-/// let clusters = try await loader.loadAPIRequest(requestData: PointFilter(box: box, categories: ["museum"]))
-/// ```
-public struct ClustersRequest: APIRequest {
+package struct ClustersRequest: ServiceRequest {
   /// The clusters.
-  public typealias ResponseDataType = [PointCluster]
+  package typealias ResponseDataType = [PointCluster]
 
   private let baseURL: URL
   private let zoom: Int
@@ -24,7 +19,7 @@ public struct ClustersRequest: APIRequest {
   ///   - baseURL: the service's URL.
   ///   - zoom: the zoom level of the map, 0 to 22, as in the addresses of tiles.
   ///   - text: the text that the names of the places match, as in ``PointSearch/text``; `nil` for any places.
-  public init(baseURL: URL, zoom: Int, matching text: String? = nil) {
+  package init(baseURL: URL, zoom: Int, matching text: String? = nil) {
     self.baseURL = baseURL
     self.zoom = zoom
     self.text = text
@@ -34,7 +29,7 @@ public struct ClustersRequest: APIRequest {
   ///
   /// - Throws: ``RequestError``: `invalidZoom`, `invalidText`, `unsupportedFilter`, `invalidBaseURL`, or the errors of
   ///   the filter.
-  public func makeRequest(from filter: PointFilter) throws -> URLRequest {
+  package func makeRequest(from filter: PointFilter) throws -> URLRequest {
     guard (0...22).contains(zoom) else { throw RequestError.invalidZoom }
     let conditions = try filter.mapParameters(matching: text)
     return try URLRequest(
@@ -45,12 +40,12 @@ public struct ClustersRequest: APIRequest {
   /// Decodes the clusters from a FeatureCollection, without invalid features.
   ///
   /// - Throws: `DecodingError` if the body is no FeatureCollection or all its features are invalid.
-  public func parseResponse(data: Data) throws -> [PointCluster] { try parse(data: data).value }
+  package func parseResponse(data: Data) throws -> [PointCluster] { try parse(data: data).value }
 
   /// Decodes the clusters from a FeatureCollection, and reports its invalid features.
   ///
   /// - Throws: `DecodingError` if the body is no FeatureCollection or all its features are invalid.
-  public func parse(data: Data) throws -> ParsedResponse<[PointCluster]> {
+  package func parse(data: Data) throws -> ParsedResponse<[PointCluster]> {
     struct Collection: Decodable {
       let features: LenientList.Rows<PointCluster>
     }

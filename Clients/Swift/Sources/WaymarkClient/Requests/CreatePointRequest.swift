@@ -1,7 +1,7 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A request that creates a place with a new id: `POST /locations`.
@@ -9,14 +9,9 @@ public import Foundation
 /// Each request has an `Idempotency-Key`, so that a retry within a day creates nothing twice and returns the first
 /// response. ``APIRequestLoader`` retries with the same key; an app that retries after a restart provides the key
 /// itself.
-///
-/// ```swift
-/// let request = CreatePointRequest(baseURL: baseURL, idempotencyKey: { "draft-17" })
-/// let place = try await waymark.loader(request).loadAPIRequest(requestData: draft)
-/// ```
-public struct CreatePointRequest: APIRequest {
+package struct CreatePointRequest: ServiceRequest {
   /// The created place.
-  public typealias ResponseDataType = PointOfInterest
+  package typealias ResponseDataType = PointOfInterest
 
   private let baseURL: URL
   private let idempotencyKey: @Sendable () -> String
@@ -26,7 +21,7 @@ public struct CreatePointRequest: APIRequest {
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - idempotencyKey: returns the key of each request, 1 to 255 visible ASCII characters; a new UUID by default.
-  public init(baseURL: URL, idempotencyKey: @escaping @Sendable () -> String = { UUID().uuidString }) {
+  package init(baseURL: URL, idempotencyKey: @escaping @Sendable () -> String = { UUID().uuidString }) {
     self.baseURL = baseURL
     self.idempotencyKey = idempotencyKey
   }
@@ -34,7 +29,7 @@ public struct CreatePointRequest: APIRequest {
   /// Creates the request.
   ///
   /// - Throws: ``RequestError/invalidIdempotencyKey``, ``RequestError/invalidBaseURL``, or `EncodingError`.
-  public func makeRequest(from place: PointDraft) throws -> URLRequest {
+  package func makeRequest(from place: PointDraft) throws -> URLRequest {
     let key = idempotencyKey()
     guard URLRequest.isToken(key, maximumLength: 255) else { throw RequestError.invalidIdempotencyKey }
     var request = try URLRequest("POST", baseURL, "/locations", parameters: [PointFields.all.parameter])

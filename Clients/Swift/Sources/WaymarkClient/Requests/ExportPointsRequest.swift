@@ -1,17 +1,11 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
-/// A request for all places that match a filter, as a file: `GET /locations/export`. The whole response is held in
-/// memory; for large results use ``APIRequestLoader/pages(requestData:from:)`` of a ``PointsRequest``.
-///
-/// ```swift
-/// let loader = waymark.loader(ExportPointsRequest(baseURL: baseURL, format: .csv))
-/// let file = try await loader.loadAPIRequest(requestData: PointFilter(categories: ["museum"]))
-/// ```
-public struct ExportPointsRequest: APIRequest {
+/// A request for all places that match a filter, as a file: `GET /locations/export`.
+package struct ExportPointsRequest: ServiceRequest {
   private let baseURL: URL
   private let format: PointFormat
 
@@ -20,7 +14,7 @@ public struct ExportPointsRequest: APIRequest {
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - format: the format of the file.
-  public init(baseURL: URL, format: PointFormat = .ndjson) {
+  package init(baseURL: URL, format: PointFormat = .ndjson) {
     self.baseURL = baseURL
     self.format = format
   }
@@ -28,13 +22,13 @@ public struct ExportPointsRequest: APIRequest {
   /// Creates the request.
   ///
   /// - Throws: ``RequestError``: the errors of the filter, or `invalidBaseURL`.
-  public func makeRequest(from filter: PointFilter) throws -> URLRequest {
+  package func makeRequest(from filter: PointFilter) throws -> URLRequest {
     let parameters = try filter.parameters() + [QueryParameter("f", .text(format.rawValue))]
     return try URLRequest("GET", baseURL, "/locations/export", parameters: parameters, accept: format.mediaType)
   }
 
   /// Returns the file unchanged.
-  public func parseResponse(data: Data) throws -> Data { data }
+  package func parseResponse(data: Data) throws -> Data { data }
 }
 
 /// The format of a file of places.

@@ -1,18 +1,13 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A request for the most frequent values of properties: `GET /locations/facets`.
-///
-/// ```swift
-/// let request = FacetsRequest(baseURL: baseURL, by: [.category, .tag("cuisine")], limit: 10)
-/// let facets = try await waymark.loader(request).loadAPIRequest(requestData: PointFilter(box: box))
-/// ```
-public struct FacetsRequest: APIRequest {
+package struct FacetsRequest: ServiceRequest {
   /// The counts.
-  public typealias ResponseDataType = PointFacets
+  package typealias ResponseDataType = PointFacets
 
   private let baseURL: URL
   private let properties: [PointProperty]
@@ -26,7 +21,7 @@ public struct FacetsRequest: APIRequest {
   ///   - properties: the properties whose values are counted, 1 to 20 different ones.
   ///   - text: the text that the names of the places match, as in ``PointSearch/text``; `nil` for any places.
   ///   - limit: the maximum number of values of each property, 1 to 1,000; `nil` for the service's default, 20.
-  public init(baseURL: URL, by properties: [PointProperty], matching text: String? = nil, limit: Int? = nil) {
+  package init(baseURL: URL, by properties: [PointProperty], matching text: String? = nil, limit: Int? = nil) {
     self.baseURL = baseURL
     self.properties = properties
     self.text = text
@@ -37,7 +32,7 @@ public struct FacetsRequest: APIRequest {
   ///
   /// - Throws: ``RequestError``: `invalidTagKeys`, `invalidLimit`, `invalidText`, `unsupportedFilter`,
   ///   `invalidBaseURL`, or the errors of the filter.
-  public func makeRequest(from filter: PointFilter) throws -> URLRequest {
+  package func makeRequest(from filter: PointFilter) throws -> URLRequest {
     let names = properties.map(\.name)
     guard !names.isEmpty, TagKey.areValid(properties.compactMap(\.key), maximumCount: 20), names.count <= 20,
       Set(properties).count == names.count
@@ -51,7 +46,7 @@ public struct FacetsRequest: APIRequest {
   /// Decodes the counts, in the order of the request's properties.
   ///
   /// - Throws: `DecodingError` where a property is missing or a member has an unexpected type.
-  public func parseResponse(data: Data) throws -> PointFacets {
+  package func parseResponse(data: Data) throws -> PointFacets {
     struct Body: Decodable {
       let count: Int
       let facets: [String: [PointFacet.Value]]

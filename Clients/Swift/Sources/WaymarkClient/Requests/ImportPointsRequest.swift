@@ -1,19 +1,14 @@
 public import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A request that imports places: `POST /locations/import`. It is retried only with an `Idempotency-Key`, because
 /// without one, rows that have neither an id nor an origin would be created twice.
-///
-/// ```swift
-/// let loader = waymark.loader(ImportPointsRequest(baseURL: baseURL, idempotencyKey: { "import-17" }))
-/// let report = try await loader.loadAPIRequest(requestData: PointImport(data: file, format: .csv))
-/// ```
-public struct ImportPointsRequest: APIRequest {
+package struct ImportPointsRequest: ServiceRequest {
   /// The result of the import.
-  public typealias ResponseDataType = ImportReport
+  package typealias ResponseDataType = ImportReport
 
   private let baseURL: URL
   private let idempotencyKey: @Sendable () -> String?
@@ -23,7 +18,7 @@ public struct ImportPointsRequest: APIRequest {
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - idempotencyKey: returns the key of each request, 1 to 255 visible ASCII characters; `nil` for none.
-  public init(baseURL: URL, idempotencyKey: @escaping @Sendable () -> String? = { nil }) {
+  package init(baseURL: URL, idempotencyKey: @escaping @Sendable () -> String? = { nil }) {
     self.baseURL = baseURL
     self.idempotencyKey = idempotencyKey
   }
@@ -31,10 +26,12 @@ public struct ImportPointsRequest: APIRequest {
   /// Creates the request.
   ///
   /// - Throws: ``RequestError/invalidIdempotencyKey`` and ``RequestError/invalidBaseURL``.
-  public func makeRequest(from places: PointImport) throws -> URLRequest {
+  package func makeRequest(from places: PointImport) throws -> URLRequest {
     let parameters = [
       places.mode == .partial ? nil : QueryParameter("mode", .text(places.mode.rawValue)),
       places.isDryRun ? QueryParameter("dryRun", .flag(true)) : nil,
+      places.replacedSource.map { QueryParameter("replaceSource", .text($0)) },
+      places.maximumDeletions.map { QueryParameter("maxDeletions", .text($0.text)) },
     ]
     var request = try URLRequest("POST", baseURL, "/locations/import", parameters: parameters)
     request.setBody(places.data, mediaType: places.format.mediaType)
@@ -53,7 +50,9 @@ public struct ImportPointsRequest: APIRequest {
 ///
 /// ```swift
 /// let ofFile = PointImport(data: file, format: .geoJSON, isDryRun: true)
-/// let ofRows = try PointImport(rows: [PointImport.Row(id: id, draft: draft)], mode: .atomic)
+/// var ofRows = try PointImport(rows: [PointImport.Row(id: id, draft: draft)], mode: .atomic)
+/// ofRows.replacedSource = "osm"
+/// ofRows.maximumDeletions = .count(20)
 /// ```
 public struct PointImport: Hashable, Sendable {
   /// One row of an import.
@@ -83,6 +82,27 @@ public struct PointImport: Hashable, Sendable {
     case atomic
   }
 
+  /// The number of places of ``replacedSource`` that an import may delete. If there are more, it fails with
+  /// ``ProblemDetails/Code-swift.struct/tooManyDeletions``.
+  ///
+  /// ```swift
+  /// let limit = PointImport.DeletionLimit.percent(40)
+  /// ```
+  public enum DeletionLimit: Hashable, Sendable {
+    /// A number of places.
+    case count(Int)
+    /// A percentage of the places of the source, which allows ten in any case.
+    case percent(Int)
+
+    /// The value of the parameter.
+    var text: String {
+      switch self {
+      case .count(let count): "\(count)"
+      case .percent(let percent): "\(percent)%"
+      }
+    }
+  }
+
   /// The places, encoded in ``format``.
   public var data: Data
 
@@ -94,6 +114,13 @@ public struct PointImport: Hashable, Sendable {
 
   /// A Boolean value that indicates whether the service only reports what the import would do.
   public var isDryRun: Bool
+
+  /// The data set that the import replaces: its places that no row has are deleted, all in one transaction; `nil` for
+  /// none.
+  public var replacedSource: String?
+
+  /// The limit of ``replacedSource``; `nil` for the service's, a fifth of its places.
+  public var maximumDeletions: DeletionLimit?
 
   /// Creates an import of a file's contents.
   public init(data: Data, format: PointFormat, mode: Mode = .partial, isDryRun: Bool = false) {
@@ -157,16 +184,22 @@ public struct ImportReport: Hashable, Sendable, Decodable {
   public var updated: Int
   /// The number of places that were unchanged.
   public var unchanged: Int
+  /// The number of places that were deleted; `nil` where the import replaced no source.
+  public var deleted: Int?
   /// The number of rows that were rejected.
   public var rejected: Int
   /// The first 100 rejected rows.
   public var errors: [RejectedRow]
 
   /// Creates a report.
-  public init(created: Int = 0, updated: Int = 0, unchanged: Int = 0, rejected: Int = 0, errors: [RejectedRow] = []) {
+  public init(
+    created: Int = 0, updated: Int = 0, unchanged: Int = 0, deleted: Int? = nil, rejected: Int = 0,
+    errors: [RejectedRow] = []
+  ) {
     self.created = created
     self.updated = updated
     self.unchanged = unchanged
+    self.deleted = deleted
     self.rejected = rejected
     self.errors = errors
   }

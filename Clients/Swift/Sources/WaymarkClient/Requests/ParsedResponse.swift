@@ -1,19 +1,15 @@
 import Foundation
 
 /// The decoded body of a response, and the rows that are missing from it because they are invalid.
-///
-/// ```swift
-/// let parsed = ParsedResponse(value: ["A"], invalidRows: [InvalidRow(row: 2, detail: "name is missing")])
-/// ```
-public struct ParsedResponse<Value> {
+package struct ParsedResponse<Value> {
   /// The decoded body.
-  public var value: Value
+  package var value: Value
 
   /// The invalid rows of a list.
-  public var invalidRows: [InvalidRow]
+  package var invalidRows: [InvalidRow]
 
   /// Creates a decoded body.
-  public init(value: Value, invalidRows: [InvalidRow] = []) {
+  package init(value: Value, invalidRows: [InvalidRow] = []) {
     self.value = value
     self.invalidRows = invalidRows
   }

@@ -1,18 +1,13 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A request that checks whether a coordinate is at a place, and returns the nearest one: `GET /locations/check`.
-///
-/// ```swift
-/// let loader = waymark.loader(PointCheckRequest(baseURL: baseURL, radiusMetres: 20))
-/// let check = try await loader.loadAPIRequest(requestData: here)
-/// ```
-public struct PointCheckRequest: APIRequest {
+package struct PointCheckRequest: ServiceRequest {
   /// The result of the check.
-  public typealias ResponseDataType = PointCheck
+  package typealias ResponseDataType = PointCheck
 
   private let baseURL: URL
   private let radiusMetres: Double?
@@ -22,7 +17,7 @@ public struct PointCheckRequest: APIRequest {
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - radiusMetres: the maximum distance of the place in metres; `nil` for the service's default, 50.
-  public init(baseURL: URL, radiusMetres: Double? = nil) {
+  package init(baseURL: URL, radiusMetres: Double? = nil) {
     self.baseURL = baseURL
     self.radiusMetres = radiusMetres
   }
@@ -30,17 +25,17 @@ public struct PointCheckRequest: APIRequest {
   /// Creates the request for a coordinate.
   ///
   /// - Throws: ``RequestError/invalidRadius`` and ``RequestError/invalidBaseURL``.
-  public func makeRequest(from coordinate: Coordinate) throws -> URLRequest {
+  package func makeRequest(from coordinate: Coordinate) throws -> URLRequest {
     let filter = PointFilter(center: coordinate, radiusMetres: radiusMetres)
     return try URLRequest("GET", baseURL, "/locations/check", parameters: try filter.parameters())
   }
 
   /// Returns the coordinate.
-  public func center(of coordinate: Coordinate) -> Coordinate? { coordinate }
+  package func center(of coordinate: Coordinate) -> Coordinate? { coordinate }
 
   /// Returns the result if the known place is also within the radius of another coordinate; `nil` otherwise, because
   /// there may be other places.
-  public func value(_ value: PointCheck, movedTo coordinate: Coordinate) -> PointCheck? {
+  package func value(_ value: PointCheck, movedTo coordinate: Coordinate) -> PointCheck? {
     value.moved(to: coordinate, radiusMetres: radiusMetres ?? Self.defaultRadiusMetres)
   }
 
@@ -51,18 +46,23 @@ public struct PointCheckRequest: APIRequest {
 /// The result of `/locations/check`.
 ///
 /// ```swift
-/// let check = PointCheck(isPointOfInterest: true, location: place)
+/// let check = PointCheck(isPointOfInterest: true, place: place)
 /// ```
 public struct PointCheck: Hashable, Sendable, Decodable {
   /// A Boolean value that indicates whether there is a place within the radius.
   public var isPointOfInterest: Bool
 
   /// The nearest place within the radius.
-  public var location: PointOfInterest?
+  public var place: PointOfInterest?
+
+  private enum CodingKeys: String, CodingKey {
+    case isPointOfInterest
+    case place = "location"
+  }
 
   /// Creates a result.
-  public init(isPointOfInterest: Bool, location: PointOfInterest? = nil) {
+  public init(isPointOfInterest: Bool, place: PointOfInterest? = nil) {
     self.isPointOfInterest = isPointOfInterest
-    self.location = location
+    self.place = place
   }
 }

@@ -1,29 +1,25 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A request for one place with all its fields: `GET /locations/{id}`.
-///
-/// ```swift
-/// let place = try await waymark.loader(PointRequest(baseURL: baseURL)).loadAPIRequest(requestData: id)
-/// ```
-public struct PointRequest: APIRequest {
+package struct PointRequest: ServiceRequest {
   /// The place.
-  public typealias ResponseDataType = PointOfInterest
+  package typealias ResponseDataType = PointOfInterest
 
   private let baseURL: URL
 
   /// Creates a request to the service at a URL.
-  public init(baseURL: URL) {
+  package init(baseURL: URL) {
     self.baseURL = baseURL
   }
 
   /// Creates the request for the place with an id.
   ///
   /// - Throws: ``RequestError/invalidBaseURL``.
-  public func makeRequest(from id: UUID) throws -> URLRequest {
+  package func makeRequest(from id: UUID) throws -> URLRequest {
     try URLRequest("GET", baseURL, id.locationPath, parameters: [PointFields.all.parameter])
   }
 }
@@ -35,25 +31,21 @@ extension UUID {
 
 /// A request for the current featured place: `GET /locations/featured`. It is current for the response's
 /// ``APIResponse/maxAge``.
-///
-/// ```swift
-/// let place = try await waymark.loader(FeaturedPlaceRequest(baseURL: baseURL)).loadAPIRequest()
-/// ```
-public struct FeaturedPlaceRequest: APIRequest {
+package struct FeaturedPlaceRequest: ServiceRequest {
   /// The featured place.
-  public typealias ResponseDataType = PointOfInterest
+  package typealias ResponseDataType = PointOfInterest
 
   private let baseURL: URL
 
   /// Creates a request to the service at a URL.
-  public init(baseURL: URL) {
+  package init(baseURL: URL) {
     self.baseURL = baseURL
   }
 
   /// Creates the request.
   ///
   /// - Throws: ``RequestError/invalidBaseURL``.
-  public func makeRequest(from data: Void) throws -> URLRequest {
+  package func makeRequest(from data: Void) throws -> URLRequest {
     try URLRequest("GET", baseURL, "/locations/featured")
   }
 }

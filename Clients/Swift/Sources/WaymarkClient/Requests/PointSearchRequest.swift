@@ -1,47 +1,41 @@
 public import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
-/// A search for places by their names.
+/// The orders of the matches of a search.
 ///
 /// ```swift
-/// let search = PointSearch("museum", filter: PointFilter(center: here, radiusMetres: 5000), languages: ["ko", "en"])
-/// let pages = waymark.pages(of: search)
+/// let museums = waymark.search("museum", near: here, order: .distance)
 /// ```
-public struct PointSearch: Hashable, Sendable {
-  /// The orders of the matches.
-  ///
-  /// ```swift
-  /// let search = PointSearch("museum", filter: PointFilter(center: here), order: .distance)
-  /// ```
-  public enum Order: String, Hashable, Sendable, CaseIterable {
-    /// The best match first.
-    case relevance
-    /// The nearest match first. It requires a center.
-    case distance
-  }
+public enum SearchOrder: Hashable, Sendable {
+  /// The best match first.
+  case relevance
+  /// The nearest match first. It requires a coordinate.
+  case distance
+}
 
+/// A search for places by their names.
+package struct PointSearch: Hashable, Sendable {
   /// The words of the name, 1 to 200 characters with a letter or a digit.
-  public var text: String
+  package var text: String
 
   /// The conditions. Near their center, matches rank higher; with a radius, there are only those within it.
-  public var filter: PointFilter
+  package var filter: PointFilter
 
   /// The order of the matches.
-  public var order: Order
+  package var order: SearchOrder
 
   /// A Boolean value that indicates whether the last word is being typed, and thus the beginning of a word.
-  public var isIncomplete: Bool
+  package var isIncomplete: Bool
 
-  /// The languages of the names, the preferred one first, for example `ko` and `en`; empty for those of the session's
-  /// `Accept-Language`, or else the places' own names.
-  public var languages: [String]
+  /// The languages of the names, the preferred one first; empty for those of the session's `Accept-Language`, or else
+  /// the places' own names.
+  package var languages: [String]
 
-  /// Creates a search.
-  public init(
-    _ text: String, filter: PointFilter = PointFilter(), order: Order = .relevance, isIncomplete: Bool = false,
+  package init(
+    _ text: String, filter: PointFilter = PointFilter(), order: SearchOrder = .relevance, isIncomplete: Bool = false,
     languages: [String] = []
   ) {
     self.text = text
@@ -159,14 +153,9 @@ public struct PointMatch: Hashable, Sendable, Identifiable, Decodable {
 }
 
 /// A request for a page of the places that match a text: `GET /locations?q=`, or `POST /locations/search` if its
-/// address would be longer than 4,000 bytes. ``APIRequestLoader/pages(requestData:from:)`` returns all pages.
-///
-/// ```swift
-/// let request = try PointSearchRequest(baseURL: baseURL, limit: 5).makeRequest(from: PointSearch("museum"))
-/// ```
-public struct PointSearchRequest: APIRequest {
-  /// The matches of the page.
-  public typealias ResponseDataType = [PointMatch]
+/// address would be longer than 4,000 bytes.
+package struct PointSearchRequest: ListRequest {
+  package typealias Row = PointMatch
 
   private let baseURL: URL
   private let limit: Int?
@@ -181,7 +170,7 @@ public struct PointSearchRequest: APIRequest {
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - limit: the maximum number of matches on a page, 1 to 1,000; `nil` for the service's default, 20.
-  public init(baseURL: URL, limit: Int? = nil) {
+  package init(baseURL: URL, limit: Int? = nil) {
     self.baseURL = baseURL
     self.limit = limit
   }
@@ -190,25 +179,15 @@ public struct PointSearchRequest: APIRequest {
   ///
   /// - Throws: ``RequestError``: `invalidText`, `distanceWithoutCenter`, `invalidLimit`, `invalidBaseURL`, or the
   ///   errors of the filter.
-  public func makeRequest(from search: PointSearch) throws -> URLRequest {
+  package func makeRequest(from search: PointSearch) throws -> URLRequest {
     var parameters = try search.parameters()
     if search.isIncomplete { parameters.append(QueryParameter("autocomplete", .flag(true))) }
     if search.order == .distance {
       guard search.filter.center != nil else { throw RequestError.distanceWithoutCenter }
-      parameters.append(QueryParameter("sort", .text(search.order.rawValue)))
+      parameters.append(QueryParameter("sort", .text("distance")))
     }
     if let limit { parameters.append(try QueryParameter(limit: limit)) }
     parameters.append(QueryParameter("fields", .texts(Self.fields)))
     return try URLRequest(searching: baseURL, parameters: parameters)
   }
-
-  /// Decodes the matches from a JSON array, without its invalid rows.
-  ///
-  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
-  public func parseResponse(data: Data) throws -> [PointMatch] { try parse(data: data).value }
-
-  /// Decodes the matches from a JSON array, and reports its invalid rows.
-  ///
-  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
-  public func parse(data: Data) throws -> ParsedResponse<[PointMatch]> { try LenientList.parse(data) }
 }

@@ -11,7 +11,9 @@ public import Foundation
 /// let urlRequest = try request.makeRequest(from: here)
 /// let places = try request.parseResponse(data: data)
 /// ```
-public struct PointsOfInterestRequest: APIRequest {
+public struct PointsOfInterestRequest: ListRequest {
+  package typealias Row = PointOfInterest
+
   private let places: PointsRequest
   private let radiusMetres: Double?
   private let categories: [String]
@@ -23,12 +25,8 @@ public struct PointsOfInterestRequest: APIRequest {
   ///   - radiusMetres: the maximum distance in metres; `nil` for any distance.
   ///   - categories: the accepted categories; empty for any.
   ///   - limit: the maximum number of places, 1 to 1,000; `nil` for the service's default, 20.
-  ///   - fields: the fields of each place.
-  public init(
-    baseURL: URL, radiusMetres: Double? = nil, categories: [String] = [], limit: Int? = nil,
-    fields: PointFields = .standard
-  ) {
-    places = PointsRequest(baseURL: baseURL, limit: limit, fields: fields)
+  public init(baseURL: URL, radiusMetres: Double? = nil, categories: [String] = [], limit: Int? = nil) {
+    places = PointsRequest(baseURL: baseURL, limit: limit)
     self.radiusMetres = radiusMetres
     self.categories = categories
   }
@@ -41,17 +39,6 @@ public struct PointsOfInterestRequest: APIRequest {
       from: PointFilter(center: coordinate, radiusMetres: radiusMetres, categories: categories))
   }
 
-  /// Creates the request for the places around a position that has not been validated.
-  ///
-  /// ```swift
-  /// let urlRequest = try PointsOfInterestRequest(baseURL: baseURL).makeRequest(latitude: 37.3293, longitude: -121.8893)
-  /// ```
-  ///
-  /// - Throws: ``RequestError/invalidCoordinate`` for an invalid position, and the errors of ``makeRequest(from:)``.
-  public func makeRequest(latitude: Double, longitude: Double) throws -> URLRequest {
-    try makeRequest(from: Coordinate(checking: latitude, longitude))
-  }
-
   /// Decodes the places from a JSON array, without its invalid rows.
   ///
   /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
@@ -59,29 +46,11 @@ public struct PointsOfInterestRequest: APIRequest {
     try places.parseResponse(data: data)
   }
 
-  /// Decodes the places from a JSON array, and reports its invalid rows.
-  ///
-  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
-  public func parse(data: Data) throws -> ParsedResponse<[PointOfInterest]> { try places.parse(data: data) }
+  package func parse(data: Data) throws -> ParsedResponse<[PointOfInterest]> { try places.parse(data: data) }
 
-  /// Returns the coordinate.
-  public func center(of coordinate: Coordinate) -> Coordinate? { coordinate }
+  package func center(of coordinate: Coordinate) -> Coordinate? { coordinate }
 
-  /// Returns the places with their distances from another coordinate.
-  public func value(_ value: [PointOfInterest], movedTo coordinate: Coordinate) -> [PointOfInterest]? {
+  package func value(_ value: [PointOfInterest], movedTo coordinate: Coordinate) -> [PointOfInterest]? {
     value.sorted(around: coordinate, radiusMetres: radiusMetres)
-  }
-}
-
-extension Coordinate {
-  /// Creates a coordinate from unvalidated numbers.
-  ///
-  /// - Throws: ``RequestError/invalidCoordinate``.
-  init(checking latitude: Double, _ longitude: Double) throws(RequestError) {
-    do {
-      self = try Coordinate(latitude: latitude, longitude: longitude)
-    } catch {
-      throw .invalidCoordinate
-    }
   }
 }

@@ -1,21 +1,15 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A request for a page of the places that match a filter: `GET /locations`, or `POST /locations/search` if its address
-/// would be longer than 4,000 bytes. ``APIRequestLoader/pages(requestData:from:)`` returns all pages.
+/// would be longer than 4,000 bytes.
 ///
 /// A response to `POST` has no entity tag and is not stored in a cache.
-///
-/// ```swift
-/// let loader = waymark.loader(PointsRequest(baseURL: baseURL, limit: 100, fields: .all))
-/// let places = try await loader.loadAPIRequest(requestData: PointFilter(box: box))
-/// ```
-public struct PointsRequest: APIRequest {
-  /// The places of the page.
-  public typealias ResponseDataType = [PointOfInterest]
+package struct PointsRequest: ListRequest {
+  package typealias Row = PointOfInterest
 
   private let baseURL: URL
   private let limit: Int?
@@ -27,7 +21,7 @@ public struct PointsRequest: APIRequest {
   ///   - baseURL: the service's URL.
   ///   - limit: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
   ///   - fields: the fields of each place.
-  public init(baseURL: URL, limit: Int? = nil, fields: PointFields = .standard) {
+  package init(baseURL: URL, limit: Int? = nil, fields: PointFields = .standard) {
     self.baseURL = baseURL
     self.limit = limit
     self.fields = fields
@@ -37,28 +31,18 @@ public struct PointsRequest: APIRequest {
   ///
   /// - Throws: ``RequestError``: `invalidLimit`, `invalidBaseURL`, or the errors of the filter: `radiusWithoutCenter`,
   /// `invalidRadius`, `centerWithRoute`, `sourceIDWithoutSource`, `invalidTagKeys` or `invalidCondition`.
-  public func makeRequest(from filter: PointFilter) throws -> URLRequest {
+  package func makeRequest(from filter: PointFilter) throws -> URLRequest {
     var parameters: [QueryParameter?] = try filter.parameters()
     if let limit { parameters.append(try QueryParameter(limit: limit)) }
     parameters.append(fields.parameter)
     return try URLRequest(searching: baseURL, parameters: parameters)
   }
 
-  /// Decodes the places from a JSON array, without its invalid rows.
-  ///
-  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
-  public func parseResponse(data: Data) throws -> [PointOfInterest] { try parse(data: data).value }
-
-  /// Decodes the places from a JSON array, and reports its invalid rows.
-  ///
-  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
-  public func parse(data: Data) throws -> ParsedResponse<[PointOfInterest]> { try LenientList.parse(data) }
-
   /// Returns the center of the filter.
-  public func center(of filter: PointFilter) -> Coordinate? { filter.center }
+  package func center(of filter: PointFilter) -> Coordinate? { filter.center }
 
   /// Returns the places with their distances from another center.
-  public func value(_ value: [PointOfInterest], movedTo filter: PointFilter) -> [PointOfInterest]? {
+  package func value(_ value: [PointOfInterest], movedTo filter: PointFilter) -> [PointOfInterest]? {
     filter.center.flatMap { value.sorted(around: $0, radiusMetres: filter.radiusMetres) }
   }
 }

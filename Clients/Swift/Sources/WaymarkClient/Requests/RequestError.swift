@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// ```swift
 /// do {
-///   _ = try await waymark.places(near: here, limit: 5000)
+///   _ = try await waymark.places(near: here, pageSize: 5000).firstPage()
 /// } catch RequestError.invalidLimit {
 ///   print(RequestError.invalidLimit.localizedDescription)
 /// }
@@ -13,7 +13,14 @@ public enum RequestError: Error, Hashable, Sendable {
   /// Latitude or longitude is not a finite number of degrees in its range.
   case invalidCoordinate
 
-  /// The radius is not a finite number of metres, 0 or more.
+  /// The south of a box is north of its north, or the extent of a region is negative or not finite.
+  case invalidBox
+
+  /// An area or a route has too few positions or is malformed, with the reason: a ring needs three different positions, a
+  /// line two.
+  case invalidGeometry(String)
+
+  /// The radius is not a finite number of metres, 0 or more, or that of a route is above 1,000,000.
   case invalidRadius
 
   /// A radius is given without a center.
@@ -51,9 +58,6 @@ public enum RequestError: Error, Hashable, Sendable {
   /// The URL of the service is not an `http` or `https` URL with a host and without query or fragment.
   case invalidBaseURL
 
-  /// The entity tag of a precondition is malformed (RFC 9110, section 8.8.3).
-  case invalidEntityTag
-
   /// The idempotency key is not 1 to 255 visible ASCII characters.
   case invalidIdempotencyKey
 
@@ -72,7 +76,9 @@ extension RequestError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalidCoordinate: "latitude must be a number from -90 to 90 degrees and longitude one from -180 to 180"
-    case .invalidRadius: "the radius must be a number of metres, 0 or more"
+    case .invalidBox: "the south of a box must not be north of its north, and its extent a finite number of degrees"
+    case .invalidGeometry(let reason): reason
+    case .invalidRadius: "the radius must be a number of metres, 0 or more, and that of a route at most 1000000"
     case .radiusWithoutCenter: "a radius requires a center"
     case .centerWithRoute: "a search along a route can't have a center"
     case .sourceIDWithoutSource: "an identifier in a data set requires a source"
@@ -85,13 +91,18 @@ extension RequestError: CustomStringConvertible {
     case .invalidText: "the text must have 1 to 200 characters"
     case .distanceWithoutCenter: "the order by distance requires a center"
     case .invalidBaseURL: "the service's address must be an http or https URL without query or fragment"
-    case .invalidEntityTag: "the entity tag must have quotation marks around it, and none in it"
     case .invalidIdempotencyKey: "the idempotency key must be 1 to 255 visible ASCII characters"
     case .invalidAPIKey: "the API key must be of visible ASCII characters"
     case .invalidPosition: "the position must be of visible ASCII characters"
     case .incompletePlace: "the place must be loaded with all its fields before it can be changed"
     }
   }
+}
+
+extension RequestError {
+  /// The error of a ring or line that has too few positions.
+  static let tooFewPositions = RequestError.invalidGeometry(
+    "a ring must have at least three different positions, and a line two")
 }
 
 extension RequestError: LocalizedError {
@@ -104,7 +115,7 @@ extension RequestError: LocalizedError {
   /// The message for the user.
   var message: Message {
     switch self {
-    case .invalidCoordinate: .invalidPosition
+    case .invalidCoordinate, .invalidBox, .invalidGeometry: .invalidPosition
     case .invalidText: .invalidText
     case .incompletePlace: .incompletePlace
     case .invalidAPIKey: .unauthenticated

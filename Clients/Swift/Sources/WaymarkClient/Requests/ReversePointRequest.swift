@@ -1,7 +1,7 @@
 public import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A place with its name and address in one line.
@@ -29,6 +29,12 @@ public struct LabeledPoint: Hashable, Sendable, Identifiable, Decodable {
     self.label = label
   }
 
+  /// The label without the name.
+  var address: String {
+    guard label.hasPrefix(place.name) else { return label }
+    return String(label.dropFirst(place.name.count).drop { $0 == "," || $0 == " " })
+  }
+
   /// Decodes a place from the service's JSON, with the label as a further member.
   ///
   /// - Throws: `DecodingError` where a member is missing or has an unexpected type.
@@ -39,14 +45,9 @@ public struct LabeledPoint: Hashable, Sendable, Identifiable, Decodable {
 }
 
 /// A request for the nearest place to a coordinate, with its address: `GET /locations/reverse`.
-///
-/// ```swift
-/// let loader = waymark.loader(ReversePointRequest(baseURL: baseURL, languages: ["en"]))
-/// let label = try await loader.loadAPIRequest(requestData: here).label
-/// ```
-public struct ReversePointRequest: APIRequest {
+package struct ReversePointRequest: ServiceRequest {
   /// The place with its label.
-  public typealias ResponseDataType = LabeledPoint
+  package typealias ResponseDataType = LabeledPoint
 
   private let baseURL: URL
   private let radiusMetres: Double?
@@ -59,7 +60,7 @@ public struct ReversePointRequest: APIRequest {
   ///   - radiusMetres: the maximum distance of the place in metres; `nil` for any.
   ///   - languages: the languages of the name, the preferred one first; empty for those of the session's
   ///   `Accept-Language`, or else the place's own name.
-  public init(baseURL: URL, radiusMetres: Double? = nil, languages: [String] = []) {
+  package init(baseURL: URL, radiusMetres: Double? = nil, languages: [String] = []) {
     self.baseURL = baseURL
     self.radiusMetres = radiusMetres
     self.languages = languages
@@ -68,7 +69,7 @@ public struct ReversePointRequest: APIRequest {
   /// Creates the request for a coordinate.
   ///
   /// - Throws: ``RequestError/invalidRadius`` and ``RequestError/invalidBaseURL``.
-  public func makeRequest(from coordinate: Coordinate) throws -> URLRequest {
+  package func makeRequest(from coordinate: Coordinate) throws -> URLRequest {
     var parameters = try PointFilter(center: coordinate, radiusMetres: radiusMetres).parameters()
     if !languages.isEmpty { parameters.append(QueryParameter("lang", .texts(languages))) }
     return try URLRequest("GET", baseURL, "/locations/reverse", parameters: parameters)

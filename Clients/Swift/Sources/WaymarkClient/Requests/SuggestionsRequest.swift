@@ -1,7 +1,7 @@
-public import Foundation
+package import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  package import FoundationNetworking
 #endif
 
 /// A suggestion for a text that is being typed.
@@ -10,7 +10,7 @@ public import Foundation
 /// for suggestion in try await waymark.suggestions(for: "mus") {
 ///   switch suggestion {
 ///   case .category(let category): print(category.category, category.count)
-///   case .place(let place): print(place.name)
+///   case .place(let point): print(point.label, point.place.distanceMetres ?? 0)
 ///   }
 /// }
 /// ```
@@ -18,14 +18,15 @@ public enum SearchSuggestion: Hashable, Sendable, Identifiable, Decodable {
   /// A category, with its number of places.
   case category(CategoryCount)
 
-  /// A place, of which only the id, the name, the category and the distance are known.
-  case place(PointOfInterest)
+  /// A place with its name and address. Of the place itself, only the id, the name, the category and, with a coordinate
+  /// in the request, the distance are known.
+  case place(LabeledPoint)
 
   /// The identifier: the id of the place, or the category.
   public var id: String {
     switch self {
     case .category(let count): "category/" + count.category
-    case .place(let place): place.id.uuidString
+    case .place(let point): point.id.uuidString
     }
   }
 
@@ -33,12 +34,18 @@ public enum SearchSuggestion: Hashable, Sendable, Identifiable, Decodable {
   public var title: String {
     switch self {
     case .category(let count): count.category
-    case .place(let place): place.name
+    case .place(let point): point.place.name
     }
   }
 
+  /// The address of the place, to be shown below ``title``; empty for a category, and where none is known.
+  public var subtitle: String {
+    guard case .place(let point) = self else { return "" }
+    return point.address
+  }
+
   private enum CodingKeys: String, CodingKey {
-    case type
+    case type, label
   }
 
   /// Decodes a suggestion from the service's JSON.
@@ -48,7 +55,10 @@ public enum SearchSuggestion: Hashable, Sendable, Identifiable, Decodable {
     let members = try decoder.container(keyedBy: CodingKeys.self)
     switch try members.decode(String.self, forKey: .type) {
     case "category": self = .category(try CategoryCount(from: decoder))
-    case "place": self = .place(try PointOfInterest(from: decoder))
+    case "place":
+      let place = try PointOfInterest(from: decoder)
+      let label = try members.decodeIfPresent(String.self, forKey: .label)
+      self = .place(LabeledPoint(place: place, label: label ?? place.name))
     case let type:
       throw DecodingError.dataCorruptedError(forKey: .type, in: members, debugDescription: "unknown type: \(type)")
     }
@@ -56,14 +66,8 @@ public enum SearchSuggestion: Hashable, Sendable, Identifiable, Decodable {
 }
 
 /// A request for suggestions: `GET /locations/suggest`.
-///
-/// ```swift
-/// let loader = waymark.loader(SuggestionsRequest(baseURL: baseURL, limit: 5))
-/// let titles = try await loader.loadAPIRequest(requestData: PointSearch("mus")).map(\.title)
-/// ```
-public struct SuggestionsRequest: APIRequest {
-  /// The suggestions, categories first.
-  public typealias ResponseDataType = [SearchSuggestion]
+package struct SuggestionsRequest: ListRequest {
+  package typealias Row = SearchSuggestion
 
   private let baseURL: URL
   private let limit: Int?
@@ -73,7 +77,7 @@ public struct SuggestionsRequest: APIRequest {
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - limit: the maximum number of suggestions, 1 to 50; `nil` for the service's default, 10.
-  public init(baseURL: URL, limit: Int? = nil) {
+  package init(baseURL: URL, limit: Int? = nil) {
     self.baseURL = baseURL
     self.limit = limit
   }
@@ -82,7 +86,7 @@ public struct SuggestionsRequest: APIRequest {
   ///
   /// - Throws: ``RequestError``: `invalidText`, `invalidLimit`, `invalidBaseURL`, `unsupportedFilter` for tags or a
   /// condition, or the errors of the filter.
-  public func makeRequest(from search: PointSearch) throws -> URLRequest {
+  package func makeRequest(from search: PointSearch) throws -> URLRequest {
     guard search.filter.condition == nil, search.filter.tags.allSatisfy(\.value.isEmpty) else {
       throw RequestError.unsupportedFilter
     }
@@ -93,14 +97,4 @@ public struct SuggestionsRequest: APIRequest {
     }
     return try URLRequest("GET", baseURL, "/locations/suggest", parameters: parameters)
   }
-
-  /// Decodes the suggestions, without those of an unknown type.
-  ///
-  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
-  public func parseResponse(data: Data) throws -> [SearchSuggestion] { try parse(data: data).value }
-
-  /// Decodes the suggestions, and reports those of an unknown type.
-  ///
-  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
-  public func parse(data: Data) throws -> ParsedResponse<[SearchSuggestion]> { try LenientList.parse(data) }
 }

@@ -6,22 +6,12 @@ import Foundation
 
 /// The precondition of a write (RFC 9110, section 13). If it fails, the service changes nothing and responds with
 /// ``ProblemDetails/Code-swift.struct/versionMismatch``.
-///
-/// ```swift
-/// let data = ReplacePointRequest.RequestData(id: id, draft: draft, condition: .version(3))
-/// ```
-public enum WriteCondition: Hashable, Sendable {
+package enum WriteCondition: Hashable, Sendable {
   /// No precondition.
   case none
 
   /// The place has this version, ``PointOfInterest/version``.
   case version(Int)
-
-  /// The place has this entity tag, ``APIResponse/entityTag``.
-  case entityTag(EntityTag)
-
-  /// The place exists.
-  case exists
 
   /// The place does not exist; only for a replacement, which then creates it.
   case absent
@@ -29,14 +19,10 @@ public enum WriteCondition: Hashable, Sendable {
 
 extension URLRequest {
   /// Sets the header field for the precondition.
-  mutating func setCondition(_ condition: WriteCondition) throws(RequestError) {
+  mutating func setCondition(_ condition: WriteCondition) {
     switch condition {
     case .none: break
     case .version(let version): setValue(EntityTag(version: version).rawValue, forHTTPHeaderField: "If-Match")
-    case .entityTag(let tag):
-      guard tag.isWellFormed else { throw .invalidEntityTag }
-      setValue(tag.rawValue, forHTTPHeaderField: "If-Match")
-    case .exists: setValue("*", forHTTPHeaderField: "If-Match")
     case .absent: setValue("*", forHTTPHeaderField: "If-None-Match")
     }
   }
@@ -44,22 +30,17 @@ extension URLRequest {
 
 /// An entity tag, which identifies a version of a response (RFC 9110, section 8.8.3), as in the `ETag` header, with the
 /// quotation marks.
-///
-/// ```swift
-/// let tag = EntityTag(version: 3)
-/// print(tag == EntityTag(rawValue: "\"3\""))
-/// ```
-public struct EntityTag: Hashable, Sendable, RawRepresentable {
+package struct EntityTag: Hashable, Sendable, RawRepresentable {
   /// The tag, for example `"3"` with the quotation marks.
-  public let rawValue: String
+  package let rawValue: String
 
   /// Creates a tag from a header's value.
-  public init(rawValue: String) {
+  package init(rawValue: String) {
     self.rawValue = rawValue
   }
 
   /// Creates the tag of a place's version in JSON.
-  public init(version: Int) {
+  package init(version: Int) {
     rawValue = "\"\(version)\""
   }
 

@@ -33,11 +33,11 @@ import Testing
   @Test func fewerThanThreeVerticesAreRejected() throws {
     let (first, second) = (triangle[0], triangle[1])
 
-    #expect(throws: GeometryError.tooFewPositions) { try SearchArea([]) }
-    #expect(throws: GeometryError.tooFewPositions) { try SearchArea([first, second]) }
-    #expect(throws: GeometryError.tooFewPositions) { try SearchArea([first, second, first, second, first]) }
-    #expect(throws: GeometryError.tooFewPositions) { try SearchArea(triangle, holes: [[first, second]]) }
-    #expect(throws: GeometryError.tooFewPositions) { try SearchArea(polygons: []) }
+    #expect(throws: RequestError.tooFewPositions) { try SearchArea([]) }
+    #expect(throws: RequestError.tooFewPositions) { try SearchArea([first, second]) }
+    #expect(throws: RequestError.tooFewPositions) { try SearchArea([first, second, first, second, first]) }
+    #expect(throws: RequestError.tooFewPositions) { try SearchArea(triangle, holes: [[first, second]]) }
+    #expect(throws: RequestError.tooFewPositions) { try SearchArea(polygons: []) }
   }
 
   @Test(arguments: [
@@ -73,8 +73,8 @@ import Testing
     "POLYGON((0 0,nan 0,0 10,0 0))", "POLYGONZZ((0 0,10 0,0 10,0 0))", "{}",
   ])
   func malformedWKTIsRejected(text: String) {
-    let error = #expect(throws: GeometryError.self) { try SearchArea(wkt: text) }
-    guard case .malformedText(let reason)? = error else {
+    let error = #expect(throws: RequestError.self) { try SearchArea(wkt: text) }
+    guard case .invalidGeometry(let reason)? = error else {
       Issue.record("\(error as Any)")
       return
     }
@@ -89,8 +89,8 @@ import Testing
     #"{"type":"FeatureCollection","features":[]}"#,
   ])
   func malformedGeoJSONIsRejected(text: String) {
-    let error = #expect(throws: GeometryError.self) { try SearchArea(geoJSON: text) }
-    guard case .malformedText? = error else {
+    let error = #expect(throws: RequestError.self) { try SearchArea(geoJSON: text) }
+    guard case .invalidGeometry? = error else {
       Issue.record("\(error as Any)")
       return
     }
@@ -100,17 +100,17 @@ import Testing
     let depth = 100_000
     let features = String(repeating: #"{"type":"FeatureCollection","features":["#, count: depth)
 
-    #expect(throws: GeometryError.self) { try SearchArea(geoJSON: features) }
-    #expect(throws: GeometryError.self) {
+    #expect(throws: RequestError.self) { try SearchArea(geoJSON: features) }
+    #expect(throws: RequestError.self) {
       try SearchArea(geoJSON: features + String(repeating: "]}", count: depth))
     }
   }
 
   @Test func coordinatesOutOfRangeAreRejected() {
-    #expect(throws: GeometryError.coordinate(.longitude(181))) {
+    #expect(throws: RequestError.invalidCoordinate) {
       try SearchArea(wkt: "POLYGON((0 0,181 0,0 10,0 0))")
     }
-    #expect(throws: GeometryError.coordinate(.latitude(91))) {
+    #expect(throws: RequestError.invalidCoordinate) {
       try SearchArea(geoJSON: #"{"type":"Polygon","coordinates":[[[0,0],[1,91],[0,10],[0,0]]]}"#)
     }
   }

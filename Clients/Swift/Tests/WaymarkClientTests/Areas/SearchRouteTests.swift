@@ -40,29 +40,29 @@ import Testing
     let first = line[0]
 
     for line in [[], [first], [first, first]] {
-      #expect(throws: GeometryError.tooFewPositions) { try SearchRoute(line, radiusMetres: 1) }
+      #expect(throws: RequestError.tooFewPositions) { try SearchRoute(line, radiusMetres: 1) }
     }
-    #expect(throws: GeometryError.tooFewPositions) { try SearchRoute(polyline: "", radiusMetres: 1) }
-    #expect(throws: GeometryError.tooFewPositions) { try SearchRoute(polyline: "_p~iF~ps|U", radiusMetres: 1) }
+    #expect(throws: RequestError.tooFewPositions) { try SearchRoute(polyline: "", radiusMetres: 1) }
+    #expect(throws: RequestError.tooFewPositions) { try SearchRoute(polyline: "_p~iF~ps|U", radiusMetres: 1) }
   }
 
   @Test(arguments: [-0.1, 1_000_000.1, .infinity]) func invalidRadiusIsRejected(radius: Double) {
-    #expect(throws: GeometryError.invalidRadius(radius)) { try SearchRoute(line, radiusMetres: radius) }
-    #expect(throws: GeometryError.self) { try SearchRoute(line, radiusMetres: .nan) }
+    #expect(throws: RequestError.invalidRadius) { try SearchRoute(line, radiusMetres: radius) }
+    #expect(throws: RequestError.self) { try SearchRoute(line, radiusMetres: .nan) }
   }
 
   @Test(arguments: ["_p~iF", "_p~iF~ps|", "_p~iF ps|U", "é", "~~~~~~~~~~~~~~~~~~", "_p~iF~ps|U\u{1F600}"])
   func malformedPolylineIsRejected(text: String) {
-    #expect(throws: GeometryError.malformedText("the text is not an encoded polyline")) {
+    #expect(throws: RequestError.invalidGeometry("the text is not an encoded polyline")) {
       try SearchRoute(polyline: text, radiusMetres: 1)
     }
   }
 
   @Test func polylineOutOfRangeIsRejected() {
-    #expect(throws: GeometryError.coordinate(.latitude(385))) {
+    #expect(throws: RequestError.invalidCoordinate) {
       try SearchRoute(polyline: text, precision: 4, radiusMetres: 1)
     }
-    #expect(throws: GeometryError.malformedText("the precision of a polyline must be from 1 to 9, got 10")) {
+    #expect(throws: RequestError.invalidGeometry("the precision of a polyline must be from 1 to 9, got 10")) {
       try SearchRoute(polyline: text, precision: 10, radiusMetres: 1)
     }
   }

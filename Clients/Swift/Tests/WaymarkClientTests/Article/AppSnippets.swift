@@ -33,14 +33,16 @@ import WaymarkTesting
     let coordinate = try Coordinate(latitude: 37.3293, longitude: -121.8893)
     let fetcher = StandingStill()
     fetcher.handleRequestLocation = { coordinate }
+    let service = try MockService(.ok(#"{"isPointOfInterest":true}"#))
     let provider = CurrentLocationProvider(
       locationFetcher: fetcher, services: LocationsOn.self,
-      checker: MockLoader { asked in APIResponse(PointCheck(isPointOfInterest: asked == coordinate)) },
+      waymark: Waymark(baseURL: service.baseURL, session: service.session),
       notificationCenter: NotificationCenter())
 
     let check = try await provider.checkCurrentLocation()
 
     #expect(check.isPointOfInterest)
+    #expect(service.requests.first?.url?.query() == "lat=37.3293&long=-121.8893")
   }
   // end
 
@@ -77,9 +79,11 @@ import WaymarkTesting
   @Test func nextRequestIsScheduledForTheResponsesExpiry() async throws {
     let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
     let timerScheduler = MockTimerScheduler()
-    let manager = FeaturedPlaceManager(
-      loader: MockLoader { APIResponse(PointOfInterest(name: "A"), maxAge: 7) },
-      timerScheduler: timerScheduler, now: { now })
+    let service = try MockService(.ok(#"{"name":"A"}"#, ["Cache-Control": "max-age=7"]))
+    let waymark = Waymark(
+      baseURL: service.baseURL, session: service.session,
+      configuration: LoaderConfiguration(now: { now }))
+    let manager = FeaturedPlaceManager(waymark: waymark, timerScheduler: timerScheduler)
 
     await manager.showFeaturedPlace()
 

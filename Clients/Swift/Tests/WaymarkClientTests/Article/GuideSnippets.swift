@@ -14,7 +14,7 @@ import WaymarkTesting
     // snippet: start
     let waymark = Waymark(baseURL: baseURL, session: session)
     let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
-    let cafes = try await waymark.places(near: here, radius: 1500, category: "cafe")
+    let cafes = try await waymark.places(near: here, radius: 1500, category: "cafe").firstPage()
     // end
 
     #expect(cafes.map(\.name) == ["A"])
@@ -56,7 +56,7 @@ import WaymarkTesting
     let here = try Coordinate(latitude: 1, longitude: 2)
     // snippet: errors
     do {
-      return try await waymark.places(near: here)
+      return try await waymark.places(near: here).firstPage()
     } catch WaymarkError.problem(let problem) where problem.code == .rateLimited {
       message = "Please wait \(problem.retryAfter ?? .seconds(1))."
     } catch {
@@ -118,6 +118,30 @@ import WaymarkTesting
 
       #expect(response.isStale == isOffline)
     }
+  }
+
+  @Test func exampleOfStoredPlacesShowsThemBeforeTheCurrentOnes() async throws {
+    let service = try MockService(.ok(#"[{"name":"A"}]"#), .ok(#"[{"name":"A"},{"name":"B"}]"#))
+    let folder = CacheFolder()
+    let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session, cache: OnDiskCache(folder: folder.url))
+    _ = try await waymark.places(near: here).firstPage()
+    var (places, caption): ([PointOfInterest], String) = ([], "")
+    var counts: [Int] = []
+
+    // snippet: stored-then-current
+    for try await response in waymark.storedThenCurrent({ try await $0.places(near: here) }) {
+      places = response.value
+      caption = response.isStale ? "as of \(response.receivedAt)" : ""
+    }
+    // end
+    for try await response in waymark.storedThenCurrent({ try await $0.places(near: here) }) {
+      counts.append(response.value.count)
+    }
+
+    #expect(places.map(\.name) == ["A", "B"])
+    #expect(caption.isEmpty)
+    #expect(counts == [2, 2])
   }
 
   @Test func exampleOfAPolicyUsesTheCacheFirst() async throws {

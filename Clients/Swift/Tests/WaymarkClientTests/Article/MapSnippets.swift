@@ -18,7 +18,7 @@ import WaymarkTesting
 
     // snippet: area
     let park = try SearchArea(wkt: "POLYGON((16.35 48.19, 16.39 48.19, 16.37 48.22, 16.35 48.19))")
-    for try await place in waymark.places(in: park, category: "playground").all {
+    for try await place in waymark.places(in: park, category: "playground") {
       print(place.name)
     }
     // end
@@ -33,7 +33,7 @@ import WaymarkTesting
 
     // snippet: route
     let route = try SearchRoute(polyline: polyline, radiusMetres: 500)
-    for place in try await waymark.places(along: route, category: "charging_station", limit: 3) {
+    for place in try await waymark.places(along: route, category: "charging_station", pageSize: 3).firstPage() {
       print(place.name, place.alongMetres ?? 0, place.distanceMetres ?? 0)
     }
     // end
@@ -50,7 +50,7 @@ import WaymarkTesting
     let filter = PointFilter(
       box: box, tags: ["wheelchair": ["yes", "limited"]],
       condition: "CASEI(name) LIKE CASEI(\(text)) AND (website IS NOT NULL OR \(tag: "contact:website") IS NOT NULL)")
-    let places = try await waymark.query(filter, limit: 50).firstPage().value
+    let places = try await waymark.places(filter, pageSize: 50).firstPage()
     // end
 
     #expect(places.map(\.name) == ["A"])
@@ -63,7 +63,7 @@ import WaymarkTesting
 
     // snippet: data set
     let station = PointFilter(source: "osm", sourceID: "node/358829")
-    let places = try await waymark.query(station).firstPage().value
+    let places = try await waymark.places(station).firstPage()
     // end
 
     #expect(places.map(\.name) == ["A"])

@@ -47,7 +47,7 @@ import WaymarkTesting
     // snippet: readme
     let waymark = Waymark(baseURL: baseURL)
     let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
-    for place in try await waymark.places(near: here, limit: 5) {
+    for place in try await waymark.places(near: here, pageSize: 5).firstPage() {
       print(place.name, place.distanceMetres ?? 0)
     }
     var place = try await waymark.create(PointDraft(name: "Café Zentral", coordinate: here))
@@ -67,7 +67,7 @@ import WaymarkTesting
     let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
 
     // snippet: all
-    for try await place in waymark.places(near: here, category: "museum").all {
+    for try await place in waymark.places(near: here, category: "museum") {
       print(place.name)
     }
     // end
@@ -81,7 +81,7 @@ import WaymarkTesting
     let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
 
     // snippet: search
-    for match in try await waymark.search("winchster mystery", near: here, languages: ["ko", "en"]) {
+    for try await match in waymark.search("winchster mystery", near: here, languages: ["ko", "en"]) {
       print(match.place.name, match.score ?? 0)
     }
     let nearest = try await waymark.nearestPlace(to: here)
@@ -100,7 +100,7 @@ import WaymarkTesting
     // snippet: route-overview
     let route = try SearchRoute(polyline: polyline, radiusMetres: 500)
     let filter = PointFilter(route: route, categories: ["hotel"], condition: "\(tag: "name:en") LIKE \(pattern)")
-    for try await place in waymark.query(filter).all {
+    for try await place in waymark.places(filter) {
       print(place.name, place.alongMetres ?? 0)
     }
     let tiles = try waymark.tiles(of: PointFilter(categories: ["hotel"]))

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WaymarkClient
+import WaymarkTesting
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -31,14 +32,14 @@ import WaymarkClient
   // end
 
   // snippet: hidden-input
-  @Test func aCreationCarriesItsKey() throws {
-    let request = CreatePointRequest(
-      baseURL: try URL(text: "https://example.com"), idempotencyKey: { "key-1" })
+  @Test func aCreationCarriesItsKey() async throws {
+    let service = try MockService(.ok(#"{"name":"A"}"#))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
     let place = PointDraft(name: "A", coordinate: try Coordinate(latitude: 1, longitude: 2))
 
-    let urlRequest = try request.makeRequest(from: place)
+    _ = try await waymark.create(place, idempotencyKey: "key-1")
 
-    #expect(urlRequest.value(forHTTPHeaderField: "Idempotency-Key") == "key-1")
+    #expect(service.requests.first?.value(forHTTPHeaderField: "Idempotency-Key") == "key-1")
   }
   // end
 }

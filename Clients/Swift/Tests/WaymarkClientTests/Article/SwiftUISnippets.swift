@@ -31,7 +31,7 @@
     @State private var model: PointListModel
 
     init(waymark: Waymark) {
-      _model = State(initialValue: PointListModel(waymark: waymark, limit: 100))
+      _model = State(initialValue: PointListModel(waymark: waymark, pageSize: 100))
     }
 
     var body: some View {

@@ -40,7 +40,7 @@ import WaymarkTesting
 
   @Test(arguments: interceptions) func storedPlacesAreShownAsWithoutANetwork(response: MockResponse) async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#), response)
-    _ = try await waymark(service).places(near: here)
+    _ = try await waymark(service).places(near: here).firstPage()
 
     let places = try await waymark(service).responses.places(near: here)
 
@@ -53,7 +53,7 @@ import WaymarkTesting
   ) async throws {
     let service = try MockService(response)
 
-    let error = await #expect(throws: WaymarkError.self) { try await waymark(service).places(near: here) }
+    let error = await #expect(throws: WaymarkError.self) { try await waymark(service).places(near: here).firstPage() }
 
     #expect(isNotReached(error))
   }
@@ -71,13 +71,13 @@ import WaymarkTesting
   @Test func signInPageDoesNotReplaceAStoredResponse() async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#), Self.interceptions[0])
     let waymark = waymark(service)
-    _ = try await waymark.places(near: here)
-    _ = try await waymark.places(near: here)
+    _ = try await waymark.places(near: here).firstPage()
+    _ = try await waymark.places(near: here).firstPage()
 
     var offline = waymark
     offline.configuration.offlinePolicy = .cacheOnly
 
-    #expect(try await offline.places(near: here).map(\.name) == ["A"])
+    #expect(try await offline.places(near: here).firstPage().map(\.name) == ["A"])
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
@@ -96,7 +96,7 @@ import WaymarkTesting
     }
     let waymark = Waymark(
       baseURL: server.baseURL, session: URLSession(configuration: .ephemeral), cache: OnDiskCache(folder: folder.url))
-    _ = try await waymark.places(near: here)
+    _ = try await waymark.places(near: here).firstPage()
 
     let places = try await waymark.responses.places(near: here)
 
@@ -119,7 +119,7 @@ import WaymarkTesting
     }
     let waymark = Waymark(
       baseURL: server.baseURL, session: URLSession(configuration: .ephemeral), cache: OnDiskCache(folder: folder.url))
-    _ = try await waymark.places(near: here)
+    _ = try await waymark.places(near: here).firstPage()
 
     #expect(try await waymark.responses.places(near: here).isStale)
   }
@@ -127,7 +127,9 @@ import WaymarkTesting
   @Test func errorOfAProxyOfTheServiceIsNoSignInPage() async throws {
     let service = try MockService(.response(status: 502, fields: ["Content-Type": "text/html"], body: Self.page))
 
-    await #expect(throws: WaymarkError.unexpectedStatus(502)) { try await waymark(service).places(near: here) }
+    await #expect(throws: WaymarkError.unexpectedStatus(502)) {
+      try await waymark(service).places(near: here).firstPage()
+    }
   }
 
   @Test func requestForHTMLGetsIt() async throws {
@@ -146,7 +148,7 @@ import WaymarkTesting
 
     for accept in [nil, "text/html", "application/json, */*"] {
       let loader = waymark(service).loader(PageRequest(baseURL: service.baseURL, accept: accept))
-      #expect(try await loader.loadAPIRequest() == Self.page)
+      #expect(try await loader.loadAPIRequest(requestData: ()) == Self.page)
     }
   }
 }
@@ -182,7 +184,7 @@ import WaymarkTesting
 
   @Test(arguments: failures) func storedResponsesNeedNoToken(error: any Error) async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#))
-    _ = try await waymark(service) { _ in "token" }.places(near: here)
+    _ = try await waymark(service) { _ in "token" }.places(near: here).firstPage()
 
     let places = try await waymark(service) { _ in throw error }.responses.places(near: here)
 
@@ -193,10 +195,10 @@ import WaymarkTesting
 
   @Test func errorOfTheProviderRemainsWithoutAStoredResponse() async throws {
     let service = try MockService(.ok("[]"))
-    _ = try await waymark(service) { _ in "token" }.places(near: here)
+    _ = try await waymark(service) { _ in "token" }.places(near: here).firstPage()
 
     await #expect(throws: SignedOut.self) {
-      try await waymark(service, user: "user-8") { _ in throw SignedOut() }.places(near: here)
+      try await waymark(service, user: "user-8") { _ in throw SignedOut() }.places(near: here).firstPage()
     }
     await #expect(throws: SignedOut.self) {
       try await waymark(service) { _ in throw SignedOut() }.create(PointDraft(name: "A", coordinate: here))
@@ -205,19 +207,19 @@ import WaymarkTesting
 
   @Test func rejectedTokenIsNotCoveredByAStoredResponse() async throws {
     let service = try MockService(.ok("[]"), .problem(401, code: "unauthenticated"))
-    _ = try await waymark(service) { _ in "token" }.places(near: here)
+    _ = try await waymark(service) { _ in "token" }.places(near: here).firstPage()
 
     await #expect(throws: SignedOut.self) {
       try await waymark(service) { rejected in
         if rejected != nil { throw SignedOut() }
         return "token"
-      }.places(near: here)
+      }.places(near: here).firstPage()
     }
   }
 
   @Test func providerThatHangsCostsTheDeadlineOfThePolicy() async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#))
-    _ = try await waymark(service) { _ in "token" }.places(near: here)
+    _ = try await waymark(service) { _ in "token" }.places(near: here).firstPage()
     let clock = ManualClock()
     let isCalled = Gate()
     let waymark = waymark(service, clock: clock) { _ in

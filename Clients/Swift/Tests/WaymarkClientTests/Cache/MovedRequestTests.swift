@@ -28,10 +28,10 @@ import WaymarkTesting
   }
 
   private func loader(
-    of service: MockService, radiusMetres: Double? = nil, fields: PointFields = .standard, user: Credentials? = nil
+    of service: MockService, radiusMetres: Double? = nil, user: Credentials? = nil
   ) -> APIRequestLoader<PointsOfInterestRequest> {
     APIRequestLoader(
-      apiRequest: PointsOfInterestRequest(baseURL: service.baseURL, radiusMetres: radiusMetres, fields: fields),
+      apiRequest: PointsOfInterestRequest(baseURL: service.baseURL, radiusMetres: radiusMetres),
       urlSession: service.session, configuration: configuration(user: user))
   }
 
@@ -94,7 +94,7 @@ import WaymarkTesting
 
   @Test func placesWithoutCoordinatesAreNotServedElsewhere() async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#), .failure(.notConnectedToInternet))
-    let loader = loader(of: service, fields: .only([.id]))
+    let loader = loader(of: service)
     _ = try await loader.load(requestData: position())
 
     #expect(try await loader.load(requestData: position()).value.map(\.name) == ["A"])
@@ -264,7 +264,7 @@ import WaymarkTesting
     let response = try await loader.load(requestData: position(37.3297))
 
     #expect(response.value.isPointOfInterest)
-    #expect(response.value.location?.distanceMetres == 44.4)
+    #expect(response.value.place?.distanceMetres == 44.4)
   }
 
   @Test func checkBeyondTheRadiusOfTheKnownPlaceFailsOffline() async throws {

@@ -150,8 +150,9 @@ import WaymarkTesting
       },
       decode: {
         APIResponse(
-          value: String(decoding: $0.body, as: UTF8.self), entityTag: $0.entityTag, maxAge: $0.maxAge,
-          receivedAt: Date(timeIntervalSinceReferenceDate: 0))
+          value: String(decoding: $0.body, as: UTF8.self), maxAge: $0.maxAge,
+          receivedAt: Date(timeIntervalSinceReferenceDate: 0)
+        ).tagged($0.entityTag)
       },
       restore: { stored, _ in String(decoding: stored.body, as: UTF8.self) })
   }
@@ -306,7 +307,7 @@ import WaymarkTesting
     waymark.configuration.offlinePolicy = .cacheFirst(maximumAge: .seconds(1000))
     let coordinate = try Coordinate(latitude: 1, longitude: 2)
     func names(_ waymark: Waymark) async throws -> [String] {
-      try await waymark.places(near: coordinate).map(\.name) as [String]
+      try await waymark.places(near: coordinate).firstPage().map(\.name) as [String]
     }
 
     #expect(try await names(waymark) == ["old"])

@@ -111,7 +111,7 @@ import WaymarkTesting
   }
 
   @Test func storedListsHaveTheNewName() async throws {
-    _ = try await waymark().places(near: here)
+    _ = try await waymark().places(near: here).firstPage()
     var place = try await waymark().place(old.id)
     place.name = "New"
     try await waymark().update(place)
@@ -124,13 +124,13 @@ import WaymarkTesting
   }
 
   @Test func storedListsHaveTheNewPositionAndOrder() async throws {
-    _ = try await waymark().places(near: here)
+    _ = try await waymark().places(near: here).firstPage()
     var place = try await waymark().place(old.id)
     place.coordinate = try Coordinate(latitude: 48.202, longitude: 16.3)
     try await waymark().update(place)
     service.disconnect()
 
-    let places = try await waymark().places(near: here)
+    let places = try await waymark().places(near: here).firstPage()
 
     #expect(places.map(\.name) == ["Other", "Old"])
     #expect(places.last?.distanceMetres == 222.4)
@@ -138,8 +138,8 @@ import WaymarkTesting
 
   @Test func placeThatLeavesTheSearchLeavesItsStoredList() async throws {
     let box = try BoundingBox(west: 16.2, south: 48.1, east: 16.4, north: 48.3)
-    _ = try await waymark().places(near: here, radius: 500)
-    _ = try await waymark().places(in: box, category: "cafe")
+    _ = try await waymark().places(near: here, radius: 500).firstPage()
+    _ = try await waymark().places(in: box, category: "cafe").firstPage()
     var (moved, changed) = (try await waymark().place(old.id), try await waymark().place(other.id))
     moved.coordinate = try Coordinate(latitude: 50, longitude: 16.3)
     changed.category = "bar"
@@ -147,29 +147,29 @@ import WaymarkTesting
     try await waymark().update(changed)
     service.disconnect()
 
-    #expect(try await waymark().places(near: here, radius: 500).map(\.name) == ["Other"])
-    #expect(try await waymark().places(in: box, category: "cafe").isEmpty)
+    #expect(try await waymark().places(near: here, radius: 500).firstPage().map(\.name) == ["Other"])
+    #expect(try await waymark().places(in: box, category: "cafe").firstPage().isEmpty)
   }
 
   @Test func deletedPlaceIsNeitherStoredNorInLists() async throws {
-    _ = try await waymark().places(near: here)
+    _ = try await waymark().places(near: here).firstPage()
     let place = try await waymark().place(old.id)
     try await waymark().delete(place)
     service.disconnect()
 
-    #expect(try await waymark().places(near: here).map(\.name) == ["Other"])
+    #expect(try await waymark().places(near: here).firstPage().map(\.name) == ["Other"])
     await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) { try await waymark().place(old.id) }
   }
 
   @Test func placeThatOthersDeletedLeavesTheListsAfterAWrite() async throws {
-    _ = try await waymark().places(near: here)
+    _ = try await waymark().places(near: here).firstPage()
     var place = try await waymark().place(old.id)
     service.state.withLock { state in state.places.removeAll { $0.id == old.id } }
     place.name = "New"
     await #expect(throws: WaymarkError.self) { try await waymark().update(place) }
     service.disconnect()
 
-    #expect(try await waymark().places(near: here).map(\.name) == ["Other"])
+    #expect(try await waymark().places(near: here).firstPage().map(\.name) == ["Other"])
   }
 
   @Test func createdPlaceIsStored() async throws {
@@ -194,7 +194,7 @@ import WaymarkTesting
 
   @Test(arguments: ["update", "create", "delete", "import"])
   func listsFromBeforeAWriteAreNotCurrent(write: String) async throws {
-    _ = try await waymark(Self.cacheFirst).places(near: here)
+    _ = try await waymark(Self.cacheFirst).places(near: here).firstPage()
     let place = try await waymark(Self.cacheFirst).place(old.id)
     let client = waymark(Self.cacheFirst)
     switch write {
@@ -250,14 +250,14 @@ import WaymarkTesting
   }
 
   @Test func writesOfOneUserDoNotReachAnother() async throws {
-    _ = try await waymark(user: "a").places(near: here)
-    _ = try await waymark(user: "b").places(near: here)
+    _ = try await waymark(user: "a").places(near: here).firstPage()
+    _ = try await waymark(user: "b").places(near: here).firstPage()
     let place = try await waymark(user: "a").place(old.id)
     try await waymark(user: "a").update(place, with: PointPatch(name: "New"))
     service.state.withLock { $0.places[0].name = "New" }
     service.disconnect()
 
-    #expect(try await waymark(user: "b").places(near: here).map(\.name) == ["Old", "Other"])
+    #expect(try await waymark(user: "b").places(near: here).firstPage().map(\.name) == ["Old", "Other"])
   }
 
   @Test func responseFromBeforeAWriteDoesNotReplaceIt() async throws {
@@ -312,8 +312,8 @@ import WaymarkTesting
     #expect(match?.place.version == nil)
     #expect(LabeledPoint(place: old, label: "Old, Main Street 1").replacingPlaces(known)?.label == "New, Main Street 1")
     #expect(
-      PointCheck(isPointOfInterest: true, location: old).replacingPlaces(known)?.location?.name == "New")
-    #expect(SearchSuggestion.place(old).replacingPlaces(known)?.title == "New")
+      PointCheck(isPointOfInterest: true, place: old).replacingPlaces(known)?.place?.name == "New")
+    #expect(SearchSuggestion.place(LabeledPoint(place: old, label: "Old")).replacingPlaces(known)?.title == "New")
     #expect([old, other].replacingPlaces(known)?.map(\.name) == ["New", "Other"])
   }
 }

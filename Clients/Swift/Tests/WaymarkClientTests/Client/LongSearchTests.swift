@@ -34,7 +34,7 @@ import WaymarkTesting
       .ok(#"[{"name":"B"}]"#, ["Link": "</locations/search?cursor=2>; rel=\"next\""]), .ok(#"[{"name":"C"}]"#))
     var names: [String] = []
 
-    for try await place in waymark(service).places(in: area).all { names.append(place.name) }
+    for try await place in waymark(service).places(in: area) { names.append(place.name) }
 
     #expect(names == ["A", "B", "C"])
     #expect(service.requests.map(\.httpMethod) == ["POST", "POST", "POST"])
@@ -71,7 +71,7 @@ import WaymarkTesting
   @Test func transientFailureIsRetried() async throws {
     let service = try MockService(.problem(503, code: "overloaded"), .ok(#"[{"name":"A"}]"#))
 
-    let places = try await waymark(service, retries: .standard).places(in: area)
+    let places = try await waymark(service, retries: .standard).places(in: area).firstPage()
 
     #expect(places.map(\.name) == ["A"])
     #expect(service.requests.count == 2)
@@ -81,7 +81,7 @@ import WaymarkTesting
     let service = try MockService(.problem(503, code: "filter-timeout", fields: ["Retry-After": "1"]), .ok("[]"))
 
     let error = await #expect(throws: WaymarkError.self) {
-      try await waymark(service, retries: .standard).query(PointFilter(condition: "name = 'A'")).firstPage()
+      try await waymark(service, retries: .standard).places(PointFilter(condition: "name = 'A'")).firstPage()
     }
 
     guard case .problem(let problem)? = error else {
@@ -106,7 +106,7 @@ import WaymarkTesting
   @Test func readAfterAWriteSendsItsPosition() async throws {
     let service = try MockService(.ok("[]"))
 
-    _ = try await waymark(service).reading(after: "7").places(in: area)
+    _ = try await waymark(service).reading(after: "7").places(in: area).firstPage()
 
     #expect(service.requests.first?.value(forHTTPHeaderField: "Waymark-Min-Position") == "7")
   }
@@ -115,9 +115,11 @@ import WaymarkTesting
     let service = try MockService(
       .ok("[]", ["Cache-Control": "no-store", "ETag": "\"1\""]), .failure(.notConnectedToInternet))
     let waymark = waymark(service)
-    _ = try await waymark.places(in: area)
+    _ = try await waymark.places(in: area).firstPage()
 
-    await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) { try await waymark.places(in: area) }
+    await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) {
+      try await waymark.places(in: area).firstPage()
+    }
     #expect(service.requests.last?.value(forHTTPHeaderField: "If-None-Match") == nil)
     #expect(OnDiskCache(folder: folder.url).currentItems.isEmpty)
   }
@@ -126,7 +128,7 @@ import WaymarkTesting
     let service = try MockService(.ok("[]"))
 
     await #expect(throws: WaymarkError.unreachable(.resourceUnavailable)) {
-      try await waymark(service, offlinePolicy: .cacheOnly).places(in: area)
+      try await waymark(service, offlinePolicy: .cacheOnly).places(in: area).firstPage()
     }
     #expect(service.requests.isEmpty)
   }
@@ -141,8 +143,9 @@ import WaymarkTesting
       .ok(#"{"count":1,"facets":{"category":[]},"missing":{"category":1}}"#))
     let waymark = waymark(service)
 
-    let along = try await waymark.places(along: route, category: "fuel", limit: 3)
+    let along = try await waymark.places(along: route, category: "fuel", pageSize: 3).firstPage()
     let within = try await waymark.places(in: try SearchArea(wkt: "POLYGON((0 0,1 0,0 1,0 0))"), category: "bar")
+      .firstPage()
     let clusters = try await waymark.clusters(zoom: 3)
     let facets = try await waymark.facets(by: [.category], limit: 2)
 
@@ -193,9 +196,9 @@ import WaymarkTesting
         center: try Coordinate(latitude: latitude, longitude: 2),
         area: try SearchArea(wkt: "POLYGON((0 0,5 0,0 5,0 0))"), condition: "name <> \("C")")
     }
-    _ = try await waymark.query(try filter(1)).firstPage()
+    _ = try await waymark.places(try filter(1)).firstPage()
 
-    let moved = try await waymark.query(try filter(1.001)).firstPage()
+    let moved = try await waymark.responses.places(try filter(1.001))
 
     #expect(moved.isStale)
     #expect(moved.value.map(\.name) == ["B", "A"])

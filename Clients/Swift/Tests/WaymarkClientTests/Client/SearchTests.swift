@@ -24,7 +24,7 @@ import WaymarkTesting
       .ok(#"{"name":"A","label":"A, B"}"#))
     let waymark = waymark(service)
 
-    let matches = try await waymark.search("mystery", near: here, limit: 2, languages: ["ko"])
+    let matches = try await waymark.search("mystery", near: here, languages: ["ko"], pageSize: 2).firstPage()
     let suggestions = try await waymark.suggestions(for: "caf")
     let nearest = try await waymark.nearestPlace(to: here, radius: 5)
 
@@ -46,7 +46,7 @@ import WaymarkTesting
       .ok(#"[{"name":"A"}]"#, ["Link": "<?q=a&cursor=1>; rel=\"next\""]), .ok(#"[{"name":"B"}]"#))
     var names: [String] = []
 
-    for try await page in waymark(service).pages(of: PointSearch("a"), limit: 1) {
+    for try await page in waymark(service).search("a", pageSize: 1).pages {
       names += page.value.map(\.place.name)
     }
 
@@ -66,6 +66,27 @@ import WaymarkTesting
     #expect(model.suggestions.map(\.title) == ["Museum"])
     #expect(clock.sleeps == [.milliseconds(250)])
     #expect(service.requests.first?.url?.query() == "q=mus&lat=1.0&long=2.0&limit=3")
+  }
+
+  @MainActor @Test func suggestionsOfTheModelAreStaleWithoutANetwork() async throws {
+    let folder = CacheFolder()
+    let service = try MockService(
+      .ok(#"[{"type":"place","name":"Museum","label":"Museum, Wien"}]"#), .failure(.notConnectedToInternet))
+    let waymark = Waymark(
+      baseURL: service.baseURL, session: service.session, cache: OnDiskCache(folder: folder.url),
+      configuration: LoaderConfiguration(retries: .none))
+    let box = try BoundingBox(west: 1, south: 2, east: 3, north: 4)
+    for isOffline in [false, true] {
+      let model = AutocompleteModel(waymark: waymark, filter: PointFilter(box: box), clock: RecordingClock())
+      model.text = "mus"
+
+      await model.search()
+
+      #expect(model.suggestions.map(\.subtitle) == ["Wien"])
+      #expect(model.isStale == isOffline)
+      #expect(model.receivedAt != nil)
+    }
+    #expect(service.requests.first?.url?.query() == "q=mus&bbox=1.0,2.0,3.0,4.0")
   }
 
   @MainActor @Test func cancelledSearchOfTheModelCancelsItsRequest() async throws {

@@ -39,6 +39,7 @@ import WaymarkTesting
         case "check": #"{"isPointOfInterest":true,"location":{"name":"A"}}"#
         case "featured", "0199a1b2-0000-7000-8000-000000000001": #"{"name":"A"}"#
         case "categories": #"[{"category":"cafe","count":2}]"#
+        case "suggest": #"[{"type":"place","name":"A","label":"A, B","distance":3}]"#
         default: #"[{"name":"A"}]"#
         }
       return try MockResponse.ok(body).response(to: request)
@@ -46,31 +47,29 @@ import WaymarkTesting
     let waymark = waymark(service)
     let box = try BoundingBox(west: 1, south: 2, east: 3, north: 4)
 
-    let near = try await waymark.places(near: here, radius: 50, category: "cafe", limit: 5)
-    let inBox = try await waymark.places(in: box, category: "a,b")
+    let near = try await waymark.places(near: here, radius: 50, category: "cafe", pageSize: 5).firstPage()
+    let inBox = try await waymark.places(in: box, category: "a,b").firstPage()
     let place = try await waymark.place(id)
-    let isThere = try await waymark.isPointOfInterest(at: here)
     let there = try await waymark.place(at: here, radius: 10)
     let featured = try await waymark.featuredPlace()
     let categories = try await waymark.categories()
-    let file = try await waymark.exportPlaces(as: .csv)
+    let suggestions = try await waymark.suggestions(for: "a", filter: PointFilter(box: box))
     var all: [String] = []
-    for try await place in waymark.places(near: here).all { all.append(place.name) }
-    for try await place in waymark.places(in: box).all { all.append(place.name) }
+    for try await place in waymark.places(near: here) { all.append(place.name) }
+    for try await place in waymark.places(in: box) { all.append(place.name) }
 
     #expect([near, inBox].map { $0.map(\.name) } == [["A"], ["A"]])
     #expect([place.name, there?.name, featured?.name] == ["A", "A", "A"])
-    #expect(isThere)
     #expect(categories == [CategoryCount(category: "cafe", count: 2)])
-    #expect(!file.isEmpty)
+    #expect(suggestions.map(\.subtitle) == ["B"])
     #expect(all == ["A", "A"])
     #expect(
       targets(service) == [
         "GET /locations lat=1.0&long=2.0&radius=50.0&category=cafe&limit=5&fields=%2A",
         "GET /locations bbox=1.0,2.0,3.0,4.0&category=a%2Cb&fields=%2A",
         "GET /locations/0199a1b2-0000-7000-8000-000000000001 fields=%2A",
-        "GET /locations/check lat=1.0&long=2.0", "GET /locations/check lat=1.0&long=2.0&radius=10.0",
-        "GET /locations/featured", "GET /categories", "GET /locations/export f=csv",
+        "GET /locations/check lat=1.0&long=2.0&radius=10.0", "GET /locations/featured", "GET /categories",
+        "GET /locations/suggest q=a&bbox=1.0,2.0,3.0,4.0",
         "GET /locations lat=1.0&long=2.0&fields=%2A", "GET /locations bbox=1.0,2.0,3.0,4.0&fields=%2A",
       ])
   }
@@ -90,6 +89,8 @@ import WaymarkTesting
     try await waymark.update(created, with: PointPatch(name: "B"))
     try await waymark.delete(created)
     let report = try await waymark.importPlaces([draft])
+    _ = try await waymark.create(draft, id: id)
+    try await waymark.deleteSource("a b/c")
 
     #expect(report.created == 1)
     #expect(created.version == 3)
@@ -97,13 +98,16 @@ import WaymarkTesting
     #expect(
       targets(service) == [
         "POST /locations fields=%2A", "PUT \(path) fields=%2A", "PATCH \(path) fields=%2A", "DELETE \(path)",
-        "POST /locations/import",
+        "POST /locations/import", "PUT \(path) fields=%2A", "DELETE /sources/a%20b%2Fc",
       ])
     #expect(
-      service.requests.map { $0.value(forHTTPHeaderField: "If-Match") } == [nil, "\"3\"", "\"3\"", "\"3\"", nil])
+      service.requests.map { $0.value(forHTTPHeaderField: "If-Match") } == [
+        nil, "\"3\"", "\"3\"", "\"3\"", nil, nil, nil,
+      ])
+    #expect(service.requests[5].value(forHTTPHeaderField: "If-None-Match") == "*")
     #expect(
       service.requests.map { $0.value(forHTTPHeaderField: "Idempotency-Key") != nil } == [
-        true, false, false, false, true,
+        true, false, false, false, true, false, false,
       ])
   }
 
@@ -181,8 +185,8 @@ import WaymarkTesting
       .ok(#"[{"name":"A"}]"#, ["ETag": "\"1\""]), .response(status: 304, fields: [:], body: ""))
     let waymark = waymark(service)
 
-    let first: [PointOfInterest] = try await waymark.places(near: here)
-    let second = try await waymark.places(near: here)
+    let first: [PointOfInterest] = try await waymark.places(near: here).firstPage()
+    let second = try await waymark.places(near: here).firstPage()
 
     #expect(first == second)
     #expect(service.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\""])

@@ -30,7 +30,6 @@ struct ExampleContext {
   let file: Data
   let fileURL: URL
   let folder: URL
-  let storedResponse: StoredResponse
 
   let provider: CurrentLocationProvider
   let model: PointListModel

@@ -31,6 +31,16 @@ import WaymarkTesting
     #expect(try delay(timerScheduler.timers.first) == 7)
   }
 
+  @Test func timeAndStalenessAreThoseOfTheResponse() async throws {
+    let manager = manager([.success(APIResponse(PointOfInterest(name: "A"), isStale: true))])
+    #expect(manager.receivedAt == nil)
+
+    await manager.showFeaturedPlace()
+
+    #expect(manager.isStale)
+    #expect(manager.receivedAt == Date(timeIntervalSince1970: 0))
+  }
+
   @Test func theTimerBringsTheNextPlace() async throws {
     let manager = manager([
       .success(APIResponse(PointOfInterest(name: "A"), maxAge: 7)),

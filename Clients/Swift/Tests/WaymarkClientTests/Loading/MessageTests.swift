@@ -89,7 +89,8 @@ import Testing
     (RequestError.incompletePlace, .incompletePlace), (RequestError.invalidAPIKey, .unauthenticated),
     (RequestError.invalidLimit, .defect), (LocationError.servicesDisabled, .servicesDisabled),
     (LocationError.noLocation, .noLocation), (PointOpenerError.nothingOpens, .nothingOpens),
-    (PointOpenerError.invalidScheme("1"), .defect), (OnDiskCacheError.entryTooLarge(size: 2, maximumSize: 1), .noRoom),
+    (PointOpenerError.invalidScheme("1"), .defect),
+    (RequestError.invalidBox, .invalidPosition), (RequestError.invalidGeometry("R"), .invalidPosition),
   ]
 
   @Test(arguments: errors) func errorHasItsMessage(error: any LocalizedError, message: Message) {

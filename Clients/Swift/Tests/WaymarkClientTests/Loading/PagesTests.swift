@@ -10,14 +10,14 @@ import WaymarkTesting
 @Suite struct PagesTests {
   private func pages(
     of service: MockService, _ configuration: LoaderConfiguration = LoaderConfiguration(retries: .none)
-  ) -> APIPages<PointsRequest> {
+  ) -> APIPages<PointOfInterest> {
     APIRequestLoader(
       apiRequest: PointsRequest(baseURL: service.baseURL, limit: 1), urlSession: service.session,
       configuration: configuration
     ).pages(requestData: PointFilter(categories: ["bar"]))
   }
 
-  private func names(_ pages: APIPages<PointsRequest>) async throws -> [String] {
+  private func names(_ pages: APIPages<PointOfInterest>) async throws -> [String] {
     var names: [String] = []
     for try await page in pages { names += page.value.map(\.name) }
     return names
@@ -162,7 +162,7 @@ import WaymarkTesting
       .ok("[]", ["Link": "<?cursor=2>; rel=\"next\""]), .failure(.timedOut), .ok(#"[{"name":"C"}]"#))
     let waymark = Waymark(
       baseURL: service.baseURL, session: service.session, configuration: LoaderConfiguration(retries: .none))
-    var places = waymark.query(PointFilter()).all.makeAsyncIterator()
+    var places = waymark.places(PointFilter()).makeAsyncIterator()
 
     var names: [String?] = []
     for _ in 0..<2 { names.append(try await places.next()?.name) }

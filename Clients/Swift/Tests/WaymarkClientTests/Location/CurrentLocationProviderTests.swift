@@ -25,7 +25,7 @@ import WaymarkTesting
   @Test func serviceIsAskedAboutTheDevicesLocation() async throws {
     fetcher.handleRequestLocation = { [coordinate] in coordinate }
     let asked = Locked<[Coordinate]>([])
-    let found = PointCheck(isPointOfInterest: true, location: PointOfInterest(name: "A"))
+    let found = PointCheck(isPointOfInterest: true, place: PointOfInterest(name: "A"))
     let provider = provider { coordinate in
       asked.withLock { $0.append(coordinate) }
       return found

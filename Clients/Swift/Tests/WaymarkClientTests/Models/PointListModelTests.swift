@@ -365,4 +365,94 @@ import WaymarkTesting
     #expect(model.places.map(\.name) == ["new"])
     #expect(service.requests.count == 2)
   }
+
+  // MARK: Stored places
+
+  private nonisolated static func page(_ name: String, isStale: Bool = false, seconds: TimeInterval) -> PointPage {
+    PointPage(
+      response: APIResponse(
+        value: [PointOfInterest(name: name)], receivedAt: Date(timeIntervalSinceReferenceDate: seconds),
+        isStale: isStale))
+  }
+
+  @Test func storedPlacesAreShownWhileTheCurrentOnesAreLoaded() async {
+    let (isLoading, mayEnd) = (Gate(), Gate())
+    let model = PointListModel(
+      stored: { _ in Self.page("old", isStale: true, seconds: 1) },
+      load: { _ in
+        isLoading.open()
+        await mayEnd.pass()
+        return Self.page("new", seconds: 2)
+      })
+    let reload = Task { await model.reload() }
+    await isLoading.pass()
+
+    #expect(model.places.map(\.name) == ["old"])
+    #expect(model.isStale && model.isLoading)
+    #expect(model.receivedAt == Date(timeIntervalSinceReferenceDate: 1))
+    mayEnd.open()
+    await reload.value
+
+    #expect(model.places.map(\.name) == ["new"])
+    #expect(!model.isStale && !model.isLoading)
+    #expect(model.receivedAt == Date(timeIntervalSinceReferenceDate: 2))
+  }
+
+  @Test func storedPlacesDoNotReplaceCurrentOnesOfTheSameFilter() async {
+    let loads = Counter()
+    let stored = Counter()
+    let model = PointListModel(
+      stored: { _ in
+        stored.add()
+        return Self.page("old", isStale: true, seconds: 1)
+      }, load: { _ in Self.page("new", seconds: TimeInterval(loads.add())) })
+
+    await model.reload()
+    await model.reload()
+    #expect(stored.value == 1)
+    model.filter.categories = ["cafe"]
+    await model.reload()
+
+    #expect(stored.value == 2)
+    #expect(loads.value == 3)
+  }
+
+  @Test func storedPlacesRemainAfterAnError() async {
+    let model = PointListModel(
+      stored: { _ in Self.page("old", isStale: true, seconds: 1) },
+      load: { _ in throw WaymarkError.unexpectedStatus(403) })
+
+    await model.reload()
+
+    #expect(model.places.map(\.name) == ["old"])
+    #expect(model.isStale)
+    #expect(model.error as? WaymarkError == .unexpectedStatus(403))
+  }
+
+  @Test func timeOfAListIsThatOfItsEarliestPage() async {
+    let model = PointListModel { _ in
+      var page = Self.page("A", seconds: 5)
+      page.next = { Self.page("B", isStale: true, seconds: 3) }
+      return page
+    }
+
+    await model.reload()
+    await model.loadMore()
+
+    #expect(model.receivedAt == Date(timeIntervalSinceReferenceDate: 3))
+    #expect(model.isStale)
+  }
+
+  @Test func clientWithACacheShowsWhatItHasStored() async throws {
+    let folder = CacheFolder()
+    let service = try MockService(.ok(#"[{"name":"old"}]"#), .problem(403, code: "forbidden"))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session, cache: OnDiskCache(folder: folder.url))
+    await PointListModel(waymark: waymark).reload()
+    let model = PointListModel(waymark: waymark)
+
+    await model.reload()
+
+    #expect(model.places.map(\.name) == ["old"])
+    #expect(model.isStale && model.error != nil && model.receivedAt != nil)
+  }
 }

@@ -17,16 +17,16 @@ import WaymarkClient
   }
 
   @Test func edgesOutOfOrderOrRangeAreRejected() {
-    #expect(throws: BoundingBoxError.upsideDown(south: 1, north: 0)) {
+    #expect(throws: RequestError.invalidBox) {
       try BoundingBox(west: 0, south: 1, east: 0, north: 0)
     }
-    #expect(throws: BoundingBoxError.longitude(181)) { try BoundingBox(west: 0, south: 0, east: 181, north: 0) }
-    #expect(throws: BoundingBoxError.latitude(-91)) { try BoundingBox(west: 0, south: -91, east: 0, north: 0) }
+    #expect(throws: RequestError.invalidCoordinate) { try BoundingBox(west: 0, south: 0, east: 181, north: 0) }
+    #expect(throws: RequestError.invalidCoordinate) { try BoundingBox(west: 0, south: -91, east: 0, north: 0) }
   }
 
   @Test func coordinatesOutOfRangeAreRejected() {
-    #expect(throws: CoordinateError.latitude(90.1)) { try Coordinate(latitude: 90.1, longitude: 0) }
-    #expect(throws: CoordinateError.longitude(.infinity)) { try Coordinate(latitude: 0, longitude: .infinity) }
-    #expect(throws: CoordinateError.self) { try Coordinate(latitude: .nan, longitude: 0) }
+    #expect(throws: RequestError.invalidCoordinate) { try Coordinate(latitude: 90.1, longitude: 0) }
+    #expect(throws: RequestError.invalidCoordinate) { try Coordinate(latitude: 0, longitude: .infinity) }
+    #expect(throws: RequestError.invalidCoordinate) { try Coordinate(latitude: .nan, longitude: 0) }
   }
 }

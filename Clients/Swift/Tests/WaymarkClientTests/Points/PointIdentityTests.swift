@@ -78,7 +78,7 @@ import Testing
   @Test(
     arguments: [[91, 0, 1, 1], [0, 181, 1, 1], [0, 0, -1, 1], [0, 0, 1, .infinity], [.nan, 0, 1, 1]] as [[Double]])
   func invalidRegionIsAnError(region: [Double]) {
-    #expect(throws: BoundingBoxError.self) {
+    #expect(throws: RequestError.self) {
       try BoundingBox(
         centerLatitude: region[0], centerLongitude: region[1], latitudeDelta: region[2], longitudeDelta: region[3])
     }

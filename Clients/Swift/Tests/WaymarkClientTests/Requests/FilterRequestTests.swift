@@ -84,7 +84,7 @@ import WaymarkClient
       categories: ["a,b", "c"], source: "s", sourceID: "1", tags: ["wheelchair": ["yes", "limited"]],
       condition: "name = 'A'")
 
-    let request = try PointsRequest(baseURL: baseURL, limit: 7, fields: .only([.id])).makeRequest(from: filter)
+    let request = try PointsRequest(baseURL: baseURL, limit: 7, fields: .all).makeRequest(from: filter)
 
     #expect(request.httpMethod == "POST")
     #expect(request.url?.absoluteString == "https://example.com/base/locations/search")
@@ -103,7 +103,7 @@ import WaymarkClient
     #expect(body["sourceId"] as? String == "1")
     #expect(body["tag.wheelchair"] as? [String] == ["yes", "limited"])
     #expect(body["limit"] as? Int == 7)
-    #expect(body["fields"] as? [String] == ["id", "name"])
+    #expect(body["fields"] as? String == "*")
     let within = try #require(body["within"] as? [String: Any])
     #expect(within["type"] as? String == "MultiPolygon")
     let coordinates = try #require(within["coordinates"] as? [[[[Double]]]])

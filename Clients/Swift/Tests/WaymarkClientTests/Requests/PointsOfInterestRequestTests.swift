@@ -24,28 +24,15 @@ import WaymarkClient
     #expect(urlRequest.url?.absoluteString == "https://example.com/locations?lat=37.3293&long=-121.8893")
   }
 
-  @Test(arguments: [(91, 0), (-90.001, 0), (0, 180.5), (.nan, 0), (0, .infinity)] as [(Double, Double)])
-  func invalidNumbersAreRejected(latitude: Double, longitude: Double) {
-    #expect(throws: RequestError.invalidCoordinate) {
-      try request.makeRequest(latitude: latitude, longitude: longitude)
-    }
-  }
-
-  @Test func validNumbersMakeTheSameRequestAsACoordinate() throws {
-    let urlRequest = try request.makeRequest(latitude: 37.3293, longitude: -121.8893)
-
-    #expect(try urlRequest == request.makeRequest(from: Coordinate(latitude: 37.3293, longitude: -121.8893)))
-  }
-
   @Test func optionsFollowTheCoordinateInTheQuery() throws {
     let request = PointsOfInterestRequest(
-      baseURL: baseURL, radiusMetres: 1500, categories: ["cafe"], limit: 5, fields: .only([.id, .distance]))
+      baseURL: baseURL, radiusMetres: 1500, categories: ["cafe"], limit: 5)
 
     let urlRequest = try request.makeRequest(from: Coordinate(latitude: 1, longitude: 2))
 
     #expect(
       urlRequest.url?.query()
-        == "lat=1.0&long=2.0&radius=1500.0&category=cafe&limit=5&fields=id,name,distance")
+        == "lat=1.0&long=2.0&radius=1500.0&category=cafe&limit=5")
   }
 
   @Test(arguments: ["https://example.com/api", "https://example.com/api/"])

@@ -85,7 +85,7 @@ import WaymarkClient
     let yes = try request.parseResponse(data: Data(#"{"isPointOfInterest":true,"location":{"name":"A"}}"#.utf8))
     let no = try request.parseResponse(data: Data(#"{"isPointOfInterest":false}"#.utf8))
 
-    #expect(yes == PointCheck(isPointOfInterest: true, location: PointOfInterest(name: "A")))
+    #expect(yes == PointCheck(isPointOfInterest: true, place: PointOfInterest(name: "A")))
     #expect(no == PointCheck(isPointOfInterest: false))
   }
 
