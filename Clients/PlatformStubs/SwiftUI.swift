@@ -85,6 +85,26 @@ public struct Button<Label: View>: View {
   public var body: Never { fatalError() }
 }
 
+public struct Section<Content: View>: View {
+  public init(_ title: some StringProtocol, @ViewBuilder content: () -> Content) {}
+  public var body: Never { fatalError() }
+}
+
+public struct Form<Content: View>: View {
+  public init(@ViewBuilder content: () -> Content) {}
+  public var body: Never { fatalError() }
+}
+
+public struct TextField: View {
+  public init(_ title: some StringProtocol, text: Binding<String>) {}
+  public var body: Never { fatalError() }
+}
+
+public struct NavigationLink<Label: View, Destination: View>: View {
+  public init(@ViewBuilder destination: () -> Destination, @ViewBuilder label: () -> Label) {}
+  public var body: Never { fatalError() }
+}
+
 public struct ForEach<Data: RandomAccessCollection, ID: Hashable, Content> {}
 
 extension ForEach: View where Content: View {
@@ -136,6 +156,10 @@ extension View {
   public func navigationTitle(_ title: some StringProtocol) -> some View { self }
   public func tabItem<Content: View>(@ViewBuilder _ label: () -> Content) -> some View { self }
   public func font(_ font: Font?) -> some View { self }
+  public func disabled(_ isDisabled: Bool) -> some View { self }
+  public func sheet<Content: View>(
+    isPresented: Binding<Bool>, onDismiss: (() -> Void)? = nil, @ViewBuilder content: @escaping () -> Content
+  ) -> some View { self }
 }
 
 // MARK: State

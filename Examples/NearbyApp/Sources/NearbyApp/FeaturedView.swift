@@ -10,8 +10,11 @@ struct FeaturedView: View {
   }
 
   var body: some View {
-    Text(manager.currentPlace?.name ?? "There is no featured place.")
-      .task { await manager.showFeaturedPlace() }
-      .onDisappear { manager.stop() }
+    VStack {
+      OfflineBanner(isStale: manager.isStale, receivedAt: manager.receivedAt)
+      Text(manager.currentPlace?.name ?? "There is no featured place.")
+    }
+    .task { await manager.showFeaturedPlace() }
+    .onDisappear { manager.stop() }
   }
 }

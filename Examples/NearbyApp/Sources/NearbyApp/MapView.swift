@@ -7,7 +7,7 @@ struct MapView: View {
   @State private var model: PointListModel
 
   init(waymark: Waymark) {
-    _model = State(initialValue: PointListModel(waymark: waymark, limit: 100))
+    _model = State(initialValue: PointListModel(waymark: waymark, pageSize: 100))
   }
 
   var body: some View {
@@ -18,6 +18,7 @@ struct MapView: View {
         }
       }
     }
+    .overlay { OfflineBanner(isStale: model.isStale && !model.isLoading, receivedAt: model.receivedAt) }
     .onMapCameraChange { context in
       model.filter.box = try? BoundingBox(context.region)
     }

@@ -2,7 +2,7 @@ import Foundation
 import SwiftUI
 import WaymarkClient
 
-/// An app with the places around the device, a map, a search, and the featured place.
+/// An app with the places around the device, a map, a search, and the featured place, described in `README.md`.
 ///
 /// It works without a network, too, where it has been before. The Info.plist of an app that runs it on a device has
 /// `NSLocationWhenInUseUsageDescription`.

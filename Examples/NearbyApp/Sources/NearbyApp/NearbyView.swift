@@ -6,15 +6,16 @@ import WaymarkClient
 struct NearbyView: View {
   @State private var model: PointListModel
   @State private var search: AutocompleteModel<PointOfInterest>
+  private let waymark: Waymark
 
   init(waymark: Waymark) {
+    self.waymark = waymark
     let model = PointListModel(waymark: waymark, locationProvider: CurrentLocationProvider(waymark: waymark))
     _model = State(initialValue: model)
     _search = State(
       initialValue: AutocompleteModel { text in
         let center = await model.places.first?.coordinate
-        let search = PointSearch(text, filter: PointFilter(center: center), isIncomplete: true)
-        return try await waymark.responses.search(search).value.map(\.place)
+        return try await waymark.search(text, near: center, isIncomplete: true).firstPage().map(\.place)
       })
   }
 
@@ -23,13 +24,17 @@ struct NearbyView: View {
   var body: some View {
     NavigationStack {
       List {
-        if model.isStale { Text("These places may be out of date.").font(.caption) }
+        OfflineBanner(isStale: model.isStale && !model.isLoading, receivedAt: model.receivedAt)
         ForEach(places) { place in
-          PlaceRow(place: place)
-            .onAppear {
-              guard place == model.places.last else { return }
-              Task { await model.loadMore() }
-            }
+          NavigationLink {
+            PlaceView(place: place, waymark: waymark)
+          } label: {
+            PlaceRow(place: place)
+          }
+          .onAppear {
+            guard place == model.places.last else { return }
+            Task { await model.loadMore() }
+          }
         }
       }
       .overlay {

@@ -9,7 +9,7 @@ enum Nearby {
       let arguments = try Arguments(
         Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment)
       let waymark = Waymark(baseURL: arguments.baseURL)
-      let places = try await waymark.places(near: arguments.coordinate, limit: arguments.limit)
+      let places = try await waymark.places(near: arguments.coordinate, pageSize: arguments.limit).firstPage()
       print(PointTable(places).text)
     } catch let error as Arguments.UsageError {
       fail("\(error.reason)\n\(Arguments.usage)", status: 64)
