@@ -242,6 +242,9 @@ struct PlaceJudge {
         worst = max(worst, 2)
         edits += 1
       } else {
+        if kind == 1, rules.requiresWholeShortWords, term.letters.scalars.count < TypoRules.lettersForBeginning {
+          return nil
+        }
         worst = max(worst, kind)
         if kind > 1 { edits += Int(kind) - 1 }
       }

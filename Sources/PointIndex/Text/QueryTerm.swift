@@ -93,6 +93,10 @@ struct TypoRules: BitwiseCopyable {
   /// The same where nothing else matches.
   static let lettersForTwoAtLast = 6
 
+  /// The number of letters from which a word may be the beginning of another where words of the text are omitted: one
+  /// or two letters are the beginning of too many.
+  static let lettersForBeginning = 3
+
   /// The maximum number of edits of a word: 0, 1 or 2.
   var maximumEdits: Int
 
@@ -104,6 +108,9 @@ struct TypoRules: BitwiseCopyable {
 
   /// The maximum number of pairs of characters of a script without spaces that may be missing.
   var maximumMissingPairs = 0
+
+  /// A Boolean value that indicates whether terms of less than ``lettersForBeginning`` letters match whole words only.
+  var requiresWholeShortWords = false
 
   /// A Boolean value that indicates whether words of ``lettersForTwoAtLast`` letters may have two edits.
   var allowsTwoAtLast = false

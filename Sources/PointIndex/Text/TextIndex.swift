@@ -478,10 +478,12 @@ enum NameKind: UInt32 {
   case whole
   /// One of a list of names in a tag, with semicolons between as in OpenStreetMap, or with commas as in GeoNames.
   case listed
-  /// A code in a long list: up to four capital letters and digits, such as the airport's among the names of a city.
+  /// A code among the names of a list: up to four capital letters and digits, such as the airport's among the names of
+  /// a city.
   case abbreviation
 
-  /// The number of names from which a list is long. Shorter ones have the codes of the place itself.
+  /// The number of names from which a list with semicolons is long. Shorter ones have the codes of the place itself, as
+  /// have those of codes alone.
   private static let longList = 5
 
   /// Calls the closure with each name of a tag's value.
@@ -489,15 +491,24 @@ enum NameKind: UInt32 {
   static func forEachName(
     in value: UnsafeBufferPointer<UInt8>, _ body: (_ name: UnsafeBufferPointer<UInt8>, _ kind: NameKind) -> Void
   ) {
-    let count = 1 + value.indices.reduce(0) { $0 + (isSeparator($1, in: value) ? 1 : 0) }
+    var (count, hasNames) = (0, false)
+    forEachPart(of: value) {
+      count += 1
+      if !hasNames { hasNames = !isAbbreviation($0) }
+    }
     if count == 1 { return body(value, .whole) }
+    let hasForeignCodes = count >= longList || (hasNames && !value.contains(UInt8(ascii: ";")))
+    forEachPart(of: value) { body($0, hasForeignCodes && isAbbreviation($0) ? .abbreviation : .listed) }
+  }
+
+  @inline(__always)
+  private static func forEachPart(of value: UnsafeBufferPointer<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
     var start = 0
     for end in 0...value.count where end == value.count || isSeparator(end, in: value) {
       var (first, last) = (start, end)
       while first < last, value[first] == UInt8(ascii: " ") { first += 1 }
       while first < last, value[last - 1] == UInt8(ascii: " ") { last -= 1 }
-      let name = UnsafeBufferPointer(rebasing: value[first..<last])
-      body(name, count >= longList && isAbbreviation(name) ? .abbreviation : .listed)
+      body(UnsafeBufferPointer(rebasing: value[first..<last]))
       start = end + 1
     }
   }

@@ -562,18 +562,21 @@ extension TextSearch {
 
 extension TextSearch {
   /// Searches by the rules of the stages behind ``TextQuery/Stage/typos``, one after another until something matches:
-  /// two edits in long words, then an edit of the first letter of a short word and short words that are missing, then
-  /// words that are joined or separated, two edits in shorter words, more edits of one word beside another one, and at
-  /// last without words of the text.
+  /// where all are words of places, so that none is likely to be misspelt, words that are joined and a text without some
+  /// of them, two edits in long words, then an edit of the first letter of a short word and short words that are
+  /// missing, then words that are joined or separated, two edits in shorter words, more edits of one word beside another
+  /// one, and at last without words of the text.
   private func searchFallbacks() {
     postingLimit = Self.maximumPostingsOfFallbacks
     guard terms.contains(where: { !$0.isUnspaced }) else { return search(.missingPairs) }
+    let areWords = self.areWords
+    if areWords { search(joinedStages + omittingStages, until: Self.maximumStepsOfFallbacks) }
     let groups: [() -> [TextQuery.Stage]] = [
-      { self.stagesOfMoreTypos }, { self.joinedStages }, { self.separatedStages }, { self.stagesOfTwoTypos },
-      { self.terms.count > 1 ? [.lenient] : [] },
+      { self.stagesOfMoreTypos }, { areWords ? [] : self.joinedStages }, { self.separatedStages },
+      { self.stagesOfTwoTypos }, { self.terms.count > 1 ? [.lenient] : [] },
     ]
     for group in groups where !hasMatches { search(group(), until: Self.maximumStepsOfTypos) }
-    if !hasMatches { search(omittingStages, until: Self.maximumStepsOfFallbacks) }
+    if !hasMatches, !areWords { search(omittingStages, until: Self.maximumStepsOfFallbacks) }
   }
 
   /// Searches by the rules of stages until something matches, or a number of steps is exceeded.
@@ -624,6 +627,7 @@ extension TextSearch {
       replaceTerms(alternative)
       if case .omitted(_, hasTypos: false) = stage {
         rules = .none
+        rules.requiresWholeShortWords = true
         tiers = .typo ... .typo
         searchPrefixes()
       } else {
@@ -769,27 +773,46 @@ extension TextSearch {
   /// The number of words up to which some of a text may be omitted.
   private static let maximumWordsToOmit = 8
 
+  /// The numbers of words at the end of a text that are omitted together: a country's name has up to four.
+  private static let wordsOfTails = 2...4
+
   /// The stages without words of the text: those that no place has, and then others.
-  ///
-  /// A text begins with what it is about: further words are omitted from the end, the first one last.
   private var omittingStages: [TextQuery.Stage] {
     guard (2...Self.maximumWordsToOmit).contains(terms.count) else { return [] }
-    func bits(_ terms: [Int]) -> UInt8 { terms.reduce(into: 0) { $0 |= 1 << UInt8($1) } }
     rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
     let spaced = terms.indices.filter { !terms[$0].isUnspaced }
-    let unknown = bits(spaced.filter { !isKnown($0) })
-    let misspelt = bits(spaced.filter { !hasWords($0) && isKnown($0) })
-    let singles = spaced.reversed().map { bits([$0]) }
-    let tails = [2, 3].filter { $0 < spaced.count }.map { bits(Array(spaced.suffix($0))) }
-    var omissions: [UInt8] = [unknown]
-    for words in singles.dropLast() + tails + singles.suffix(1) { omissions.append(words | unknown) }
-    var known: Set<UInt8> = [0, bits(Array(terms.indices))]
-    omissions.removeAll { !known.insert($0).inserted }
+    let unknown = Self.bits(spaced.filter { !isKnown($0) })
+    let misspelt = Self.bits(spaced.filter { !hasWords($0) && isKnown($0) })
+    let omissions = omissions(besides: unknown)
     // Those that leave a word with a typo come last.
     return [false, true].flatMap { hasTypos in
       omissions.filter { (misspelt & ~$0 != 0) == hasTypos }.map { .omitted(words: $0, hasTypos: hasTypos) }
     }
   }
+
+  /// A Boolean value that indicates whether each word of the text is one of a place, or the beginning of one where it is
+  /// being typed.
+  private var areWords: Bool {
+    terms.indices.allSatisfy { term in
+      terms[term].isIncomplete ? hasWords(term) : parts.contains { $0.exactWords[term] >= 0 }
+    }
+  }
+
+  /// Returns the words to omit, together with some that no place has.
+  ///
+  /// A text begins with what it is about: words are omitted from the end, the first one last.
+  private func omissions(besides unknown: UInt8) -> [UInt8] {
+    let spaced = terms.indices.filter { !terms[$0].isUnspaced }
+    let singles = spaced.reversed().map { Self.bits([$0]) }
+    let tails = Self.wordsOfTails.filter { $0 < spaced.count }.map { Self.bits(spaced.suffix($0)) }
+    var omissions = [unknown]
+    for words in singles.dropLast() + tails + singles.suffix(1) { omissions.append(words | unknown) }
+    var known: Set<UInt8> = [0, Self.bits(terms.indices)]
+    omissions.removeAll { !known.insert($0).inserted }
+    return omissions
+  }
+
+  private static func bits(_ terms: some Sequence<Int>) -> UInt8 { terms.reduce(into: 0) { $0 |= 1 << UInt8($1) } }
 
   /// Returns a Boolean value that indicates whether a place has a word that begins with a term.
   private func hasWords(_ term: Int) -> Bool { parts.contains { !$0.prefixWords[term].isEmpty } }

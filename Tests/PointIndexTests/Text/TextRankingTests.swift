@@ -157,6 +157,19 @@ import Testing
     #expect(snapshot.names("vienne") == ["Vienna"])
   }
 
+  @Test(arguments: [("SFC,Saint-Francois", TextMatch.Tier.allWords), ("SFC,TFFC", .exact), ("Caribe;SFC", .exact)])
+  func codeBesideNamesWithCommasIsThatOfAnotherPlace(list: String, expected: TextMatch.Tier) throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Saint-François", category: "city", tags: [("alt_name", list), ("population", "12732")]),
+      try TextPlaces.place(2, "Grand Terre Airport", category: "airport", tags: [("alt_name", "SFC;TFFC")]),
+    ])
+
+    let matches = snapshot.matches(of: TextQuery(text: "sfc")).matches
+
+    #expect(matches.first { $0.point.id == .sample(1) }?.tier == expected)
+    #expect(matches.first { $0.point.id == .sample(2) }?.tier == .exact)
+  }
+
   @Test func wordsOfDifferentNamesAreNoMatch() throws {
     let snapshot = PointSnapshot([
       try TextPlaces.place(1, "York", tags: [("alt_name", "New Yorkshire;New Town"), ("addr:state", "Nebraska")]),
@@ -210,6 +223,21 @@ import Testing
 
     #expect(matches.map(\.point.draft.name) == expected)
     #expect(matches.allSatisfy { $0.tier == .typo && $0.name != nil })
+  }
+
+  @Test(arguments: [
+    ("gap francia", ["Gap", "Gap Tallard"]), ("gap vaduz", ["Gap", "Gap Tallard"]),
+    ("fort e france", ["Fort-de-France"]),
+    ("chena air base", ["Chena Airport"]), ("gap francis", ["Francia"]),
+    ("luebo república democrática del congo", ["Luebo"]),
+  ])
+  func wordIsOmittedRatherThanMisspeltWhereAllAreWordsOfPlaces(text: String, expected: [String]) throws {
+    let snapshot = try TextPlaces.snapshot([
+      "Gap", "Gap Tallard", "Francia", "Franca Velha", "Vaduz", "Vadu Franca", "Fort-de-France", "Fort Erie", "Camp E",
+      "Chena", "Chena Airport", "Old Air Base", "Luebo", "República Democrática del Congo",
+    ])
+
+    #expect(snapshot.names(text) == expected)
   }
 
   @Test func wordIsNotOmittedWhereAPlaceHasAll() throws {
