@@ -428,15 +428,21 @@ def rapidfuzz(places, asked):
     """Every name by the ratio of rapidfuzz, equal ones by population; of a text that is being typed, the beginnings."""
     order = sorted(places, key=lambda place: -place.population)
     names = list(dict.fromkeys((folded(name), place.key) for place in order for name in place.names))
-    results = []
-    for judgement in asked:
+    # Names are prepared once for many texts: whole, or the beginnings of a length.
+    groups = defaultdict(list)
+    for number, judgement in enumerate(asked):
         text = folded(judgement.text)
-        typed = judgement.kind in TYPED
-        choices = [name[:len(text)] if typed else name for name, _ in names]
-        scores = process.cdist([text], choices, scorer=fuzz.ratio, dtype=numpy.uint8, workers=2)[0]
-        best = numpy.argsort(-scores.astype(int), kind="stable")[:40]
-        results.append(distinct(names[index][1] for index in best))
-    return results
+        groups[len(text) if judgement.kind in TYPED else None].append((number, text))
+    results = {}
+    for length, texts in groups.items():
+        choices = [name[:length] for name, _ in names]
+        for start in range(0, len(texts), 64):
+            batch = texts[start:start + 64]
+            scores = process.cdist([text for _, text in batch], choices, scorer=fuzz.ratio, dtype=numpy.uint8, workers=2)
+            for (number, _), row in zip(batch, scores):
+                best = numpy.argsort(-row.astype(int), kind="stable")[:40]
+                results[number] = distinct(names[index][1] for index in best)
+    return [results[number] for number in range(len(asked))]
 
 
 # Figures
