@@ -223,7 +223,9 @@ struct Manifest {
   let pyramid: Pyramid
 
   private static let magic: UInt64 = 0x31_46_4E_4D_58_49_4D_57  // "WMIXMNF1" in little-endian order
-  private static let version: UInt32 = 1
+
+  /// A number that grows with each change of what the files contain, such as the kinds of names.
+  private static let version: UInt32 = 2
 }
 
 extension Manifest {
