@@ -12,7 +12,7 @@ struct CategoryIndex: Sendable {
 
   /// The names in UTF-8.
   let packedNames: PackedTexts
-  private let placeStarts: FixedBuffer<Int>
+  private let placeStarts: ContiguousArray<Int>
   private let nodeStarts: ContiguousArray<Int>
   private let slots: FixedBuffer<UInt32>
   private let idOrder: FixedBuffer<UInt32>
@@ -34,7 +34,7 @@ struct CategoryIndex: Sendable {
       if category != PointRecord.none { starts[Int(category) + 1] += 1 }
     }
     for category in numbers.texts.indices { starts[category + 1] += starts[category] }
-    placeStarts = FixedBuffer(starts)
+    placeStarts = starts
     nodeStarts = Self.nodeStarts(placeStarts)
     let (grouping, nodeCount) = (starts, nodeStarts[numbers.texts.count])
     let (trees, idOrder) = Parallel.both(where: records.count > 20_000) {
@@ -66,9 +66,9 @@ struct CategoryIndex: Sendable {
   init(_ file: SegmentFile) throws(IndexFileError) {
     packedNames = try PackedTexts(file, starts: .categoryNameStarts, bytes: .categoryNames)
     numbers = TextNumbers(packedNames.texts)
-    placeStarts = try file.column(.categoryStarts, count: numbers.texts.count + 1)
+    placeStarts = try file.column(.categoryStarts, count: numbers.texts.count + 1).array
     nodeStarts = Self.nodeStarts(placeStarts)
-    let (placeCount, nodeCount) = (placeStarts.pointer[numbers.texts.count], nodeStarts[numbers.texts.count])
+    let (placeCount, nodeCount) = (placeStarts[numbers.texts.count], nodeStarts[numbers.texts.count])
     slots = try file.column(.categorySlots, count: placeCount)
     idOrder = try file.column(.categoryIDOrder, count: placeCount)
     space = try file.column(.categorySpaceBounds, count: nodeCount)
@@ -77,7 +77,7 @@ struct CategoryIndex: Sendable {
 
   func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
     try packedNames.write(to: &file, starts: .categoryNameStarts, bytes: .categoryNames)
-    try file.append(.categoryStarts, placeStarts)
+    try file.append(.categoryStarts, FixedBuffer(placeStarts))
     try file.append(.categorySlots, slots)
     try file.append(.categoryIDOrder, idOrder)
     try file.append(.categorySpaceBounds, space)
@@ -87,12 +87,11 @@ struct CategoryIndex: Sendable {
   /// Returns the start of the nodes of each category's tree, and the end of the last one's.
   ///
   /// - Parameter placeStarts: the start of the places of each category, and the end of the last one's.
-  private static func nodeStarts(_ placeStarts: FixedBuffer<Int>) -> ContiguousArray<Int> {
-    var starts: ContiguousArray = [0]
-    starts.reserveCapacity(placeStarts.count)
+  private static func nodeStarts(_ placeStarts: ContiguousArray<Int>) -> ContiguousArray<Int> {
+    var starts = ContiguousArray(repeating: 0, count: placeStarts.count)
     for category in 0..<placeStarts.count - 1 {
-      let count = placeStarts.pointer[category + 1] - placeStarts.pointer[category]
-      starts.append(starts[category] + PackedTree.nodeCount(places: count))
+      let count = placeStarts[category + 1] - placeStarts[category]
+      starts[category + 1] = starts[category] + PackedTree.nodeCount(places: count)
     }
     return starts
   }
@@ -105,13 +104,13 @@ struct CategoryIndex: Sendable {
     numbers.existingNumber(of: category).map { Int($0) }
   }
 
-  func count(of category: Int) -> Int { placeStarts.pointer[category + 1] - placeStarts.pointer[category] }
+  func count(of category: Int) -> Int { placeStarts[category + 1] - placeStarts[category] }
 
   /// Returns the tree over the places of a category, valid for the life of the segment.
   func tree(of category: Int) -> PackedTree {
     PackedTree(
       count: count(of: category),
-      slots: slots.pointer + placeStarts.pointer[category],
+      slots: slots.pointer + placeStarts[category],
       space: space.pointer + nodeStarts[category],
       geographic: geographic.pointer + nodeStarts[category]
     )
@@ -119,7 +118,7 @@ struct CategoryIndex: Sendable {
 
   /// Returns the slots of the places of a category in the order of their ids, valid for the life of the segment.
   func slotsByID(of category: Int) -> UnsafeBufferPointer<UInt32> {
-    .init(start: idOrder.pointer + placeStarts.pointer[category], count: count(of: category))
+    .init(start: idOrder.pointer + placeStarts[category], count: count(of: category))
   }
 
   /// Returns the slots with those of each category in the order of its tree.

@@ -441,6 +441,9 @@ struct FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
 
   var byteCount: Int { count * MemoryLayout<Element>.stride }
 
+  /// A copy of the values.
+  var array: ContiguousArray<Element> { ContiguousArray(UnsafeBufferPointer(start: pointer, count: count)) }
+
   /// Creates a buffer of values that the closure initializes, all of them.
   init(count: Int, initializingWith initialize: (UnsafeMutablePointer<Element>) -> Void) {
     let storage = ManagedBuffer<Void, Element>.create(minimumCapacity: count) { _ in }

@@ -18,7 +18,7 @@ struct Tombstones: Sendable {
   }
 
   /// The bits, lowest first.
-  var words: ContiguousArray<UInt64> { ContiguousArray(UnsafeBufferPointer(start: bits.pointer, count: bits.count)) }
+  var words: ContiguousArray<UInt64> { bits.array }
 
   /// Creates a set of the given slots and those that are marked already. O(n), an eighth of a byte a slot.
   ///
