@@ -33,8 +33,6 @@ startPopup({
   },
 });
 
-// MARK: Messages
-
 function report(text = "") {
   byId("message").hidden = !text;
   byId("message").textContent = text;
@@ -50,8 +48,6 @@ async function recover(problem) {
   if (isEntered) start();
   return isEntered;
 }
-
-// MARK: What is in view
 
 function colourOf(category) {
   const hash = [...category || ""].reduce((hash, character) => (hash * 31 + character.codePointAt(0)) >>> 0, 7);
@@ -79,7 +75,6 @@ async function loadFeatures(options) {
   return (await json("locations", { ...query(), limit: 1000 }, options)).map((place) => ({ ...place, count: 1 }));
 }
 
-/** Shows what is in view. The summary begins with `text`. */
 async function load(text = "") {
   clearTimeout(retry);
   loading?.abort();
@@ -152,8 +147,6 @@ async function show(id) {
   }
 }
 
-// MARK: Filters
-
 async function loadCategories() {
   const names = (await json("categories").catch(() => [])).slice(0, 300);
   byId("categories").replaceChildren(...names.map(({ category }) => element("option", { value: category })));
@@ -193,8 +186,6 @@ async function searchFor(q) {
   load();
 }
 
-// MARK: The address of the view
-
 /** Returns the fragment of a view: `#map=8.50/48.2100/16.3700&category=cafe`. */
 function hashOf({ lat, long }, place) {
   const others = new URLSearchParams(Object.entries({ ...filters, place }).filter(([, value]) => value));
@@ -222,8 +213,6 @@ async function showAll() {
   const { bounds } = await json("tiles.json").catch(() => ({}));
   view.fit(bounds || [-180, -60, 180, 80]);
 }
-
-// MARK: Controls
 
 function setListOpen(isOpen) {
   document.body.classList.toggle("listing", isOpen);
@@ -268,8 +257,6 @@ addEventListener("hashchange", () => {
   readAddress();
   load();
 });
-
-// MARK: Start
 
 async function loadSettings() {
   const { tiles, attribution } = await json("map/settings.json");

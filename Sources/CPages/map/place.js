@@ -28,12 +28,7 @@ let attempted;
 /** The draft of the form as it was opened. */
 let initial;
 
-/**
- * Starts the popup of places.
- *
- * `actions` has `sources` (the data sets), `linkTo(place)`, `report(text)`, `onClose` and, after a change,
- * `onChange(text)`.
- */
+/** Starts the popup of places: `sources` are the data sets, `onChange(text)` follows a change. */
 export function startPopup(actionsOfPage) {
   actions = actionsOfPage;
   popup.onkeydown = ({ key }) => {
@@ -43,7 +38,6 @@ export function startPopup(actionsOfPage) {
 
 export const shownId = () => (popup.hidden ? undefined : current?.id);
 
-/** Opens the popup of a place, and takes the focus there. */
 export async function openPopup(id) {
   if (popup.hidden) opener = document.activeElement;
   request?.abort();
@@ -264,7 +258,6 @@ async function attempt(node, problem, action) {
   }
 }
 
-/** Explains that the place has changed meanwhile, and lets the user choose. */
 async function explainConflict(problem) {
   const before = current;
   let response;

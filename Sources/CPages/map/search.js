@@ -5,21 +5,16 @@ import { byId, element, json } from "../pages/common.js";
 const pauseMilliseconds = 120;
 const [input, list, clear] = [byId("search"), byId("suggestions"), byId("clear")];
 
-/** Shows a text that is searched for. */
 export function showText(text) {
   input.value = text;
   clear.hidden = text === "";
 }
 
-/** Returns the address and the distance of a suggested place, which tell places of one name apart. */
-function details({ name, label, distance }) {
-  const address = label.slice(name.length).replace(/^, /, "");
-  if (distance === undefined) return address;
-  const format = (value, unit, maximumFractionDigits) => value.toLocaleString(undefined,
-    { style: "unit", unit, maximumFractionDigits });
-  const length = distance < 1000 ? format(distance, "meter", 0)
-    : format(distance / 1000, "kilometer", distance < 10_000 ? 1 : 0);
-  return [address, `${length} away`].filter(Boolean).join(" · ");
+/** Returns the address and the distance of a place, which tell places of one name apart. */
+function details({ name, label, distance = NaN }) {
+  const [value, unit] = distance < 1000 ? [distance, "meter"] : [distance / 1000, "kilometer"];
+  const length = value.toLocaleString(undefined, { style: "unit", unit, maximumSignificantDigits: 2 });
+  return [label.slice(name.length).replace(/^, /, ""), value >= 0 && `${length} away`].filter(Boolean).join(" · ");
 }
 
 /**

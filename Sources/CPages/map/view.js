@@ -7,7 +7,6 @@ const tileSize = 256;
 const maximumZoom = 20;
 const maximumTileZoom = 19;
 const equatorMetres = 40075016.686;
-/** The distances of lines, in degrees. */
 const steps = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
 const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const short = new Intl.NumberFormat("en", { notation: "compact" });
@@ -82,7 +81,6 @@ export function box() {
 
 export const coordinate = () => unprojected(centre);
 
-/** Returns the point of the world at a point of the view. */
 function pointAt({ x, y }) {
   return { x: centre.x + (x - width / 2) / scale(), y: centre.y + (y - height / 2) / scale() };
 }
@@ -96,8 +94,6 @@ export function isVisible(coordinate) {
   const { x, y } = placeOf(coordinate);
   return x >= 0 && y >= 0 && x <= width && y <= height;
 }
-
-// MARK: Moving
 
 export const jump = (coordinate, to) => set(projected(coordinate), to);
 
@@ -155,8 +151,6 @@ function move({ x, y }, to) {
   clearTimeout(settling);
   settling = setTimeout(page.onSettle, 120);
 }
-
-// MARK: Drawing
 
 function draw() {
   frame = 0;
@@ -234,8 +228,6 @@ function drawTiles() {
   }
 }
 
-// MARK: Markers
-
 /** Shows these features: `id`, `lat`, `long`, `count`, `name`, `colour`. */
 export function show(shown) {
   features = new Map(shown.map((feature) => [feature.id, feature]));
@@ -286,8 +278,6 @@ function drawMarkers() {
   }
 }
 
-// MARK: The handle of a place that is edited
-
 /** Shows a handle that is dragged, or moved with arrow keys; without a coordinate, none. */
 export function setHandle(coordinate, label, onChange) {
   handle?.remove();
@@ -321,8 +311,6 @@ export function moveHandle(coordinate) {
   handle.coordinate = coordinate;
   put(handle, placeOf(coordinate));
 }
-
-// MARK: Gestures
 
 function listen() {
   const local = (event) => {
