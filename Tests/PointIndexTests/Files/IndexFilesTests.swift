@@ -189,8 +189,10 @@ import Testing
       }
       if [.missing, .other, .empty].contains(damage) { break }
     }
+    // A damaged manifest names no files.
+    if isManifest { #expect(try folder.segments.isEmpty) }
     try folder.write(bytes, to: name)
-    #expect(try files.load(text: .init())?.snapshot.count == 9_000)
+    if !isManifest { #expect(try files.load(text: .init())?.snapshot.count == 9_000) }
   }
 
   @Test func leftoversOfAStoppedWriteAreRemoved() throws {
