@@ -9,14 +9,18 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (Context.environment["CI"] == "true" ? [.treatAllWarnings(as: .error)] : [])
 
+/// The settings of modules that compute: optimized in debug builds too, so that tests take a fraction of the time.
+let computing = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 /// Returns a library target and its tests.
 func module(
   _ name: String,
   _ dependencies: [Target.Dependency] = [],
+  settings: [SwiftSetting] = strict,
   tests: [Target.Dependency] = []
 ) -> [Target] {
   [
-    .target(name: name, dependencies: dependencies, swiftSettings: strict),
+    .target(name: name, dependencies: dependencies, swiftSettings: settings),
     .testTarget(
       name: name + "Tests",
       dependencies: [.target(name: name), "SyntheticData", "TestSupport"] + dependencies + tests,
@@ -113,17 +117,19 @@ let package = Package(
         swiftSettings: strict
       ),
     ],
-    module("Basics"),
-    module("Geo"),
-    module("Gzip", ["CZlib"]),
-    module("JSONText", ["Basics"]),
-    module("CQL2", ["Basics", "Geo", "JSONText"]),
-    module("OpeningHours", ["Basics", "CHolidays", "Geo", "JSONText"]),
-    module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"]),
-    module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging], tests: ["MemoryStore"]),
-    module("VectorTiles", ["Basics"]),
-    module("PointIndex", ["Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "Points", "VectorTiles"]),
-    module("MemoryStore", ["Basics", "Geo", "PointIndex", "Points"], tests: ["JSONText"]),
+    module("Basics", settings: computing),
+    module("Geo", settings: computing),
+    module("Gzip", ["CZlib"], settings: computing),
+    module("JSONText", ["Basics"], settings: computing),
+    module("CQL2", ["Basics", "Geo", "JSONText"], settings: computing),
+    module("OpeningHours", ["Basics", "CHolidays", "Geo", "JSONText"], settings: computing),
+    module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"], settings: computing),
+    module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging], settings: computing, tests: ["MemoryStore"]),
+    module("VectorTiles", ["Basics"], settings: computing),
+    module(
+      "PointIndex", ["Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "Points", "VectorTiles"],
+      settings: computing),
+    module("MemoryStore", ["Basics", "Geo", "PointIndex", "Points"], settings: computing, tests: ["JSONText"]),
     module(
       "SQLiteJournal",
       [
@@ -143,7 +149,7 @@ let package = Package(
       tests: ["MemoryStore", "PostgresTestSupport"]
     ),
     module("PrometheusMetrics", [metrics]),
-    module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "Points"]),
+    module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "Points"], settings: computing),
     module(
       "PointMapping",
       [
