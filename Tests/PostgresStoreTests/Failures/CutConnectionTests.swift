@@ -36,6 +36,7 @@ import Testing
     let proxy = try await CuttingProxy(to: database.server.port)
     let store = try store(of: database, through: proxy)
     _ = try await store.create(try .sample("first"), once: nil)
+    await store.waitUntilNotified()
 
     proxy.cut(afterAnswerBytes: 5)
     let error = await #expect(throws: PointWriteError.self) {
