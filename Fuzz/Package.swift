@@ -11,11 +11,12 @@ let package = Package(
     .target(name: "CFuzzer"),
     .target(name: "FuzzSupport", dependencies: ["CFuzzer", .product(name: "WaymarkParts", package: "waymark")]),
   ]
-    + ["FuzzQuery", "FuzzJSON", "FuzzCursor", "FuzzMergePatch", "FuzzText", "FuzzShapes", "FuzzFilter", "FuzzHours"].map { name in
-      .executableTarget(
-        name: name,
-        dependencies: ["FuzzSupport", .product(name: "WaymarkParts", package: "waymark")]
-      )
-    },
+    + ["FuzzQuery", "FuzzJSON", "FuzzCursor", "FuzzMergePatch", "FuzzText", "FuzzShapes", "FuzzFilter", "FuzzHours"].map
+  { name in
+    .executableTarget(
+      name: name,
+      dependencies: ["FuzzSupport", .product(name: "WaymarkParts", package: "waymark")]
+    )
+  },
   swiftLanguageModes: [.v6]
 )
