@@ -43,10 +43,10 @@ package protocol PointChangeFeed: Sendable {
   /// Returns an anchor of a position: a write that was committed after it; `nil` if the server has restarted since the
   /// position, or is another one.
   ///
-  /// - Parameter former: an anchor that is needed no more.
+  /// - Parameter obsolete: the anchors that are needed no more.
   /// - Throws: ``Points/PointStoreError``.
   func anchor(
-    _ position: ChangePosition, removing former: ChangeAnchor?
+    _ position: ChangePosition, removing obsolete: [ChangeAnchor]
   ) async throws(PointStoreError) -> ChangeAnchor?
 
   /// Returns the position of an anchor on the present server; `nil` if it has no meaning there.
@@ -649,8 +649,11 @@ package final class IndexFollower: Sendable {
           reconsider()
         case .building:
           if let delay = rebuilding.delay(at: .now) { await pause(delay) }
-          if try await resume() { continue }
-          if try await fits(), try await build() { rebuilding.noteBuild(at: .now) }
+          if try await resume() {
+            rebuilding.noteBuild(at: .now)
+          } else if try await fits(), try await build() {
+            rebuilding.noteBuild(at: .now)
+          }
         case .catchingUp:
           guard let standing = state.withLock({ $0.standing }) else {
             lose(reason: "there is no index to catch up")
@@ -846,14 +849,14 @@ package final class IndexFollower: Sendable {
 
   /// The index in the files, and what was put there but is not read from there yet.
   private struct KeptIndexes {
-    /// The index as of an anchor; `nil` before the files were read, and where there is none.
+    /// The index as of an anchor; `nil` before the files were read, and if they can't be used.
     var last: (snapshot: PointSnapshot, version: DataVersion?, anchor: ChangeAnchor)?
 
     /// The time of the last write of the files.
     var writtenAt: ContinuousClock.Instant?
 
-    /// The anchor before the last one, which is needed until the manifest with the last one is on disk.
-    var former: ChangeAnchor?
+    /// The anchors that the manifest does not name, or no longer.
+    var obsolete: [ChangeAnchor] = []
 
     /// A Boolean value that indicates whether the files were read.
     var areRead = false
@@ -911,15 +914,16 @@ package final class IndexFollower: Sendable {
     {
       return false
     }
-    guard let anchor = try await feed.anchor(standing.position, removing: former.former) else { return false }
+    guard let anchor = try await feed.anchor(standing.position, removing: former.obsolete) else { return false }
+    // Until the manifest names it.
+    kept.withLock { $0.obsolete = [anchor] }
     let saved = try await offThreadPool {
       Result { () throws(IndexFileError) in try files.save(standing.snapshot, standingFor: anchor.text) }
     }.get()
     kept.withLock { kept in
-      kept.former = former.last?.anchor
+      kept.obsolete = former.last.map { [$0.anchor] } ?? []
       kept.last = (standing.snapshot.reading(saved), standing.version, anchor)
       kept.writtenAt = .now
-      kept.areRead = true
       if !saved.isEmpty { kept.unreadSegments = saved }
     }
     return true
@@ -929,28 +933,18 @@ package final class IndexFollower: Sendable {
   ///
   /// - Returns: `false` where the index must be built.
   private func resume() async throws(PointStoreError) -> Bool {
-    guard let files else { return false }
     let start = ContinuousClock.now
-    if !kept.withLock({ $0.areRead }) {
-      let loaded = await offThreadPool { [textConfiguration] in
-        Result { () throws(IndexFileError) in try files.load(text: textConfiguration) }
-      }
-      kept.withLock { $0.areRead = true }
-      switch loaded {
-      case .success(let loaded?):
-        guard let anchor = ChangeAnchor(text: loaded.state) else { return dropKept("they are of another store") }
-        kept.withLock { $0.last = (loaded.snapshot, nil, anchor) }
-      case .success(nil): return false
-      case .failure(let error): return dropKept("\(error)")
-      }
-    }
-    guard let last = kept.withLock({ $0.last }) else { return false }
+    guard let files, let last = await lastKept(in: files) else { return false }
     guard let position = try await feed.position(of: last.anchor) else {
-      return dropKept("the database is another one, or does not have everything that it had")
+      dropKept("the database is another one, or does not have everything that it had")
+      return false
     }
     let standing = Standing(
       snapshot: last.snapshot, position: position, version: DataVersion(token: position.text))
-    if let reason = try await catchUp(from: standing) { return dropKept(reason) }
+    if let reason = try await catchUp(from: standing) {
+      dropKept(reason)
+      return false
+    }
     state.withLock { $0.loads += 1 }
     logger.info(
       "the index continues from its files",
@@ -961,13 +955,33 @@ package final class IndexFollower: Sendable {
     return true
   }
 
+  /// Returns the index in the files, which are read at the first call; `nil` if there is none.
+  private func lastKept(in files: IndexFiles) async -> (snapshot: PointSnapshot, anchor: ChangeAnchor)? {
+    if !kept.withLock({ $0.areRead }) {
+      let loaded = await offThreadPool { [textConfiguration] in
+        Result { () throws(IndexFileError) in try files.load(text: textConfiguration) }
+      }
+      kept.withLock { $0.areRead = true }
+      switch loaded {
+      case .success(let loaded?):
+        if let anchor = ChangeAnchor(text: loaded.state) {
+          kept.withLock { $0.last = (loaded.snapshot, nil, anchor) }
+        } else {
+          dropKept("they are of another store")
+        }
+      case .success(nil): break
+      case .failure(let error): dropKept("\(error)")
+      }
+    }
+    return kept.withLock { $0.last.map { ($0.snapshot, $0.anchor) } }
+  }
+
   /// Notes that the files can't be used.
-  ///
-  /// - Returns: `false`.
-  private func dropKept(_ reason: String) -> Bool {
+  private func dropKept(_ reason: String) {
     logger.notice("the files of the index are not used", metadata: ["reason": "\(reason)"])
-    kept.withLock { $0.last = nil }
-    return false
+    kept.withLock { kept in
+      if let last = kept.last.take() { kept.obsolete.append(last.anchor) }
+    }
   }
 
   // MARK: Wake-ups

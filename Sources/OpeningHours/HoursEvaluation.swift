@@ -1,7 +1,7 @@
 package import Basics
 package import Geo
 
-/// What an expression is evaluated with, besides the time.
+/// The zone, holidays and position that an expression is evaluated with.
 package struct HoursContext: Hashable, Sendable {
   package var zone: ZoneRules
   package var holidays: HolidayCalendar

@@ -69,14 +69,14 @@ private struct HoursParser {
 
   // MARK: Rules
 
-  /// What a rule has so far; its selectors come in this order.
+  /// The stage of a rule; its selectors come in this order.
   private enum Stage: Int, Comparable {
     case start, dates, weekdays, times, modifier
 
     static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// What begins at a token.
+  /// The kind of selector that begins at a token.
   private enum Element {
     case year, date, week, weekday, time, state, comment, always
   }

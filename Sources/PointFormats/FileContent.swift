@@ -109,7 +109,10 @@ package struct ForeignFile: Hashable, Sendable {
   static let flatGeobuf = ForeignFile("a FlatGeobuf file", ogr: toFeatures)
   static let parquet = ForeignFile(
     "a Parquet file",
-    #"python3 -c "import geopandas; geopandas.read_parquet('FILE').to_file('places.geojsonseq', driver='GeoJSONSeq')""#,
+    """
+    python3 -c "import geopandas, sys; \
+    geopandas.read_parquet(sys.argv[1]).to_file('places.geojsonseq', driver='GeoJSONSeq')" FILE
+    """,
     requirement: "geopandas and pyarrow of PyPI")
   static let zip = ForeignFile("a ZIP archive", "unzip FILE", verb: "unpack", requirement: "unzip")
   static let zstandard = ForeignFile("compressed with Zstandard", "zstd -d FILE", verb: "unpack", requirement: "zstd")

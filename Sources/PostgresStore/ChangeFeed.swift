@@ -49,13 +49,13 @@ enum ChangeStatements {
   /// physical backup, and differs otherwise as ``life`` does.
   private static let origin = "concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), \(table))"
 
-  /// The statement that commits an anchor, and returns the ``life`` and the ``origin``. Values: the anchor's id, and the
-  /// id of one to remove.
+  /// The statement that commits an anchor, and returns the ``life`` and the ``origin``. Values: the anchor's id, and
+  /// the ids of those to remove.
   static let anchor = Statement(
     "index_anchor",
     """
     WITH added AS (INSERT INTO index_anchors (id) VALUES ($1::text)),
-      removed AS (DELETE FROM index_anchors WHERE id = $2::text OR created_at < now() - interval '30 days')
+      removed AS (DELETE FROM index_anchors WHERE id = ANY ($2::text[]) OR created_at < now() - interval '30 days')
     SELECT \(life), \(origin)
     """
   )
@@ -388,17 +388,17 @@ package final class ChangeFeed: Sendable {
   ///
   /// - Parameters:
   ///   - position: a position.
-  ///   - former: an anchor that is needed no more.
+  ///   - obsolete: the anchors that are needed no more.
   /// - Throws: ``PointStoreError``.
   package func anchor(
-    _ position: ChangePosition, removing former: ChangeAnchor?
+    _ position: ChangePosition, removing obsolete: [ChangeAnchor]
   ) async throws(PointStoreError) -> ChangeAnchor? {
     let id = ChangeAnchor.newID()
     let result = try await store.write(
       ChangeStatements.anchor,
       Parameters {
         $0.add(id)
-        $0.add(former?.id)
+        $0.add(obsolete.map(\.id))
       })
     guard let row = result.rows.first else { throw .unexpected(reason: "the statement of an anchor returned no row") }
     guard position == ChangePosition(life: try row.text(0), snapshot: position.snapshot) else { return nil }

@@ -4,6 +4,7 @@ import PointIndex
 import Points
 import PostgresStore
 import PostgresTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -136,14 +137,14 @@ import Testing
     let postgres = try await fixture.database.migratedStore()
     let feed = try ChangeFeed(postgres)
     let position = try await feed.currentPosition()
-    let anchor = try #require(try await feed.anchor(position, removing: nil))
+    let anchor = try #require(try await feed.anchor(position, removing: []))
 
     try await fixture.server.stop(.immediate)
     try await fixture.server.start()
     // The first statement may meet the connection of the former server.
     _ = try? await feed.currentPosition()
 
-    #expect(try await feed.anchor(position, removing: nil) == nil)
+    #expect(try await feed.anchor(position, removing: []) == nil)
     #expect(try await feed.position(of: anchor) != nil)
     await postgres.shutDown()
   }
@@ -206,6 +207,52 @@ import Testing
       try await save(index, files)
     }
     try await withStore(fixture) { _, index, _ in #expect(index.status.loads == 1) }
+  }
+
+  @Test func anchorsOfFailedWritesAreRemoved() async throws {
+    let fixture = try await Fixture()
+    try await withStore(fixture) { store, index, files in
+      try await save(index, files)
+      // The name of the manifest's next version is taken by a folder.
+      let obstacle = "\(fixture.folder)/manifest.new"
+      try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+      for name in ["A", "B", "C", "D"] {
+        try await fixture.insert(name)
+        _ = try await names(store)
+        await #expect(throws: IndexFileError.self) { try await save(index, files) }
+      }
+      #expect(try await fixture.database.run("SELECT count(*) FROM index_anchors") == "2")
+
+      try FileManager.default.removeItem(atPath: obstacle)
+      try await save(index, files)
+
+      #expect(try await fixture.database.run("SELECT count(*) FROM index_anchors") == "2")
+    }
+    try await withStore(fixture) { _, index, _ in #expect(index.status.loads == 1) }
+  }
+
+  @Test func anIndexThatIsLostSoonContinuesAfterADelay() async throws {
+    let fixture = try await Fixture()
+    let postgres = try await fixture.database.migratedStore()
+    let files = try IndexFiles(folder: fixture.folder)
+    let delays = Mutex(0)
+    let index = IndexFollower(
+      try ChangeFeed(postgres), files: files, pause: { _ in delays.withLock { $0 += 1 } },
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let task = Task { await index.run() }
+    try await index.waitUntilFollowing()
+    try await save(index, files)
+
+    for restart in 1...2 {
+      try await fixture.server.stop(.fast)
+      try await fixture.server.start()
+      try await index.wait { $0.loads == restart && $0.phase == .following }
+    }
+    task.cancel()
+    await task.value
+    await postgres.shutDown()
+
+    #expect(delays.withLock { $0 } == 2)
   }
 
   @Test func formerAnchorsAreRemoved() async throws {

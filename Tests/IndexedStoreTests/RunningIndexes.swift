@@ -80,7 +80,7 @@ extension IndexFollower {
 /// A feed of a test has no anchors.
 extension PointChangeFeed {
   func anchor(
-    _ position: ChangePosition, removing former: ChangeAnchor?
+    _ position: ChangePosition, removing obsolete: [ChangeAnchor]
   ) async throws(PointStoreError) -> ChangeAnchor? {
     throw .unavailable(reason: "a feed of a test has no anchors")
   }

@@ -47,7 +47,7 @@ package final class IndexFiles: Sendable {
     }
   }
 
-  /// Returns the snapshot of the files, whose columns stay there, and what it stands for; `nil` if there are no files.
+  /// Returns the snapshot of the files, whose columns stay there, and its state; `nil` if there are no files.
   ///
   /// All columns are read once and compared with their checksums.
   ///
@@ -88,7 +88,6 @@ package final class IndexFiles: Sendable {
         throw IndexFileError("\(part.file.name): \(error)")
       }
       let segment = try Segment(file, name: part.file, text: configuration)
-      file.advise()
       parts.append(try PointSnapshot.Part(segment: segment, tombstoneWords: part.tombstones))
     }
     return (PointSnapshot(parts: parts, text: configuration, pyramid: manifest.pyramid), manifest.state)
@@ -122,7 +121,7 @@ package final class IndexFiles: Sendable {
   ///
   /// - Parameters:
   ///   - snapshot: the snapshot.
-  ///   - state: what the snapshot stands for.
+  ///   - state: the text from which the position of the snapshot is found again.
   /// - Returns: the segments that were written, for ``PointSnapshot/reading(_:)``.
   /// - Throws: ``IndexFileError``; the files of the former manifest are unchanged then.
   package func save(
@@ -217,7 +216,7 @@ struct Manifest {
   /// The fields that texts are searched in.
   let configuration: String
 
-  /// What the snapshot stands for.
+  /// The text from which the position of the snapshot is found again.
   let state: String
   let parts: [Part]
   let pyramid: Pyramid

@@ -196,6 +196,7 @@ struct SegmentFile: Sendable {
     }
     (self.file, self.head) = (file, head)
     mapped = try MappedFile(file, count: size)
+    advise()
   }
 
   private static func blockCount(_ head: FileHead) -> Int {
@@ -226,7 +227,7 @@ struct SegmentFile: Sendable {
   }
 
   /// Advises the system which columns to keep in memory.
-  func advise() {
+  private func advise() {
     for column in FileColumn.allCases {
       guard let entry = entry(column), entry.count > 0 else { continue }
       let start = Int(entry.offset)

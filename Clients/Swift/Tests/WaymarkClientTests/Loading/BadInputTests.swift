@@ -8,7 +8,7 @@ import WaymarkTesting
   import FoundationNetworking
 #endif
 
-/// What may come from the network, the disk and the clock: malformed bodies, truncated files, files that can't be read,
+/// Bad input of the network, the disk and the clock: malformed bodies, truncated files, files that can't be read,
 /// and times that jump.
 @Suite(.timeLimit(.minutes(5))) struct BadInputTests {
   private let folder = CacheFolder()
@@ -77,7 +77,7 @@ import WaymarkTesting
       }
     }
 
-    // What a write leaves is only its time.
+    // A write stores its time alone.
     #expect(cache.currentItems.allSatisfy { $0.size < 500 })
     await #expect(throws: WaymarkError.self) {
       _ = try await self.waymark(service, .cacheOnly).places(near: here).firstPage()
