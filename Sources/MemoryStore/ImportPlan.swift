@@ -72,6 +72,7 @@ struct ImportPlan {
         add(stage.row(at: index))
       }
     }
+    report.unchanged += stage.duplicates
     report.add(
       stage.repeats.report { [precedence] in stage.number(at: precedence.superseder(of: $0) ?? $0) }
     )

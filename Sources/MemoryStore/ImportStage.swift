@@ -4,7 +4,7 @@ import Points
 /// The rows of an import until the last has arrived, in little memory.
 ///
 /// - A row replaces an earlier one with the same id and the same source reference, so that places that repeat are held
-///   once.
+///   once. If it is an exact duplicate, it is counted alone.
 /// - Of a row that equals a place of the store only the location of that place is held.
 ///
 /// A row is added in O(1) on average.
@@ -22,6 +22,11 @@ struct ImportStage: Sendable {
     /// A hash of the id and the source reference; 0 for a row without either.
     let identityHash: UInt32
     let content: Content
+
+    /// Returns the row with the number and the arrival of an exact duplicate.
+    func renumbered(_ number: Int, arrival: UInt32) -> StagedRow {
+      StagedRow(number: UInt32(clamping: number), arrival: arrival, identityHash: identityHash, content: content)
+    }
   }
 
   private let snapshot: PointSnapshot
@@ -33,6 +38,9 @@ struct ImportStage: Sendable {
   // The rows with an id or a source reference.
   private var rowsByIdentity = HashIndex(capacity: 1 << 10)
   private var capacity = 1 << 10
+
+  /// The number of rows with the same contents as the one before with the same id and source reference.
+  private(set) var duplicates = 0
 
   /// The rows that were replaced.
   private(set) var repeats = RepeatedRows()
@@ -55,6 +63,12 @@ struct ImportStage: Sendable {
     for row in batch {
       let hash = row.identityHash
       if let former = position(of: row, hash: hash) {
+        if self.row(at: former).draft == row.draft {
+          duplicates += 1
+          rows[former] = rows[former].renumbered(row.number, arrival: arrivals)
+          arrivals += 1
+          continue
+        }
         repeats.add(number: number(at: former), replacement: former)
         if case .held(let index) = rows[former].content { vacancies.append(index) }
         rows[former] = staged(row, hash: hash)
@@ -80,7 +94,7 @@ struct ImportStage: Sendable {
   /// Returns the indices of the rows in the order of arrival.
   func indicesByArrival() -> ContiguousArray<Int> {
     var indices = ContiguousArray(0..<count)
-    if repeats.count > 0 { indices.sort { rows[$0].arrival < rows[$1].arrival } }
+    if repeats.count + duplicates > 0 { indices.sort { rows[$0].arrival < rows[$1].arrival } }
     return indices
   }
 

@@ -88,12 +88,7 @@ struct CompiledSelection: Sendable {
   }
 
   func contains(_ position: OSMPosition) -> Bool {
-    if let box = selection.box {
-      guard let coordinate = try? Coordinate(latitude: position.latitude, longitude: position.longitude),
-        box.contains(coordinate)
-      else { return false }
-    }
-    return selection.area?.contains(position) ?? true
+    selection.contains(latitude: position.latitude, longitude: position.longitude)
   }
 
   /// Returns a matcher of the objects of a kind in a block.

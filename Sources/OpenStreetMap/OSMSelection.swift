@@ -35,6 +35,19 @@ package struct OSMSelection: Sendable {
     self.area = area
     self.predicate = predicate
   }
+
+  /// A Boolean value that indicates whether objects are kept wherever they are.
+  package var isEverywhere: Bool { box == nil && area == nil }
+
+  /// Returns a Boolean value that indicates whether a position is in the box and in the area.
+  package func contains(latitude: Double, longitude: Double) -> Bool {
+    if let box {
+      guard let coordinate = try? Coordinate(latitude: latitude, longitude: longitude), box.contains(coordinate) else {
+        return false
+      }
+    }
+    return area?.contains(OSMPosition(latitude: latitude, longitude: longitude)) ?? true
+  }
 }
 
 /// A condition on one tag.

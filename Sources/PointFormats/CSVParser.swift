@@ -20,6 +20,8 @@ struct CSVParser: RecordParser {
 
   var hasForeignIDs: Bool { false }
 
+  var rowsWithoutGeometry: Int { 0 }
+
   init(options: RowOptions, mapping: (any RecordMapping)?) {
     self.options = options
     self.mapping = mapping

@@ -31,6 +31,8 @@ struct CollectionParser: RecordParser {
 
   var hasForeignIDs: Bool { decoder.hasForeignIDs }
 
+  var rowsWithoutGeometry: Int { decoder.rowsWithoutGeometry }
+
   init(decoder: JSONRowDecoder) {
     self.decoder = decoder
     acceptsArray = decoder.acceptsPlaces

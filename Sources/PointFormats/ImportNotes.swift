@@ -18,6 +18,9 @@ package final class ImportNotes: Sendable {
     var hasForeignIDs = false
     var suggestedField: String?
     var encodings: [(path: String?, name: String)] = []
+    var rowsWithoutGeometry = 0
+    var checks = RowChecks()
+    var implausibleWarnings = 0
   }
 
   private let state = Mutex(State())
@@ -63,13 +66,40 @@ package final class ImportNotes: Sendable {
   /// Remarks about the texts and their rows, for a user.
   package var warnings: [String] {
     state.withLock { state in
-      state.encodings.map { path, name in
+      var warnings = state.encodings.map { path, name in
         (path.map { "\($0): " } ?? "") + "the text was read as \(name), as it is not in UTF-8"
       }
+      if state.rowsWithoutGeometry > 0 {
+        let rows = state.rowsWithoutGeometry == 1 ? "1 row was" : "\(state.rowsWithoutGeometry) rows were"
+        warnings.append("\(rows) skipped, as the geometry is null")
+      }
+      if let warning = state.checks.duplicateWarning { warnings.append(warning) }
+      return warnings + state.checks.implausible
     }
   }
 
+  /// The number of the ``warnings`` that are about implausible coordinates.
+  package var implausibleWarnings: Int {
+    state.withLock { $0.checks.implausible.count + $0.implausibleWarnings }
+  }
+
   // MARK: Notes
+
+  /// Notes warnings about implausible coordinates that another program printed.
+  package func note(implausibleWarnings count: Int) {
+    state.withLock { $0.implausibleWarnings += count }
+  }
+
+  /// Notes a row that is outside the area of the import, and inside when its coordinates are swapped.
+  package func noteSwappedInArea(_ row: Int) {
+    state.withLock { $0.checks.noteSwappedInArea(row) }
+  }
+
+  /// Notes a row that was rejected.
+  func note(_ rejection: RejectedRow) {
+    guard rejection.detail.hasSuffix(SwappedCoordinates.remark) else { return }
+    state.withLock { $0.checks.note(rejection) }
+  }
 
   /// Notes that a text has been read to its end.
   func end(_ parser: PointParser, path: String?) {
@@ -77,24 +107,23 @@ package final class ImportNotes: Sendable {
       state.texts.append(
         Text(path: path, format: parser.format, firstRow: parser.firstRow, lines: parser.lines))
       if parser.hasForeignIDs { state.hasForeignIDs = true }
+      state.rowsWithoutGeometry += parser.rowsWithoutGeometry
       if let name = parser.detectedEncoding, state.encodings.count < Self.maximumEncodings {
         state.encodings.append((path, name))
       }
     }
   }
 
-  /// Notes rows that were read. Only the first without a key is examined.
+  /// Notes rows that were read.
   func note(_ rows: some Sequence<ImportRow>) {
-    var count = 0
-    var first: ImportRow?
-    for row in rows where row.id == nil && row.draft.origin == nil {
-      count += 1
-      if first == nil { first = row }
-    }
-    guard let first else { return }
     state.withLock { state in
-      if state.keylessRows == 0 { state.suggestedField = Self.suggestedField(in: first.draft.tags) }
-      state.keylessRows += count
+      for row in rows {
+        state.checks.note(row)
+        guard row.id == nil, row.draft.origin == nil else { continue }
+        // Only the first without a key is examined.
+        if state.keylessRows == 0 { state.suggestedField = Self.suggestedField(in: row.draft.tags) }
+        state.keylessRows += 1
+      }
     }
   }
 

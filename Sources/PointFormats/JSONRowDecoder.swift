@@ -1,4 +1,5 @@
 import Basics
+import Geo
 import JSONText
 import Points
 
@@ -19,6 +20,13 @@ struct JSONRowDecoder: Sendable {
 
   private let mapping: (any RecordMapping)?
 
+  /// A Boolean value that indicates whether the decoder reads the rows of an import: geometries other than points
+  /// count too, and rows with a null geometry are skipped.
+  private let isImport: Bool
+
+  /// The number of rows that were skipped, as their geometry is null.
+  private(set) var rowsWithoutGeometry = 0
+
   /// A Boolean value that indicates whether a Feature had an `id` that is no UUID, which is dropped without a source.
   var hasForeignIDs = false
 
@@ -28,7 +36,10 @@ struct JSONRowDecoder: Sendable {
   /// The tags of the current row.
   var tags = TagsBuilder()
 
-  init(accepts: Acceptance, options: RowOptions, mapping: (any RecordMapping)? = nil) {
+  init(
+    accepts: Acceptance, options: RowOptions, mapping: (any RecordMapping)? = nil, isImport: Bool = false
+  ) {
+    self.isImport = isImport
     self.accepts = accepts
     self.options = options
     self.mapping = mapping
@@ -38,7 +49,14 @@ struct JSONRowDecoder: Sendable {
   /// Returns the row of a text, or its rejection; `nil` if the mapping does not take it.
   mutating func row(_ number: Int, of text: UnsafeBufferPointer<UInt8>) -> PointParser.Row? {
     do {
-      guard let mapping else { return try draft(of: text).row(number) }
+      guard let mapping else {
+        let draft = try draft(of: text)
+        if draft.hasNullGeometry {
+          rowsWithoutGeometry += 1
+          return nil
+        }
+        return draft.row(number)
+      }
       guard let record = try ForeignRecord(json: text) else {
         return .failure(RejectedRow(number: number, detail: "must be an object"))
       }
@@ -97,6 +115,8 @@ struct JSONRowDecoder: Sendable {
   ) throws(JSONError) -> PointOutcome {
     var draft = RowDraft()
     var tagsObject: JSONReader?
+    // Members that are coordinates or a geometry only where no other member has the coordinates.
+    var weakMembers: [(field: PointField?, name: JSONReader.Text, value: JSONReader)] = []
     tags.removeAll()
     try reader.enterObject()
     var names = JSONReader.MemberNames()
@@ -104,6 +124,11 @@ struct JSONRowDecoder: Sendable {
       if isIDField(name) {
         try readKey(named: name, pointerPrefix: "", from: &reader, into: &draft)
       } else if let field = name.field {
+        if field == .latitude || field == .longitude, isImport, PointField.isWeak(name.bytes) {
+          weakMembers.append((field, name, reader))
+          try reader.skipValue()
+          continue
+        }
         guard try isFirst(field, name, from: &reader, into: &draft) else { continue }
         guard field == .tags else {
           try read(field, named: name, from: &reader, into: &draft)
@@ -116,9 +141,29 @@ struct JSONRowDecoder: Sendable {
           var copy = reader
           if try copy.readString().isEqual(to: "Feature") { return .feature }
         }
+        if isImport, accepts == .placesAndFeatures, name.isEqual(to: "geometry") {
+          weakMembers.append((nil, name, reader))
+          try reader.skipValue()
+          continue
+        }
         if tagsObject != nil, !readsTagsLast { return .tagsMustBeReadLast }
         try readUnknown(name, pointerPrefix: "", from: &reader, into: &draft)
       }
+    }
+    let hasCoordinates = draft.has(.latitude) || draft.has(.longitude)
+    for (field, name, value) in weakMembers {
+      var reader = value
+      if let field {
+        if draft.take(field) {
+          try read(field, named: name, from: &reader, into: &draft)
+          continue
+        }
+      } else if !hasCoordinates, !weakMembers.contains(where: { $0.field != nil }) {
+        try readMemberGeometry(from: &reader, into: &draft)
+        continue
+      }
+      if tagsObject != nil, !readsTagsLast { return .tagsMustBeReadLast }
+      try readUnknown(name, pointerPrefix: "", from: &reader, into: &draft)
     }
     draft.settleOrigin(options, pointerPrefix: "", loneSourceIsTag: false, tags: &tags)
     if readsTagsLast, var tagsObject { try readTags("/tags", from: &tagsObject, into: &draft) }
@@ -452,13 +497,23 @@ extension JSONRowDecoder {
 
   // MARK: Geometry
 
+  /// Reads the member `geometry` of an object of fields: GeoJSON, or well-known text.
+  private func readMemberGeometry(from reader: inout JSONReader, into draft: inout RowDraft) throws(JSONError) {
+    guard try reader.nextKind() == .string else { return try readGeometry(from: &reader, into: &draft) }
+    let text = try reader.string(of: try reader.readString())
+    let point = Array(text.utf8).withUnsafeBufferPointer { WellKnownPoint(text: $0) }
+    draft.setPosition(point, pointer: "/geometry")
+  }
+
   private func readGeometry(from reader: inout JSONReader, into draft: inout RowDraft) throws(JSONError) {
     let kind = try reader.nextKind()
     guard kind == .object else {
       try reader.skipValue()
+      if kind == .null, isImport { draft.hasNullGeometry = true }
       draft.rejectGeometry("/geometry", "must be a Point, got \(kind.description)")
       return
     }
+    let whole = reader
     var type: String?
     var coordinates: JSONReader?
     try reader.enterObject()
@@ -474,6 +529,9 @@ extension JSONRowDecoder {
       }
     }
     guard type == "Point" else {
+      if isImport, let type, Self.geometryTypes.contains(type) {
+        return try readShape(from: whole, type: type, into: &draft)
+      }
       draft.rejectGeometry(
         "/geometry/type",
         "must be 'Point'" + (type.map { ", got '\($0.prefix(40))'" } ?? "")
@@ -485,6 +543,26 @@ extension JSONRowDecoder {
       return
     }
     try readPosition(from: &coordinates, into: &draft)
+  }
+
+  /// The types of geometries other than a point (RFC 7946, section 3.1).
+  private static let geometryTypes: Set = [
+    "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon", "GeometryCollection",
+  ]
+
+  /// Reads a geometry that is no point: the position is inside an area, or in the middle of a line.
+  private func readShape(
+    from reader: JSONReader, type: String, into draft: inout RowDraft
+  ) throws(JSONError) {
+    var reader = reader
+    let geometry = try JSONReader.value(of: try reader.skipValue())
+    guard let position = GeoJSONPosition.position(of: geometry), Coordinate.latitudes.contains(position.latitude),
+      Coordinate.longitudes.contains(position.longitude)
+    else {
+      draft.rejectGeometry("/geometry", "must have positions in degrees, got a \(type) without any or out of range")
+      return
+    }
+    (draft.latitude, draft.longitude) = (position.latitude, position.longitude)
   }
 
   private func readPosition(from reader: inout JSONReader, into draft: inout RowDraft) throws(JSONError) {

@@ -14,6 +14,8 @@ struct LineParser: RecordParser {
 
   var hasForeignIDs: Bool { decoder.hasForeignIDs }
 
+  var rowsWithoutGeometry: Int { decoder.rowsWithoutGeometry }
+
   init(decoder: JSONRowDecoder) {
     self.decoder = decoder
   }

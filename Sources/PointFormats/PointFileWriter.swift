@@ -57,12 +57,13 @@ package struct PointFileWriter: Sendable {
     }
   }
 
-  /// Appends a place without an id as a line of NDJSON.
-  package static func appendRow(_ draft: PointDraft, to bytes: inout [UInt8]) {
+  /// Appends a row as a line of NDJSON.
+  package static func append(_ row: ImportRow, to bytes: inout [UInt8]) {
     let time = Timestamp(microsecondsSinceEpoch: 0)
     let point = PointOfInterest(
-      id: PointID(high: 0, low: 0), draft: draft, version: 1, createdAt: time, updatedAt: time)
-    let fields: FieldSet = [.name, .category, .latitude, .longitude, .tags, .source, .sourceID]
+      id: row.id ?? PointID(high: 0, low: 0), draft: row.draft, version: 1, createdAt: time, updatedAt: time)
+    var fields: FieldSet = [.name, .category, .latitude, .longitude, .tags, .source, .sourceID]
+    if row.id != nil { fields.insert(.id) }
     PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: fields, to: &bytes)
     bytes.write("\n")
   }

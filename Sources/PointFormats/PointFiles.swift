@@ -307,6 +307,7 @@ private struct RowBatcher {
           ofRow: rejection.number, line: rejection.location.line, path: path, format: parser.format,
           firstRow: parser.firstRow)
         if firstRejection == nil { firstRejection = rejection }
+        notes?.note(rejection)
         onRejection(rejection)
       }
     }

@@ -19,8 +19,10 @@ package import Points
 /// an object becomes its JSON text as a member of its own, and is an error in `tags`. `tags` takes precedence over a
 /// member or column of the same name.
 ///
-/// - JSON: an object of these members, or a GeoJSON Feature. Coordinates are numbers.
-/// - GeoJSON: a Feature of a Point; an altitude is left out, and so are coordinates among the properties. An `id` of
+/// - JSON: an object of these members, or a GeoJSON Feature. Coordinates are numbers; a member `geometry`, in GeoJSON or
+///   as well-known text, replaces them. `x` and `y` beside other names of the coordinates are tags.
+/// - GeoJSON: a Feature of a Point, or of another geometry, of which a position inside or in the middle counts. A
+///   Feature whose geometry is null is skipped. An altitude is left out, and so are coordinates among the properties. An `id` of
 ///   the properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as
 ///   is a `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
 /// - CSV: a header row with the columns in any order, separated by commas, semicolons, tabs or vertical bars, whichever
@@ -85,7 +87,7 @@ package struct PointParser: Sendable {
 
   private func makeParser(_ format: PointFormat) -> any RecordParser {
     func decoder(_ accepts: JSONRowDecoder.Acceptance) -> JSONRowDecoder {
-      JSONRowDecoder(accepts: accepts, options: options, mapping: mapping)
+      JSONRowDecoder(accepts: accepts, options: options, mapping: mapping, isImport: true)
     }
     return switch format {
     case .json: CollectionParser(decoder: decoder(.placesAndFeatures))
@@ -103,6 +105,9 @@ package struct PointParser: Sendable {
 
   /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
   var hasForeignIDs: Bool { parser?.hasForeignIDs ?? false }
+
+  /// The number of rows that were skipped, as their geometry is null.
+  var rowsWithoutGeometry: Int { parser?.rowsWithoutGeometry ?? 0 }
 
   /// The name of the encoding that was detected, for a user; `nil` for UTF-8 and for what a byte-order mark says.
   var detectedEncoding: String? { decoder?.detectedEncoding }
@@ -249,6 +254,9 @@ package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
 protocol RecordParser: Sendable {
   /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
   var hasForeignIDs: Bool { get }
+
+  /// The number of rows that were skipped, as their geometry is null.
+  var rowsWithoutGeometry: Int { get }
 
   /// Reads the rows that end within the bytes, as far as these go.
   ///

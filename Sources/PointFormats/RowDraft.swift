@@ -20,6 +20,9 @@ struct RowDraft {
   /// The id of the row, a UUID or not.
   var ownID: String?
 
+  /// A Boolean value that indicates whether the row says that it has no geometry.
+  var hasNullGeometry = false
+
   /// The violations so far.
   private(set) var violations: [PointViolation] = []
 
@@ -43,6 +46,9 @@ struct RowDraft {
     defer { givenFields |= bit }
     return givenFields & bit == 0
   }
+
+  /// Returns a Boolean value that indicates whether a field has been given.
+  func has(_ field: PointField) -> Bool { givenFields & 1 << field.rawValue != 0 }
 
   mutating func reject(_ field: PointField?, _ pointer: String, _ detail: String) {
     violations.append(.init(pointer: pointer, detail: detail))
@@ -141,7 +147,11 @@ struct RowDraft {
     do {
       return .success(ImportRow(number: number, id: id, draft: try place()))
     } catch {
-      return .failure(RejectedRow(number: number, detail: Self.detail(of: error.violations)))
+      var detail = Self.detail(of: error.violations)
+      if let latitude, let longitude, SwappedCoordinates.areLikely(latitude: latitude, longitude: longitude) {
+        detail += SwappedCoordinates.remark
+      }
+      return .failure(RejectedRow(number: number, detail: detail))
     }
   }
 
@@ -262,6 +272,9 @@ enum PointField: Int, Hashable, Sendable {
     guard let field else { return nil }
     self = field
   }
+
+  /// Returns a Boolean value that indicates whether the name of a coordinate may mean anything else: `x` and `y`.
+  static func isWeak(_ name: UnsafeBufferPointer<UInt8>) -> Bool { name.count == 1 }
 
   /// The field in words.
   var noun: String {

@@ -89,6 +89,11 @@ package struct Mapping: RecordMapping {
       tally.skip(rule.reason)
       return nil
     }
+    let positions = [position.latitude, position.wellKnownText, position.pair]
+    if let geometry = foreign.geometry, geometry.isNull, positions.allSatisfy({ $0.value(in: record) == nil }) {
+      tally.skip("without a geometry")
+      return nil
+    }
     do throws(InvalidRecord) {
       return .success(try draft(of: &record, foreign))
     } catch {
@@ -216,7 +221,9 @@ package struct Mapping: RecordMapping {
     do {
       return try Coordinate(latitude: latitude, longitude: longitude)
     } catch {
-      throw InvalidRecord(detail: "the position \(latitude), \(longitude) is out of range")
+      let isSwapped = SwappedCoordinates.areLikely(latitude: latitude, longitude: longitude)
+      throw InvalidRecord(
+        detail: "the position \(latitude), \(longitude) is out of range" + (isSwapped ? SwappedCoordinates.remark : ""))
     }
   }
 

@@ -78,6 +78,25 @@ private enum ImportStatements {
       OR origin IN (SELECT origin FROM keyed WHERE source IS NOT NULL GROUP BY origin HAVING count(*) > 1)
     """
 
+  /// The statement that removes each row whose next row with the same id and origin has the same values.
+  static let removeDuplicates = """
+    WITH following AS (
+      SELECT row_number,
+        lead(row_number) OVER (PARTITION BY id, r.source, r.source_id ORDER BY row_number) AS next_number
+      FROM import_rows AS r JOIN import_conflicts USING (row_number)
+    ), duplicates AS MATERIALIZED (
+      SELECT r.row_number
+      FROM following
+      JOIN import_rows AS r USING (row_number)
+      JOIN import_rows AS next ON next.row_number = next_number
+      WHERE (r.lat, r.long, r.name, r.tags::text) = (next.lat, next.long, next.name, next.tags::text)
+        AND r.category IS NOT DISTINCT FROM next.category
+    ), resolved AS (
+      DELETE FROM import_conflicts USING duplicates WHERE import_conflicts.row_number = duplicates.row_number
+    )
+    DELETE FROM import_rows USING duplicates WHERE import_rows.row_number = duplicates.row_number
+    """
+
   /// The statement that keeps each unresolved row that is the last of its id or place and the last of its origin.
   static let keepLast = """
     UPDATE import_conflicts AS row
@@ -493,7 +512,11 @@ private struct ImportMerge {
   private func merge() async throws -> ImportReport {
     try await session.run(script: ImportStatements.findOwners)
     let conflicting = try await session.run(script: ImportStatements.findConflicting).affectedRows
-    if conflicting > 0 { try await resolveConflicts() }
+    var duplicates = 0
+    if conflicting > 0 {
+      duplicates = try await session.run(script: ImportStatements.removeDuplicates).affectedRows
+      try await resolveConflicts()
+    }
     try await session.run(script: ImportStatements.findRejected)
     try await session.run(script: ImportStatements.findMatches)
     var report = try await rejections()
@@ -501,7 +524,7 @@ private struct ImportMerge {
       throw PointStoreError.unexpected(reason: "a count returned no row")
     }
     let (matches, unchanged, all) = (try counts.integer(0), try counts.integer(1), try counts.integer(2))
-    report.unchanged = Int(unchanged)
+    report.unchanged = Int(unchanged) + duplicates
     report.updated = Int(matches - unchanged)
     report.created = Int(all - matches) - report.rejected
     if isAtomic, report.rejected > 0 {

@@ -208,7 +208,7 @@ import Testing
 
   @Test(arguments: [
     ["--min-confidence", "0.5", "a.csv"], ["--mapping", "overture", "--min-confidence", "2", "a.geojson"],
-    ["--licence", "x", "a.csv"], ["--mapping", "columns", "--licence", "x", "a.csv"], ["--bbox", "1,2,3,4", "a.csv"],
+    ["--licence", "x", "a.csv"], ["--mapping", "columns", "--licence", "x", "a.csv"], ["--bbox", "1,2,3", "a.csv"],
     ["--bbox", "1,2,3", "a.osm"], ["a.osm", "a.csv"], ["a.osm", "a.osc"], ["--print-mapping", "none"], [],
     ["--mapping", "osm", "--keep", "=x", "a.osm"], ["--mapping", "osm", "--only", "=x", "a.osm"],
     ["--mapping", "columns", "--keep", "x", "a.csv"], ["--all", "a.csv"], ["--replace-source", "osm", "a.osc"],

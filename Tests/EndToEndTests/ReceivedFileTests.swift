@@ -50,6 +50,61 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
+  @Test(arguments: StoreKind.allCases)
+  func implausibleCoordinatesAreWarningsAndErrorsWithStrict(kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let server = try await store.serve()
+    let (target, environment) = try await Self.target(kind, store, server)
+    func run(_ arguments: [String]) async throws -> WaymarkProcess.Outcome {
+      try await WaymarkProcess.run(["import", "--dry-run"] + target + arguments, environment: environment)
+    }
+    let zero = try store.folder.write(
+      "name,lat,long,source,sourceId\nA,48.2,16.3,s,1\nB,0,0,s,2\nA,48.2,16.3,s,1\n", to: "zero.csv")
+    let duplicate = try store.folder.write(
+      "name,lat,long,source,sourceId\nA,48.2,16.3,s,1\nA,48.2,16.3,s,1\n", to: "duplicate.csv")
+
+    let lenient = try await run([zero])
+    let strict = try await run(["--strict", zero])
+    let mapped = try await run(["--strict", "--mapping", "columns", zero])
+    let repeated = try await run(["--strict", duplicate])
+
+    #expect(lenient.status == 0 && lenient.output.hasPrefix("3 rows: 2 created, 0 updated, 1 unchanged, 0 rejected"))
+    #expect(lenient.log.contains("1 row, 2, has the coordinates 0, 0"), "\(lenient.log)")
+    #expect(strict.status == 65 && strict.log.contains("implausible, which --strict forbids"), "\(strict.log)")
+    #expect(mapped.status == 65 && mapped.log.contains("implausible, which --strict forbids"), "\(mapped.log)")
+    #expect(
+      repeated.status == 0 && repeated.log.contains("1 row, 2, is an exact duplicate of others"), "\(repeated.log)")
+    withExtendedLifetime(server) {}
+  }
+
+  @Test(arguments: StoreKind.allCases) func anAreaChoosesTheRowsOfEveryFormat(kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let server = try await store.serve()
+    let (target, environment) = try await Self.target(kind, store, server)
+    let id = "0199a1b2-0000-7000-8000-000000000001"
+    let csv = try store.folder.write(
+      "id,name,lat,long\n\(id),in,48.2,16.3\n,out,47,16.3\n,swapped,16.3,48.2\n", to: "a.csv")
+    let json = try store.folder.write(
+      #"[{"name":"in, too","lat":48.3,"long":16.4},{"name":"b","lat":1,"long":2}]"#, to: "b.json")
+    let polygon = try store.folder.write(
+      #"{"type":"Polygon","coordinates":[[[16,48],[17,48],[17,49],[16,49],[16,48]]]}"#, to: "area.geojson")
+
+    for area in [["--bbox", "16,48,17,49"], ["--polygon", polygon]] {
+      let outcome = try await WaymarkProcess.run(
+        ["import", "--dry-run"] + target + area + [csv, json], environment: environment)
+
+      #expect(outcome.output.hasPrefix("2 rows: 2 created"), "\(outcome.output)\(outcome.log)")
+      #expect(outcome.output.contains("skipped 3: outside the area 3"), "\(outcome.output)")
+      #expect(outcome.log.contains("1 row, 3, is outside the area, and inside with latitude and longitude swapped"))
+    }
+    _ = try await WaymarkProcess.run(
+      ["import"] + target + ["--bbox", "16,48,17,49", csv, json], environment: environment)
+    let places = try await ServerDriver(port: try await server.port()).get("/locations?fields=*").places
+    #expect(Set(places.map(\.name)) == ["in", "in, too"])
+    #expect(places.first { $0.name == "in" }.map { "\($0.id)".lowercased() } == id)
+    withExtendedLifetime(server) {}
+  }
+
   /// Returns the options and the environment by which an import reaches a store.
   private static func target(
     _ kind: StoreKind, _ store: EmptyStore, _ server: WaymarkProcess

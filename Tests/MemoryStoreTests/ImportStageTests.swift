@@ -103,7 +103,16 @@ import Testing
     private(set) var created = 0
     private(set) var unchanged = 0
 
-    init(of rows: [ImportRow], among base: PointSnapshot) {
+    init(of all: [ImportRow], among base: PointSnapshot) {
+      // A row is an exact duplicate if the next one with its id and source reference has the same values.
+      let rows = all.indices.filter { index in
+        guard all[index].id != nil || all[index].draft.origin != nil else { return true }
+        let next = all[(index + 1)...].first {
+          $0.id == all[index].id && $0.draft.origin == all[index].draft.origin
+        }
+        return next?.draft != all[index].draft
+      }.map { all[$0] }
+      unchanged = all.count - rows.count
       var counting: [(id: PointID?, origin: SourceReference?)] = []
       for row in rows.reversed() {
         let origin = row.draft.origin

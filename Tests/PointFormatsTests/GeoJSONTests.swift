@@ -112,10 +112,13 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"type":"Feature","geometry":null,"properties":{"name":"A"}}"#, "/geometry must be a Point, got null"),
     (
-      #"{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,2]]]},"properties":{"name":"A"}}"#,
-      "/geometry/type must be 'Point', got 'Polygon'"
+      #"{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[1,200]]]},"properties":{"name":"A"}}"#,
+      "/geometry must have positions in degrees, got a Polygon without any or out of range"
+    ),
+    (
+      #"{"type":"Feature","geometry":{"type":"Curve","coordinates":[[1,2]]},"properties":{"name":"A"}}"#,
+      "/geometry/type must be 'Point', got 'Curve'"
     ),
     (
       #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2]},"properties":{"name":"A"}}"#,

@@ -35,6 +35,18 @@ import Testing
     #expect(feature.rows.map(\.draft) == csv.rows.map(\.draft))
   }
 
+  @Test(arguments: [
+    #"{"name":"A","lat":1,"long":2,"x":470000,"y":"b"}"#, #"{"x":470000,"y":"b","name":"A","lat":1,"long":2}"#,
+    #"{"x":1,"tags":{"x":470000},"y":"b","name":"A","lat":1,"long":2}"#,
+    #"{"tags":{"x":470000},"x":1,"y":"b","name":"A","lat":1,"long":2}"#,
+  ])
+  func xAndYBesideTheCoordinatesAreTags(text: String) throws {
+    let row = try #require(Parsed(text, .ndjson).rows.first)
+
+    #expect(row.draft.coordinate.latitude == 1 && row.draft.coordinate.longitude == 2)
+    #expect(row.draft.tags.dictionary == ["x": "470000", "y": "b"])
+  }
+
   @Test func tagsTakePrecedenceOverMembersInAnyOrder() {
     let before = Parsed(#"{"tags":{"k":"tags"},"k":"member","name":"A","lat":1,"long":2}"#, .ndjson)
     let after = Parsed(#"{"k":"member","name":"A","lat":1,"long":2,"tags":{"k":"tags"}}"#, .ndjson)

@@ -31,6 +31,22 @@ extension PointStoreContract {
       #expect(try #require(after["new"]).version >= 1)
       #expect(after.count == 3)
     },
+    PointStoreContract("exact duplicates of a row are unchanged, and others are rejected") { makeStore in
+      let store = try await makeStore([])
+
+      let report = try await store.importRows([
+        .sample("a", 1, 1, tags: ["k": "v"], source: "s", sourceID: "1", number: 1),
+        .sample("b", 1, 1, category: "cafe", source: "s", sourceID: "2", number: 2),
+        .sample("a", 1, 1, tags: ["k": "v"], source: "s", sourceID: "1", number: 3),
+        .sample("b", 1, 1, source: "s", sourceID: "2", number: 4),
+        .sample("a", 1, 1, tags: ["k": "v"], source: "s", sourceID: "1", number: 5),
+        .sample("c", 1, 1, number: 6), .sample("c", 1, 1, number: 7),
+      ])
+
+      #expect((report.created, report.updated, report.unchanged, report.rejected) == (4, 0, 2, 1))
+      #expect(report.rejections.map(\.number) == [2])
+      #expect(try await store.allPoints().map(\.draft.name).sorted() == ["a", "b", "c", "c"])
+    },
     PointStoreContract("import replaces or creates by id") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, category: "cafe", id: .sample(1))])
       let before = try #require(try await store.point(id: .sample(1)))

@@ -466,6 +466,9 @@ extension Schema {
                   ], others: nil))),
             "The first 100 rejected rows.", ["maxItems": 100])),
         .optional("warnings", Schema(.array(of: Schema(.string)))),
+        .optional(
+          "implausible",
+          Schema(.integer, "The number of the warnings about implausible coordinates.", ["minimum": 1])),
       ], others: nil),
     "The number of rows by what became of them.",
     example: [

@@ -51,7 +51,8 @@ struct ImportRoute: CallHandler {
       try await take(arguments, request, notes: notes)
     }
     let warnings = notes.warnings + (notes.keyWarning.map { ["\($0) (parameters source and idField)"] } ?? [])
-    return HTTPResponse(ImportReportJSON.text(of: report, warnings: warnings))
+    return HTTPResponse(
+      ImportReportJSON.text(of: report, warnings: warnings, implausible: notes.implausibleWarnings))
   }
 
   private func take(
@@ -231,8 +232,11 @@ extension Problem {
 }
 
 enum ImportReportJSON {
-  /// Returns the JSON object of a report; `warnings` is left out where there are none.
-  static func text(of report: ImportReport, warnings: [String] = []) -> JSONWriter<[UInt8]> {
+  /// Returns the JSON object of a report; `warnings` is left out where there are none, and so is `implausible`, the
+  /// number of those about implausible coordinates.
+  static func text(
+    of report: ImportReport, warnings: [String] = [], implausible: Int = 0
+  ) -> JSONWriter<[UInt8]> {
     var json = JSONWriter()
     json.beginObject()
     json.write(member: "created", report.created)
@@ -252,6 +256,7 @@ enum ImportReportJSON {
       for warning in warnings { json.write(string: warning) }
       json.endArray()
     }
+    if implausible > 0 { json.write(member: "implausible", implausible) }
     json.endObject()
     return json
   }

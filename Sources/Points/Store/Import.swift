@@ -76,7 +76,8 @@ public struct ImportReport: Hashable, Sendable {
   public var created = 0
   /// The number of places that were replaced by different values.
   public var updated = 0
-  /// The number of places that had the same values already.
+  /// The number of rows whose places had the same values already, before the import or by an exact duplicate of the
+  /// row.
   public var unchanged = 0
   /// The number of places that were deleted; `nil` where the import does not delete any.
   public var deleted: Int?

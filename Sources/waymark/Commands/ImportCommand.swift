@@ -19,7 +19,8 @@ struct ImportCommand: AsyncParsableCommand {
       A place that exists already, by its id or by its source and sourceId, is \
       replaced where it differs. The import is one transaction: when it is interrupted, nothing has been imported. \
       Invalid rows are rejected and reported by file and line; rows are numbered over all files. Exits with 65 where \
-      rows were rejected and none was accepted, and with --strict where any was rejected.
+      rows were rejected and none was accepted, and with --strict where any was rejected or coordinates are implausible: 0, 0, \
+      swapped, whole degrees, or one for many rows, of which warnings say the number and examples.
 
       A row without an id, and without source and sourceId, is a new place each time. --source NAME uses its id in its \
       own data set as the sourceId, so that importing the file again updates its place.
@@ -54,7 +55,9 @@ struct ImportCommand: AsyncParsableCommand {
   @Flag(help: "Import nothing when a row is invalid.")
   var atomic = false
 
-  @Flag(help: "Exit with 65 when any row was rejected; the others are imported all the same.")
+  @Flag(
+    help:
+      "Exit with 65 when any row was rejected or coordinates are implausible; the others are imported all the same.")
   var strict = false
 
   @Option(
@@ -73,7 +76,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Foreign data sets") var mapping: MappingOptions
 
-  @OptionGroup(title: "OpenStreetMap files") var area: AreaOptions
+  @OptionGroup(title: "Area") var area: AreaOptions
 
   @Argument(help: "Files to import; - is the standard input.")
   var files: [String] = []
@@ -85,16 +88,20 @@ struct ImportCommand: AsyncParsableCommand {
   func run() async throws {
     if let name = mapping.printMapping { return try printMapping(named: name) }
     let input = try input()
+    let notes = ImportNotes()
     let report: ImportReport
     if let target = try server.target() {
-      report = try await send(input, to: target)
+      report = try await send(input, to: target, notes)
     } else {
-      report = try await importIntoDatabase(input)
+      report = try await importIntoDatabase(input, notes)
     }
     let summary = ImportSummary(report: report, isDryRun: dryRun)
     (summary.lines + input.counts.lines).forEach { print($0) }
     if report.rejected > 0, report.accepted == 0 { throw Exit.because("no row could be used", Exit.badData) }
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
+    if notes.implausibleWarnings > 0, strict {
+      throw Exit.because("coordinates are implausible, which --strict forbids", Exit.badData)
+    }
   }
 
   private func printMapping(named name: String) throws {
@@ -123,8 +130,7 @@ struct ImportCommand: AsyncParsableCommand {
         throw Exit.because("--replace-source does not go with change files", Exit.usage)
       }
     } else {
-      if area.isGiven { throw Exit.because("--bbox and --polygon are for files of OpenStreetMap", Exit.usage) }
-      contents = .files(try namedFiles())
+      contents = .files(try namedFiles(), try area.selection())
     }
     return ImportInput(
       contents: contents, mapping: mapping, options: options, sources: sources, removal: removal)
@@ -162,7 +168,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   // MARK: Server
 
-  private func send(_ input: ImportInput, to target: ServerTarget) async throws -> ImportReport {
+  private func send(_ input: ImportInput, to target: ServerTarget, _ notes: ImportNotes) async throws -> ImportReport {
     guard !database.namesDatabase else {
       throw Exit.because("--url and --database-url can't be given both", Exit.usage)
     }
@@ -170,16 +176,15 @@ struct ImportCommand: AsyncParsableCommand {
     let reporter = reporter(of: files)
     defer { reporter.finish() }
     let server = ImportServer(
-      target, options(input), rows: input.options,
+      target, options(input), rows: input.options, notes: notes,
       onProgress: { path, bytes in reporter.report(path: path, bytesOfFile: bytes, rows: nil) },
       onWarning: { warning in
         reporter.finish()
         StandardError.warn(warning)
       })
     do {
-      guard case .files(let files) = input.contents, input.mapping == nil else {
+      guard case .files(let files, let area) = input.contents, input.mapping == nil, area.isEverywhere else {
         let rejections = Mutex(ImportReport())
-        let notes = ImportNotes()
         let batches = input.batches(
           notes: notes, reporter: reporter, onRejection: { row in rejections.withLock { $0.reject(row) } })
         var report = try await server.importing(batches) { rejections.withLock { $0 } }
@@ -201,7 +206,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   // MARK: Database
 
-  private func importIntoDatabase(_ input: ImportInput) async throws -> ImportReport {
+  private func importIntoDatabase(_ input: ImportInput, _ notes: ImportNotes) async throws -> ImportReport {
     let configuration = try database.configuration()
     do {
       let store = try PostgresStore(
@@ -209,7 +214,7 @@ struct ImportCommand: AsyncParsableCommand {
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
       // Before the files are parsed, which may take a while.
       try await store.checkReadiness()
-      let report = try await importing(input, into: store)
+      let report = try await importing(input, into: store, notes)
       await store.shutDown()
       return report
     } catch let error as PointStoreError {
@@ -225,9 +230,10 @@ struct ImportCommand: AsyncParsableCommand {
     }
   }
 
-  private func importing(_ input: ImportInput, into store: PostgresStore) async throws -> ImportReport {
+  private func importing(
+    _ input: ImportInput, into store: PostgresStore, _ notes: ImportNotes
+  ) async throws -> ImportReport {
     let rejections = Mutex(ImportReport())
-    let notes = ImportNotes()
     let reporter = reporter(of: files)
     defer { reporter.finish() }
     var options = options(input)

@@ -1,3 +1,4 @@
+import Geo
 import OpenStreetMap
 import PointFormats
 import PointMapping
@@ -8,7 +9,7 @@ import Synchronization
 struct ImportInput: Sendable {
   /// The files.
   enum Contents: Sendable {
-    case files([PointFiles.File])
+    case files([PointFiles.File], OSMSelection)
     case map([OSMFile], OSMSelection)
     case changes([OSMFile], OSMSelection)
   }
@@ -38,7 +39,7 @@ struct ImportInput: Sendable {
     self.options = options
     self.sources = sources
     self.removal = removal
-    counts = ImportCounts(tally: mapping?.tally)
+    counts = ImportCounts(tally: mapping?.tally ?? ImportTally(), listsCategories: mapping != nil)
   }
 
   /// Returns the rows in batches; none for change files.
@@ -46,11 +47,12 @@ struct ImportInput: Sendable {
     notes: ImportNotes, reporter: ProgressReporter, onRejection: @escaping @Sendable (RejectedRow) -> Void
   ) -> RowBatches {
     switch contents {
-    case .files(let files):
+    case .files(let files, let area):
       let rows = PointFiles(
         files, options: mapping == nil ? options : .standard, mapping: mapping, notes: notes, onRejection: onRejection,
         onProgress: { reporter.report(path: $0.path, bytesOfFile: $0.bytesRead, rows: $0.rows) })
-      return RowBatches(counting: counts, rows)
+      return RowBatches(
+        counting: counts, area.isEverywhere ? RowBatches(rows) : RowBatches(rows, in: area, counts, notes))
     case .map(let files, let selection):
       guard let mapping else { return RowBatches { { nil } } }
       return RowBatches { [counts] in
@@ -72,6 +74,38 @@ struct RowBatches: AsyncSequence, Sendable {
   /// Creates the batches that a closure returns, one after another; the outer closure begins from the first.
   init(_ begin: @escaping @Sendable () -> () async throws -> [ImportRow]?) {
     self.begin = begin
+  }
+
+  /// Creates the batches of another sequence.
+  init<Base: AsyncSequence & Sendable>(_ base: Base) where Base.Element == [ImportRow] {
+    self.init {
+      var iterator = base.makeAsyncIterator()
+      return { try await iterator.next() }
+    }
+  }
+
+  /// Creates the batches of another sequence without the rows outside an area.
+  init<Base: AsyncSequence & Sendable>(
+    _ base: Base, in area: OSMSelection, _ counts: ImportCounts, _ notes: ImportNotes
+  ) where Base.Element == [ImportRow] {
+    self.init {
+      var iterator = base.makeAsyncIterator()
+      return {
+        while let batch = try await iterator.next() {
+          let rows = batch.filter { row in
+            let coordinate = row.draft.coordinate
+            let isInside = area.contains(latitude: coordinate.latitude, longitude: coordinate.longitude)
+            if !isInside, area.contains(latitude: coordinate.longitude, longitude: coordinate.latitude) {
+              notes.noteSwappedInArea(row.number)
+            }
+            return isInside
+          }
+          counts.skip(OSMReport.SkipReason.outsideArea.explanation, count: batch.count - rows.count)
+          if !rows.isEmpty { return rows }
+        }
+        return nil
+      }
+    }
   }
 
   /// Creates the batches of another sequence, whose rows are counted.
@@ -107,18 +141,22 @@ final class ImportCounts: Sendable {
   private static let maximumCategories = 20
 
   private let state = Mutex(State())
-  private let tally: ImportTally?
+  private let tally: ImportTally
+  private let listsCategories: Bool
 
   /// Creates counts of nothing.
   ///
-  /// - Parameter tally: the counts of the mapping; without it nothing is listed.
-  init(tally: ImportTally?) {
+  /// - Parameters:
+  ///   - tally: the counts of skipped records.
+  ///   - listsCategories: a Boolean value that indicates whether categories are counted.
+  init(tally: ImportTally, listsCategories: Bool) {
     self.tally = tally
+    self.listsCategories = listsCategories
   }
 
   /// Counts rows.
   func add(_ rows: [ImportRow]) {
-    guard tally != nil else { return }
+    guard listsCategories else { return }
     state.withLock { state in
       for row in rows {
         if let category = row.draft.category {
@@ -138,12 +176,11 @@ final class ImportCounts: Sendable {
 
   /// Counts records that were skipped.
   func skip(_ reason: String, count: Int) {
-    if count > 0 { tally?.skip(reason, count: count) }
+    if count > 0 { tally.skip(reason, count: count) }
   }
 
-  /// The counts as lines of text; none where there is no mapping.
+  /// The counts as lines of text.
   var lines: [String] {
-    guard let tally else { return [] }
     let state = state.withLock { $0 }
     var lines: [String] = []
     if !state.kinds.isEmpty { lines.append("kinds: " + Self.list(state.kinds, limit: .max)) }

@@ -23,19 +23,22 @@ struct ImportServer {
   private let call: String
 
   private let onProgress: @Sendable (_ path: String, _ bytesRead: Int) -> Void
+  private let notes: ImportNotes
   private let onWarning: (String) -> Void
 
   /// Creates a server.
   ///
   /// - Parameters:
   ///   - onProgress: takes, at each chunk that is sent, the path of the file and the number of its bytes read so far.
+  ///   - notes: the notes about the rows, to which the server's are added.
   ///   - onWarning: takes the server's warnings.
   init(
-    _ target: ServerTarget, _ importOptions: ImportOptions, rows options: RowOptions,
+    _ target: ServerTarget, _ importOptions: ImportOptions, rows options: RowOptions, notes: ImportNotes,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void, onWarning: @escaping (String) -> Void
   ) {
     self.target = target
     self.onProgress = onProgress
+    self.notes = notes
     self.onWarning = onWarning
     let source = importOptions.sources.first
     let parameters = [
@@ -61,6 +64,7 @@ struct ImportServer {
         do throws(ImportServerError) {
           let (report, file) = try await send(file, by: client)
           for warning in report.warnings ?? [] { onWarning("\(file.path): \(warning)") }
+          notes.note(implausibleWarnings: report.implausible ?? 0)
           whole.add(report.counted(after: whole.rowCount, in: file))
         } catch {
           throw error.about(file, importedBefore: index)
@@ -207,7 +211,7 @@ private struct RowBuffers: AsyncSequence, Sendable {
     mutating func next() async throws -> ByteBuffer? {
       guard let batch = try await batches.next() else { return nil }
       var text: [UInt8] = []
-      for row in batch { PointFileWriter.appendRow(row.draft, to: &text) }
+      for row in batch { PointFileWriter.append(row, to: &text) }
       return ByteBuffer(bytes: text)
     }
   }
@@ -232,6 +236,7 @@ struct ServerReport: Decodable {
   let rejected: Int
   let errors: [Row]
   let warnings: [String]?
+  let implausible: Int?
 
   /// Returns the report of a file whose rows come after a number of others.
   func counted(after rows: Int, in file: PointFiles.File) -> ImportReport {

@@ -10,7 +10,7 @@ import Points
 import PostgresStore
 import Synchronization
 
-/// The options of `waymark import` for the area of OpenStreetMap's files.
+/// The options of `waymark import` for the area of the places.
 struct AreaOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Take only places in this box, in degrees.", valueName: "west,south,east,north"))
   var bbox: String?
@@ -18,17 +18,21 @@ struct AreaOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Take only places in the polygons of this GeoJSON file.", valueName: "file"))
   var polygon: String?
 
-  /// A Boolean value that indicates whether an area was given.
-  var isGiven: Bool { bbox != nil || polygon != nil }
+  /// Returns the selection of the area.
+  ///
+  /// - Throws: an exit code for an invalid value or file, after an error message.
+  func selection(_ filters: [OSMTagFilter] = []) throws -> OSMSelection {
+    var selection = OSMSelection(filters: filters, box: try box())
+    if let polygon { selection.area = try Self.area(polygon) }
+    return selection
+  }
 
-  /// Returns the files with the selection of their objects.
+  /// Returns OpenStreetMap's files with the selection of their objects.
   ///
   /// - Throws: an exit code for an invalid value or file, after an error message.
   func contents(_ paths: [String], _ mapping: Mapping) throws -> ImportInput.Contents {
-    var selection = OSMSelection(
-      filters: mapping.requiredFields.map { OSMTagFilter($0.name, $0.values, isForNamed: $0.isForNamed) },
-      box: try box())
-    if let polygon { selection.area = try Self.area(polygon) }
+    let selection = try selection(
+      mapping.requiredFields.map { OSMTagFilter($0.name, $0.values, isForNamed: $0.isForNamed) })
     let files: [OSMFile]
     do {
       files = try paths.map { path throws(OSMError) in try OSMFile(path: path) }
@@ -204,7 +208,7 @@ extension Mapping {
 }
 
 extension OSMReport.SkipReason {
-  fileprivate var explanation: String {
+  var explanation: String {
     switch self {
     case .outsideArea: "outside the area"
     case .missingNodes: "without nodes in the file"
