@@ -77,11 +77,13 @@ package final class GzipDecoder {
 
   /// Creates a decoder that has read nothing.
   ///
+  /// - Parameter isRaw: a Boolean value that indicates whether the bytes are a deflate stream (RFC 1951) without the
+  ///   header of gzip, as in archives.
   /// - Throws: ``GzipError/outOfMemory``.
-  package init() throws(GzipError) {
+  package init(isRaw: Bool = false) throws(GzipError) {
     stream = .allocate(capacity: 1)
     stream.initialize(to: z_stream())
-    let code = inflateInit2_(stream, Self.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    let code = inflateInit2_(stream, isRaw ? -15 : Self.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
     guard code == Z_OK else { throw .outOfMemory }
   }
 
@@ -160,5 +162,19 @@ package enum GzipError: Error, Hashable, Sendable, CustomStringConvertible {
     case .tooMuch: "holds more than \(GzipDecoder.maximumRatio) times its length"
     case .outOfMemory: "can't be read for lack of memory"
     }
+  }
+}
+
+/// The checksum of bytes in archives (ISO 3309), which comes in pieces.
+package struct CRC32 {
+  /// The checksum of the bytes so far.
+  package private(set) var value: UInt32 = 0
+
+  package init() {}
+
+  /// Adds bytes behind the others.
+  package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+    value = UInt32(truncatingIfNeeded: crc32(uLong(value), start, uInt(bytes.count)))
   }
 }

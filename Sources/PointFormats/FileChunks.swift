@@ -22,20 +22,23 @@ package struct FileChunks: AsyncSequence, Sendable {
 
   private let path: String
   private let chunkSize: Int
+  private let range: Range<Int>?
 
   /// Creates the chunks of a file, which is opened for the first of them.
   ///
   /// - Parameters:
   ///   - path: the path of the file; `-` for the standard input.
   ///   - chunkSize: the maximum number of bytes of a chunk.
-  package init(path: String, chunkSize: Int = 1 << 18) {
+  ///   - range: the positions of the bytes to read, of a regular file; `nil` for all.
+  package init(path: String, chunkSize: Int = 1 << 18, range: Range<Int>? = nil) {
     self.path = path
     self.chunkSize = chunkSize
+    self.range = range
   }
 
   /// Returns an iterator from the beginning of the file.
   package func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(reader: FileReader(path: path, chunkSize: chunkSize))
+    AsyncIterator(reader: FileReader(path: path, chunkSize: chunkSize, range: range))
   }
 
   /// An iterator over the chunks of a file.
@@ -86,9 +89,13 @@ private final class FileReader: @unchecked Sendable {
   private var descriptor: CInt?
   private var size: Int?
 
-  init(path: String, chunkSize: Int) {
+  /// The positions of the bytes that are yet to be read; `nil` for all.
+  private var range: Range<Int>?
+
+  init(path: String, chunkSize: Int, range: Range<Int>?) {
     self.path = path
     self.chunkSize = chunkSize
+    self.range = range
   }
 
   deinit {
@@ -117,9 +124,10 @@ private final class FileReader: @unchecked Sendable {
   private func readChunk() throws(FileError) -> [UInt8] {
     let descriptor = try openFile()
     var failure: CInt = 0
+    let limit = min(chunkSize, range?.count ?? chunkSize)
     let chunk = [UInt8](unsafeUninitializedCapacity: chunkSize) { buffer, count in
       while true {
-        let result = read(descriptor, buffer.baseAddress, buffer.count)
+        let result = read(descriptor, buffer.baseAddress, limit)
         if result >= 0 {
           count = result
           return
@@ -137,6 +145,7 @@ private final class FileReader: @unchecked Sendable {
       }
     }
     guard failure == 0 else { throw error(failure) }
+    if let range { self.range = range.lowerBound + chunk.count..<range.upperBound }
     return chunk
   }
 
@@ -150,6 +159,7 @@ private final class FileReader: @unchecked Sendable {
       guard descriptor >= 0 else { throw error(errno) }
     }
     self.descriptor = descriptor
+    if let range, lseek(descriptor, off_t(range.lowerBound), SEEK_SET) < 0 { throw error(errno) }
     var status = stat()
     if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { size = Int(status.st_size) }
     return descriptor
@@ -160,20 +170,25 @@ private final class FileReader: @unchecked Sendable {
   }
 }
 
-/// The text of a file in chunks, unpacked where the file is compressed with gzip.
-struct FileText {
+/// The text of a file in chunks, unpacked where the file is compressed with gzip or is a ZIP archive with one table.
+package struct FileText {
   /// The maximum number of bytes of an unpacked chunk.
   private static let chunkBytes = 1 << 18
 
+  private let path: String
   private var chunks: FileChunks.AsyncIterator
   private var decoder: GzipDecoder?
   private var packed: ArraySlice<UInt8> = []
+  private var entry: ZipArchive.Entry?
+  private var checksum = CRC32()
+  private var unpackedBytes = 0
 
   /// The number of bytes of the file that have been read.
-  private(set) var bytesRead = 0
+  package private(set) var bytesRead = 0
 
   /// Creates the text of a file, which is opened for the first chunk.
-  init(path: String) {
+  package init(path: String) {
+    self.path = path
     chunks = FileChunks(path: path).makeAsyncIterator()
   }
 
@@ -185,7 +200,21 @@ struct FileText {
   /// Returns the next chunk; `nil` at the file's end.
   ///
   /// - Throws: ``FileError`` when the file can't be read, `GzipError` when it can't be unpacked.
-  mutating func next() async throws -> [UInt8]? {
+  package mutating func next() async throws -> [UInt8]? {
+    guard let text = try await nextText() else {
+      if let entry, checksum.value != entry.checksum || unpackedBytes != entry.bytes {
+        throw FileError(path: path, reason: "'\(entry.name.prefix(100))' in the archive is damaged")
+      }
+      return nil
+    }
+    if entry != nil {
+      text.withUnsafeBytes { checksum.add($0) }
+      unpackedBytes += text.count
+    }
+    return text
+  }
+
+  private mutating func nextText() async throws -> [UInt8]? {
     while true {
       if let decoder {
         let (taken, text) = try packed.withUnsafeBytes { bytes throws(GzipError) in
@@ -198,7 +227,16 @@ struct FileText {
         try decoder?.finish()
         return nil
       }
-      if bytesRead == 0, chunk.starts(with: [0x1F, 0x8B]) { decoder = try GzipDecoder() }
+      if bytesRead == 0, entry == nil {
+        if chunk.starts(with: [0x1F, 0x8B]) {
+          decoder = try GzipDecoder()
+        } else if ZipArchive.mayBegin(with: chunk), let table = try ZipArchive.table(at: path) {
+          entry = table.entry
+          if table.entry.method == 8 { decoder = try GzipDecoder(isRaw: true) }
+          chunks = FileChunks(path: path, range: table.bytes).makeAsyncIterator()
+          continue
+        }
+      }
       bytesRead += chunk.count
       guard decoder != nil else { return chunk }
       packed += chunk
@@ -214,11 +252,22 @@ package struct FileStart: Sendable {
   /// A Boolean value that indicates whether the file is compressed with gzip.
   package let isCompressed: Bool
 
+  /// A Boolean value that indicates whether the file is a ZIP archive with a table.
+  package let isArchive: Bool
+
   /// The chunks that have been read.
-  package let chunks: [[UInt8]]
+  package private(set) var chunks: [[UInt8]]
 
   /// The chunks that follow.
-  package let rest: FileChunks.AsyncIterator
+  package private(set) var rest: FileChunks.AsyncIterator
+
+  private let path: String
+
+  /// Goes back to the beginning of the file.
+  package mutating func rewind() {
+    chunks = []
+    rest = FileChunks(path: path).makeAsyncIterator()
+  }
 
   /// Reads the first bytes of a file.
   ///
@@ -230,8 +279,13 @@ package struct FileStart: Sendable {
     var parser = PointParser(format: nil)
     var rows: [PointParser.Row] = []
     var decoder: GzipDecoder?
+    var archive: FileText?
     do {
       while parser.format == nil, let chunk = try await rest.next() {
+        if chunks.isEmpty, ZipArchive.mayBegin(with: chunk), try ZipArchive.table(at: path) != nil {
+          archive = FileText(path: path)
+          break
+        }
         if chunks.isEmpty, chunk.starts(with: [0x1F, 0x8B]) { decoder = try GzipDecoder() }
         chunks.append(chunk)
         // Of a chunk that unpacks to more, the beginning is enough.
@@ -239,6 +293,7 @@ package struct FileStart: Sendable {
         try parser.consume(text, into: &rows)
         rows.removeAll()
       }
+      while parser.format == nil, let text = try await archive?.next() { try parser.consume(text, into: &rows) }
       if parser.format == nil { try parser.finish(into: &rows) }
     } catch let error as FormatError {
       // Any other error is that of a header or a row, which is reported when the text is parsed.
@@ -246,7 +301,9 @@ package struct FileStart: Sendable {
     }
     format = parser.format ?? .csv
     isCompressed = decoder != nil
+    isArchive = archive != nil
     self.chunks = chunks
     self.rest = rest
+    self.path = path
   }
 }

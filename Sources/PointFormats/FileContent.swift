@@ -162,6 +162,7 @@ package struct ForeignFile: Hashable, Sendable {
 
   /// Returns the format of an archive by the names of its first entries.
   private static func inArchive(_ start: UnsafeBufferPointer<UInt8>) -> ForeignFile {
+    let start = start.prefix(FileContent.foreignBytes)
     func contains(_ text: String) -> Bool {
       let bytes = Array(text.utf8)
       return start.indices.contains { start[$0] == bytes[0] && start[$0...].starts(with: bytes) }

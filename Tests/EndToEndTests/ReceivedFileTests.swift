@@ -31,6 +31,25 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
+  /// An archive, written by Python's module zipfile, with the file `a.csv`.
+  private static let archive = """
+    UEsDBBQAAAAIAAAAIVxR6RKsHAAAABoAAAAFAAAAYS5jc3bLS8xN1clJLNHJyc9L53JOTDu8UsdQz1THiAsAUEsBAhQDFAAAAAgAAAAhXFHpEq\
+    wcAAAAGgAAAAUAAAAAAAAAAAAAAIABAAAAAGEuY3N2UEsFBgAAAAABAAEAMwAAAD8AAAAAAA==
+    """
+
+  @Test(arguments: StoreKind.allCases) func theTableInAnArchiveIsRead(kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let server = try await store.serve()
+    let (target, environment) = try await Self.target(kind, store, server)
+    let file = store.folder.path(of: "a.zip")
+    try #require(Data(base64Encoded: Self.archive)).write(to: URL(filePath: file))
+
+    let outcome = try await WaymarkProcess.run(["import"] + target + [file], environment: environment)
+
+    #expect(outcome.status == 0 && outcome.output.hasPrefix("1 rows: 1 created"), "\(outcome.output)\(outcome.log)")
+    withExtendedLifetime(server) {}
+  }
+
   @Test(arguments: StoreKind.allCases)
   func aFileOfAnotherProgramExitsWith65AndTheCommandThatConvertsIt(kind: StoreKind) async throws {
     let store = try await EmptyStore(kind)

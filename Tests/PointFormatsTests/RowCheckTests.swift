@@ -17,14 +17,20 @@ import Testing
 
   /// Rows near each other, no two at one position.
   private func town(_ count: Int) -> [(name: String, latitude: Double, longitude: Double)] {
-    (0..<count).map { ("n\($0)", 48.2 + Double($0) * 1e-4, 16.3 + Double($0) * 1e-4) }
+    (0..<count).map { index in
+      let offset = Double(index) * 1e-4
+      return ("n\(index)", 48.2 + offset, 16.3 + offset)
+    }
   }
 
   @Test func plausibleRowsCauseNoWarning() async throws {
-    let whole = (0..<5_000).map {
-      ("n\($0)", Double($0 * 7919 % 17_000) / 100 - 85.003, Double($0 * 104_729 % 36_000) / 100 - 179.997)
+    let whole: [(name: String, latitude: Double, longitude: Double)] = (0..<5_000).map { index in
+      let latitude = Double(index * 7919 % 17_000) / 100 - 85.003
+      let longitude = Double(index * 104_729 % 36_000) / 100 - 179.997
+      return ("n\(index)", latitude, longitude)
     }
-    for rows in [town(1000), whole, [("a", 1, 2)], []] {
+    let one: [(name: String, latitude: Double, longitude: Double)] = [("a", 1, 2)]
+    for rows in [town(1000), whole, one, town(0)] {
       let notes = try await notes(rows)
 
       #expect(notes.warnings == [] && notes.implausibleWarnings == 0)
@@ -58,9 +64,9 @@ import Testing
   }
 
   @Test func oneCoordinateForManyRowsIsFound() async throws {
-    let notes = try await notes(
-      town(400) + (0..<60).map { ("c\($0)", 48.5, 16.5) }
-        + town(400).map { ("d" + $0.name, $0.latitude + 1, $0.longitude) })
+    let shared: [(name: String, latitude: Double, longitude: Double)] = (0..<60).map { ("c\($0)", 48.5, 16.5) }
+    let others = town(400).map { (name: "d" + $0.name, latitude: $0.latitude + 1, longitude: $0.longitude) }
+    let notes = try await notes(town(400) + shared + others)
 
     #expect(notes.warnings.count == 1 && notes.implausibleWarnings == 1)
     let count = try #require(
@@ -70,7 +76,9 @@ import Testing
   }
 
   @Test func wholeDegreesAreFound() async throws {
-    let rows = (0..<12).map { ("n\($0)", Double($0 + 40), Double($0 + 10)) }
+    let rows: [(name: String, latitude: Double, longitude: Double)] = (0..<12).map { index in
+      ("n\(index)", Double(index + 40), Double(index + 10))
+    }
     let notes = try await notes(rows)
 
     #expect(notes.warnings == ["all 12 rows have whole degrees as coordinates: their decimals may be lost"])

@@ -2,6 +2,7 @@ import ArgumentParser
 import AsyncHTTPClient
 import Basics
 import Foundation
+import Gzip
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -112,7 +113,9 @@ struct ImportServer {
       // The standard input can't be read a second time.
       guard case .brokenOff = error, file.path != FileChunks.standardInputPath else { throw error }
       do {
-        return (try await send(FileBuffers(path: file.path, onProgress: progress(of: file))), file)
+        var start = start
+        start?.rewind()
+        return (try await send(FileBuffers(path: file.path, start: start, onProgress: progress(of: file))), file)
       } catch let second {
         // That the server is unavailable now does not determine the outcome of the first request.
         if case .unavailable = second { throw error }
@@ -154,6 +157,8 @@ struct ImportServer {
       let response = try await client.execute(request, deadline: .distantFuture)
       status = response.status
       text = try await response.body.collect(upTo: Self.maximumReportBytes)
+    } catch let error as GzipError {
+      throw .unreadable("the file \(error); nothing was imported")
     } catch let error as FileError {
       throw .unreadable("\(file.path == Self.rowsPath ? "\(error)" : error.reason); nothing was imported")
     } catch {
@@ -180,16 +185,22 @@ private struct FileBuffers: AsyncSequence, Sendable {
   func makeAsyncIterator() -> Iterator {
     Iterator(
       first: start?.chunks[...] ?? [], chunks: start?.rest ?? FileChunks(path: path).makeAsyncIterator(),
-      onProgress: onProgress)
+      table: start?.isArchive == true ? FileText(path: path) : nil, onProgress: onProgress)
   }
 
   struct Iterator: AsyncIteratorProtocol {
     fileprivate var first: ArraySlice<[UInt8]>
     fileprivate var chunks: FileChunks.AsyncIterator
+    fileprivate var table: FileText?
     fileprivate let onProgress: @Sendable (_ bytesRead: Int) -> Void
     fileprivate var bytesRead = 0
 
     mutating func next() async throws -> ByteBuffer? {
+      if table != nil {
+        let text = try await table?.next()
+        onProgress(table?.bytesRead ?? 0)
+        return text.map { ByteBuffer(bytes: $0) }
+      }
       let next = if let chunk = first.popFirst() { chunk } else { try await chunks.next() }
       guard let chunk = next else { return nil }
       bytesRead += chunk.count
