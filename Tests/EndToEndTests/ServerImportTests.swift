@@ -120,7 +120,9 @@ import Testing
     let secret = String(try #require(made.log.firstMatch(of: /shown this once: (\S+)/)).1)
     let keys = try store.folder.write(made.output, to: "keys.txt")
     let (server, url, _) = try await serving(["API_KEYS_FILE": keys], on: store)
-    let many = (0..<20_000).map { #"{"name":"A","lat":1,"long":1,"source":"t","sourceId":"\#($0 % 7)"}"# + "\n" }
+    let many = (0..<20_000).map {
+      #"{"name":"A\#($0)","lat":1,"long":1,"source":"t","sourceId":"\#($0 % 7)"}"# + "\n"
+    }
     let file = try store.folder.write(many.joined(), to: "a.ndjson")
 
     let rejected = try await WaymarkProcess.run(["import", "--url", url, file])

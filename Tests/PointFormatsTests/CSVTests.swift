@@ -112,7 +112,11 @@ import Testing
     ("X,1,2,3", "has 4 columns, but the header has 3"),
     (",1,2", "/name must not be empty"),
     ("X,,2", "/lat is missing"),
-    ("X,91,2", "/lat must be a number from -90 to 90, got '91'"),
+    ("X,191,2", "/lat must be a number from -90 to 90, got '191'"),
+    (
+      "X,91,2",
+      "/lat must be a number from -90 to 90, got '91'; the latitude and the longitude may be swapped"
+    ),
     ("X,1,nan", "/long must be a number from -180 to 180, got 'nan'"),
     ("X,0x10,2", "/lat must be a number from -90 to 90, got '0x10'"),
     ("X,1,inf", "/long must be a number from -180 to 180, got 'inf'"),

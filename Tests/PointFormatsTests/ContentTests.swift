@@ -69,7 +69,7 @@ import Testing
 
   @Test(arguments: [1, 3, .max]) func windows1252IsDetectedAndSaid(chunkSize: Int) async throws {
     let text =
-      Array("name,lat,long\n".utf8) + Array(repeating: Array("plain,1,2\n".utf8), count: 900).flatMap(\.self)
+      Array("name,lat,long\n".utf8) + (0..<900).flatMap { Array("plain,1,\($0 / 10).\($0 % 10)5\n".utf8) }
       + Array("Caf".utf8) + [0xE9, 0x20, 0x80, 0x20, 0x93] + Array("Gr".utf8) + [0xF6, 0xDF] + Array("e,1,2\n".utf8)
 
     let parsed = Parsed(text, .csv, chunkSize: chunkSize)

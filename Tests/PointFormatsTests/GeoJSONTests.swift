@@ -125,8 +125,8 @@ import Testing
       "/geometry/coordinates must be an array of longitude and latitude, both numbers"
     ),
     (
-      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,91]},"properties":{"name":"A"}}"#,
-      "/geometry/coordinates/1 must be a number from -90 to 90, got '91'"
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,191]},"properties":{"name":"A"}}"#,
+      "/geometry/coordinates/1 must be a number from -90 to 90, got '191'"
     ),
     (#"{"type":"Feature","properties":{"name":"A"}}"#, "/geometry is missing"),
     (

@@ -77,7 +77,7 @@ import Testing
     (#"{"name":null,"lat":1,"long":2}"#, "/name is missing"),
     (#"{"name":7,"lat":1,"long":2}"#, "/name must be a string, got a number"),
     (#"{"name":"A","long":2}"#, "/lat is missing"),
-    (#"{"name":"A","lat":91,"long":2}"#, "/lat must be a number from -90 to 90, got '91'"),
+    (#"{"name":"A","lat":191,"long":2}"#, "/lat must be a number from -90 to 90, got '191'"),
     (#"{"name":"A","lat":1e999,"long":2}"#, "/lat must be a number from -90 to 90, got '1e999'"),
     (#"{"name":"A","lat":"1","long":2}"#, #"/lat must be a number, got '"1"'"#),
     (#"{"name":"A","lat":1,"lng":-180.5}"#, "/lng must be a number from -180 to 180, got '-180.5'"),

@@ -11,7 +11,7 @@ import Testing
   private var driver: ServiceDriver { ServiceDriver(writing: store) }
   private let rows = """
     {"name":"a","lat":1,"long":2,"source":"s","sourceId":"1"}
-    {"name":"b","lat":91,"long":2}
+    {"name":"b","lat":191,"long":2}
     {"name":"c","lat":1,"long":2,"source":"s","sourceId":"2"}
     """
 
@@ -28,7 +28,7 @@ import Testing
     #expect(
       response.text == """
         {"created":2,"updated":0,"unchanged":0,"rejected":1,\
-        "errors":[{"row":2,"line":2,"detail":"/lat must be a number from -90 to 90, got '91'"}]}
+        "errors":[{"row":2,"line":2,"detail":"/lat must be a number from -90 to 90, got '191'"}]}
         """)
     #expect(try await Set(store.allPoints().map(\.draft.name)) == ["a", "c"])
   }
@@ -80,8 +80,10 @@ import Testing
   @Test func aRowThatTheStoreRejectsIsNamedByItsLine() async throws {
     let row = #"{"name":"a","lat":1,"long":2,"source":"s","sourceId":"1"}"#
 
-    let partial = try await send("\(row)\n\n\(row)\n")
-    let atomic = try await send("\n\n\(row)\n\(row)\n", query: "?mode=atomic")
+    let next = row.replacing("\"a\"", with: "\"b\"")
+
+    let partial = try await send("\(row)\n\n\(next)\n")
+    let atomic = try await send("\n\n\(row)\n\(next)\n", query: "?mode=atomic")
 
     #expect(partial.text.contains(#""errors":[{"row":1,"line":1,"detail":"means the same place as row 2"#))
     #expect(atomic.text.contains(#""errors":[{"row":1,"line":3,"#))
