@@ -66,6 +66,7 @@ struct ImportStage: Sendable {
         if self.row(at: former).draft == row.draft {
           duplicates += 1
           rows[former] = rows[former].renumbered(row.number, arrival: arrivals)
+          if case .held(let index) = rows[former].content { heldRows[Int(index)] = row }
           arrivals += 1
           continue
         }

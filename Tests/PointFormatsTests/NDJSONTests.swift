@@ -96,7 +96,7 @@ import Testing
       "/ID must be a UUID, got 'x'; /id gives the id a second time"
     ),
     (#"{"Name":7,"lat":1,"long":2}"#, "/Name must be a string, got a number"),
-    (#"{"name":"A","latitude":1,"x":2,"Y":3}"#, "/Y gives the latitude a second time"),
+    (#"{"name":"A","lat":1,"long":2,"latitude":3}"#, "/latitude gives the latitude a second time"),
     (#"{"name":"A","lat":1,"long":2,"id":"7"}"#, "/id must be a UUID, got '7'"),
     (#"{"name":"A","lat":1,"long":2,"source":"osm"}"#, "/sourceId must be given where source is"),
     (
