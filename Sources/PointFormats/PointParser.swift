@@ -22,9 +22,9 @@ package import Points
 /// - JSON: an object of these members, or a GeoJSON Feature. Coordinates are numbers; a member `geometry`, in GeoJSON or
 ///   as well-known text, replaces them. `x` and `y` beside other names of the coordinates are tags.
 /// - GeoJSON: a Feature of a Point, or of another geometry, of which a position inside or in the middle counts. A
-///   Feature whose geometry is null is skipped. An altitude is left out, and so are coordinates among the properties. An `id` of
-///   the properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as
-///   is a `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
+///   Feature whose geometry is null is skipped. An altitude is left out, and so are coordinates among the properties. An
+///   `id` of the properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a
+///   tag, as is a `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
 /// - CSV: a header row with the columns in any order, separated by commas, semicolons, tabs or vertical bars, whichever
 ///   the header has most of; `tags` is a JSON object. Where commas do not separate columns, a coordinate may have a
 ///   decimal comma. A column `WKT` with a point replaces the two of the coordinates. An apostrophe before `=`, `+`, `-`

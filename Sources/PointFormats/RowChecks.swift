@@ -93,7 +93,8 @@ struct RowChecks {
       var swapped = Finding()
       swapped.add(example, count: rows)
       warnings.append(
-        "\(swapped.rows) \(rows == 1 ? "is" : "are") far from the others, and near them with latitude and longitude swapped"
+        "\(swapped.rows) \(rows == 1 ? "is" : "are") far from the others, and near them with latitude and longitude"
+          + " swapped"
       )
     }
     if let most = places.mostFrequent(of: count) {
@@ -129,7 +130,7 @@ private struct RepeatedContents {
   }
 }
 
-/// The coordinates that many rows share (J. Misra and D. Gries, "Finding repeated elements", 1982): the count of each is
+/// The coordinates that many rows share (J. Misra and D. Gries, "Finding repeated elements", 1982). The count of each is
 /// at most the number of rows divided by ``maximumCount`` too low.
 private struct FrequentCoordinates {
   struct Coordinates: Hashable {

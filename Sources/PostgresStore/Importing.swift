@@ -91,8 +91,10 @@ private enum ImportStatements {
       JOIN import_rows AS next ON next.row_number = next_number
       WHERE (r.lat, r.long, r.name, r.tags::text) = (next.lat, next.long, next.name, next.tags::text)
         AND r.category IS NOT DISTINCT FROM next.category
-    ), resolved AS (
+    ), conflicts AS (
       DELETE FROM import_conflicts USING duplicates WHERE import_conflicts.row_number = duplicates.row_number
+    ), owners AS (
+      DELETE FROM import_owners USING duplicates WHERE import_owners.row_number = duplicates.row_number
     )
     DELETE FROM import_rows USING duplicates WHERE import_rows.row_number = duplicates.row_number
     """

@@ -25,7 +25,8 @@ struct EmptyStore: Sendable {
       let nothing = try folder.write("", to: "nothing.ndjson")
       environment = ["DATA_FILE": nothing, "MEMORY_STORE_PATH": folder.path(of: "places.db")]
     case .postgres:
-      environment = ["DATABASE_URL": try await TemporaryDatabase.make().url]
+      // A command connects as late as the machine lets it, not within the usual five seconds.
+      environment = ["DATABASE_URL": try await TemporaryDatabase.make().url + "?connect_timeout=120"]
       try #require(try await WaymarkProcess.run(["migrate"], environment: environment).status == 0)
     }
   }

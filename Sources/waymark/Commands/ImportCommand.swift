@@ -16,11 +16,11 @@ struct ImportCommand: AsyncParsableCommand {
     discussion: """
       Reads GeoJSON, GeoJSON text sequences, NDJSON and CSV, also compressed with gzip, and OpenStreetMap's files: \
       .osm.pbf, .osm, and changes in .osc. Of another file it says what the file is and the command that converts it. \
-      A place that exists already, by its id or by its source and sourceId, is \
-      replaced where it differs. The import is one transaction: when it is interrupted, nothing has been imported. \
-      Invalid rows are rejected and reported by file and line; rows are numbered over all files. Exits with 65 where \
-      rows were rejected and none was accepted, and with --strict where any was rejected or coordinates are implausible: 0, 0, \
-      swapped, whole degrees, or one for many rows, of which warnings say the number and examples.
+      A place that exists already, by its id or by its source and sourceId, is replaced where it differs. The import \
+      is one transaction: when it is interrupted, nothing has been imported. Invalid rows are rejected and reported by \
+      file and line; rows are numbered over all files. Exits with 65 where rows were rejected and none was accepted, \
+      and with --strict where any was rejected or coordinates are implausible: 0, 0, swapped, whole degrees, or one \
+      for many rows, of which warnings say the number and examples.
 
       A row without an id, and without source and sourceId, is a new place each time. --source NAME uses its id in its \
       own data set as the sourceId, so that importing the file again updates its place.
