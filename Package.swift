@@ -135,7 +135,8 @@ let package = Package(
       [
         "Basics", "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
-      ]
+      ],
+      tests: ["PointIndex"]
     ),
     module(
       "PostgresClient", ["CLibPQ", .product(name: "DequeModule", package: "swift-collections")],
@@ -198,7 +199,7 @@ let package = Package(
           "JSONText",
           "LocationsAPI",
           "MemoryStore",
-          "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
+          "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
           "PrometheusMetrics", "SQLiteJournal",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),

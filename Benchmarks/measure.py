@@ -23,7 +23,7 @@ import time
 import urllib.request
 
 from bulk import Bulk
-from index import IndexBench
+from index import IndexBench, medians
 from programs import Database
 from servers import free_port, memory_mib
 
@@ -392,13 +392,35 @@ class Bench:
         self.measure_restart()
 
     def measure_restart(self):
-        """Measures the time to readiness of the memory store with the places of its journal."""
-        settings = {"POINT_STORE": "memory", "MEMORY_STORE_PATH": str(self.work / "places.db")}
-        self.waymark(**settings, DATA_FILE=str(self.places(self.options.places))).stop()
-        server = self.waymark(**settings)
-        fact = ("memory, start with places in MEMORY_STORE_PATH", f"{server.seconds_to_ready:.1f} s", "at most 5 s for 1 M")
-        self.facts.append(fact)
+        """Measures the time until the memory store serves the places of its file, without and with index files."""
+        index = self.work / "index"
+        settings = {
+            "POINT_STORE": "memory", "MEMORY_STORE_PATH": str(self.work / "places.db"), "INDEX_PATH": str(index)}
+        server = self.waymark(**settings, DATA_FILE=str(self.places(self.options.places)))
+        alone, kept, resident = [], [], []
+        for _ in range(self.options.rounds):
+            deadline = time.monotonic() + 600
+            while not (index / "manifest").exists():
+                if time.monotonic() > deadline:
+                    raise SystemExit("the files of the index were not written within 600 seconds")
+                time.sleep(0.05)
+            server.stop()
+            log = self.work / "restart.log"
+            server = self.waymark(log=log, **settings, LOG_LEVEL="info")
+            kept.append(server.seconds_to_ready)
+            resident.append(server.resident_mib())
+            server.stop()
+            if "continues from its files" not in log.read_text():
+                raise SystemExit("the index was built instead of continuing from its files")
+            shutil.rmtree(index)
+            server = self.waymark(**settings)
+            alone.append(server.seconds_to_ready)
         server.stop()
+        name = f"memory, start with {self.options.places:,} places in MEMORY_STORE_PATH"
+        self.fact(f"{name}, seconds without index files", medians(alone, 2), "at most 5 for 1 M")
+        self.fact(f"{name}, seconds with index files", medians(kept, 2))
+        self.fact(f"{name}, this of that", f"{statistics.median(kept) / statistics.median(alone):.2f}")
+        self.fact(f"{name}, resident MiB after a start with index files", medians(resident, 0))
 
     def geography_statements(self):
         """Returns statements for the nearest 20 by PostGIS's geography, with distances."""
@@ -529,8 +551,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the results as JSON to this file")
     parser.add_argument(
-        "only", nargs="*", default=parts, choices=[*parts, "index-build", []],
-        help="parts to measure; by default all but index-build, which is a part of index",
+        "only", nargs="*", default=parts, choices=[*parts, "index-build", "restart", []],
+        help="parts to measure; by default all but index-build, a part of index, and restart, a part of bulk",
     )
     options = parser.parse_args()
     options.only = options.only or parts

@@ -48,7 +48,7 @@ struct JournalCommand: AsyncParsableCommand {
     var loads: [Double] = []
     for _ in 0..<rounds {
       let start = UserTime.seconds
-      _ = try await file.load()
+      _ = try await file.load(after: nil)
       loads.append(UserTime.seconds - start)
     }
     print("load: \(loads.min() ?? 0) s")
@@ -79,7 +79,9 @@ private final class MeasuredJournal: PointJournal {
     self.journal = journal
   }
 
-  func load() async throws(PointStoreError) -> JournalContents { try await journal.load() }
+  func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents {
+    try await journal.load(after: anchor)
+  }
 
   func commit(_ batch: JournalBatch) async throws(PointStoreError) {
     let start = UserTime.seconds

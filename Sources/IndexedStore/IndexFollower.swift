@@ -603,13 +603,13 @@ package final class IndexFollower: Sendable {
     return true
   }
 
-  /// Stops using the index, and has it built again.
+  /// Stops using the index, and has another one read from its files or built.
   private func lose(reason: String) {
     state.withLock { state in
       state.phase = .building
       if state.notFollowingSince == nil { state.notFollowingSince = .now }
     }
-    logger.notice("the index is built again", metadata: ["reason": "\(reason)"])
+    logger.notice("the index no longer follows the database", metadata: ["reason": "\(reason)"])
     lossSignal.send()
   }
 
@@ -868,30 +868,15 @@ package final class IndexFollower: Sendable {
     var unreadSegments: IndexFiles.SavedSegments?
   }
 
-  /// The time between two writes of the files, at least.
-  private static let keepInterval = Duration.seconds(60)
-
   /// The time after which the files get a new anchor although nothing has changed: the change log is pruned.
   private static let anchorLifetime = Duration.seconds(600)
 
   /// Writes the index into files whenever it has changed, until the task is cancelled.
-  ///
-  /// Large indexes are written less often, so that writing takes a twentieth of the time at most.
   private func keep(in files: IndexFiles) async {
-    var failure: String?
-    while !Task.isCancelled {
-      let start = ContinuousClock.now
-      do {
-        if try await save(to: files) { failure = nil }
-      } catch {
-        if failure != "\(error)" {
-          failure = "\(error)"
-          logger.warning("the index can't be written to its files", metadata: ["reason": "\(error)"])
-        }
-      }
-      let interval = max(Self.keepInterval, (ContinuousClock.now - start) * 20)
-      let isFollowing = state.withLock { $0.phase == .following }
-      try? await Task.sleep(for: isFollowing ? interval : .seconds(1))
+    await files.keep(isReady: { self.state.withLock { $0.phase == .following } }) { reason in
+      self.logger.warning("the index can't be written to its files", metadata: ["reason": "\(reason)"])
+    } _: {
+      try await self.save(to: files)
     }
   }
 

@@ -25,6 +25,9 @@ actor GroupCommitWriter {
 
   private var versions: VersionCounter
   private var dataVersions: DataVersionSequence
+
+  /// The greatest version that the journal has.
+  private var committedVersion: Int64
   private var keys: IdempotencyKeyCache
   private var evictedKeys: [String] = []
   private var sources: [ExactText: DataSource]
@@ -32,12 +35,25 @@ actor GroupCommitWriter {
   private var pending: [PendingWrite] = []
   private var isWriting = false
 
+  /// The index as of the last anchor.
+  private var anchored: AnchoredIndex?
+
+  /// The version of the index in the files, if it is known, and its anchor; `nil` if there is none.
+  private var kept: (version: DataVersion?, anchor: JournalAnchor)?
+
+  /// The segments that are in files but not read from there yet.
+  private var unreadSegments: IndexFiles.SavedSegments?
+
   /// The merges of large parts, which would delay the writes.
   private let merger = PartMerger()
 
   /// Creates a writer.
   ///
-  /// - Parameter journal: the journal that batches are committed to; `nil` where nothing is kept.
+  /// - Parameters:
+  ///   - journal: the journal that batches are committed to; `nil` where nothing is kept.
+  ///   - committedVersion: the greatest version that the journal has.
+  ///   - kept: the anchor of the files that the index is from, and its version if it has not changed since; `nil` for
+  ///     none.
   init(
     index: PointIndex,
     journal: (any PointJournal)?,
@@ -45,7 +61,9 @@ actor GroupCommitWriter {
     sources: [DataSource],
     formerIDs: [SourceReference: PointID],
     versions: VersionCounter,
+    committedVersion: Int64,
     dataVersions: DataVersionSequence,
+    kept: (version: DataVersion?, anchor: JournalAnchor)?,
     clock: MonotoneClock
   ) {
     self.sources = Dictionary(sources.map { (ExactText($0.name), $0) }) { $1 }
@@ -54,7 +72,9 @@ actor GroupCommitWriter {
     self.journal = journal
     self.keys = keys
     self.versions = versions
+    self.committedVersion = committedVersion
     self.dataVersions = dataVersions
+    self.kept = kept
     self.clock = clock
   }
 
@@ -94,13 +114,13 @@ actor GroupCommitWriter {
 
   private func commitAll() async {
     while !pending.isEmpty {
-      adoptMerge()
+      adoptParts()
       let (completions, result) = await commit(nextGroup())
       // Only now that nothing here holds references to the group's values.
       for completion in completions { completion(result) }
     }
     isWriting = false
-    adoptMerge()
+    adoptParts()
   }
 
   private func nextGroup() -> [PendingWrite] {
@@ -118,15 +138,23 @@ actor GroupCommitWriter {
     // Even if the commit fails: the journal may have kept the batch all the same.
     versions.pass(batch.highestVersion)
     do throws(PointStoreError) {
-      if !batch.isEmpty {
+      if !batch.isEmpty || batch.anchor != nil {
         try await journal?.commit(batch)
+        committedVersion = batch.highestVersion
+      }
+      if !batch.isEmpty {
         // Keys evicted for new ones leave the journal with the next batch.
         evictedKeys = batch.records.flatMap { keys.insert($0) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
         for name in batch.removedSources { sources[ExactText(name)] = nil }
         formerIDs.merge(batch.formerIDs) { $1 }
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
-        merger.merge(next) { Task { await self.adoptMergeIfIdle() } }
+        merge(next)
+      }
+      if let anchor = batch.anchor {
+        anchored = AnchoredIndex(
+          snapshot: next, version: dataVersions.last,
+          anchor: JournalAnchor(token: anchor.token, version: batch.highestVersion))
       }
       return (completions, .success(()))
     } catch {
@@ -134,14 +162,52 @@ actor GroupCommitWriter {
     }
   }
 
-  private func adoptMergeIfIdle() {
-    if !isWriting { adoptMerge() }
+  private func merge(_ snapshot: PointSnapshot) {
+    merger.merge(snapshot) { Task { await self.adoptPartsIfIdle() } }
   }
 
-  /// Puts merged parts into the index, which has the same places then.
-  private func adoptMerge() {
+  private func adoptPartsIfIdle() {
+    if !isWriting { adoptParts() }
+  }
+
+  /// Puts merged parts, and those that were written to files, into the index, which has the same places then.
+  private func adoptParts() {
     let (snapshot, version) = index.current
-    if let merged = merger.adopted(by: snapshot) { index.replace(with: merged, version: version) }
+    var next = merger.adopted(by: snapshot) ?? snapshot
+    if let saved = unreadSegments.take() { next = next.reading(saved) }
+    if next === snapshot { return }
+    index.replace(with: next, version: version)
+    // A merge of parts that were replaced meanwhile is lost.
+    merge(next)
+  }
+
+  // MARK: Files
+
+  /// An index and the anchor that was committed with it.
+  private struct AnchoredIndex {
+    let snapshot: PointSnapshot
+    let version: DataVersion
+    let anchor: JournalAnchor
+  }
+
+  /// Writes the index into files, standing for an anchor that is committed before. One call at a time.
+  ///
+  /// - Returns: `false` if the files have the index.
+  /// - Throws: ``Points/PointStoreError`` or ``PointIndex/IndexFileError``; the files are unchanged then.
+  func save(to files: IndexFiles) async throws -> Bool {
+    if let kept, kept.version == dataVersions.last { return false }
+    let anchor = JournalBatch.NewAnchor(token: JournalAnchor.newToken(), former: kept?.anchor)
+    try await commit { $0.anchor = anchor }
+    guard let anchored = anchored.take() else { preconditionFailure("the anchor was committed") }
+    let saved = try await offThreadPool {
+      Result { () throws(IndexFileError) in
+        try files.save(anchored.snapshot, standingFor: anchored.anchor.text)
+      }
+    }.get()
+    kept = (anchored.version, anchored.anchor)
+    if !saved.isEmpty { unreadSegments = saved }
+    adoptPartsIfIdle()
+    return true
   }
 
   /// Returns what a group of writes is applied to. While it is referenced, a change of the keys or of the former ids
@@ -149,7 +215,7 @@ actor GroupCommitWriter {
   private func groupWork() -> GroupWork {
     let snapshot = index.snapshot
     return GroupWork(
-      snapshot: snapshot, sources: sources, evictedKeys: evictedKeys,
+      snapshot: snapshot, sources: sources, evictedKeys: evictedKeys, committedVersion: committedVersion,
       transaction: WriteTransaction(
         on: snapshot, keys: keys, formerIDs: formerIDs, versions: versions, now: clock.now()))
   }
@@ -158,6 +224,7 @@ actor GroupCommitWriter {
     let snapshot: PointSnapshot
     let sources: [ExactText: DataSource]
     let evictedKeys: [String]
+    let committedVersion: Int64
     let transaction: WriteTransaction
 
     /// Applies writes.
@@ -172,7 +239,12 @@ actor GroupCommitWriter {
         let merged = source.completed(by: known)
         return merged == known ? nil : merged
       }
-      if !batch.isEmpty { batch.evictedKeys = evictedKeys }
+      if batch.isEmpty {
+        // Versions that were passed over are not committed: the time of the last write stays.
+        batch.highestVersion = committedVersion
+      } else {
+        batch.evictedKeys = evictedKeys
+      }
       let changes = PointChanges(puts: batch.puts, removals: batch.removals)
       let largestJoined = group[0].isAlone ? Int.max : PointSnapshot.largestPartOfChange
       return (batch, snapshot.applying(changes, joiningUpTo: largestJoined), completions)

@@ -1,6 +1,6 @@
 package import Basics
 package import Geo
-import PointIndex
+package import PointIndex
 package import Points
 import Synchronization
 
@@ -16,6 +16,17 @@ package final class MemoryStore: PointStore, StoreIndex {
   /// A Boolean value that indicates whether no place had ever been written to the store when it was created.
   package let wasNew: Bool
 
+  /// The origin of an index.
+  package enum IndexOrigin: Hashable, Sendable {
+    /// It was built. The reason is that for which files are not used; `nil` if there are none.
+    case built(reason: String?)
+    /// It continues from its files, after some changes.
+    case files(changes: Int)
+  }
+
+  /// The origin of the index when the store was created.
+  package let indexOrigin: IndexOrigin
+
   /// Creates an empty store that keeps nothing beyond the process.
   ///
   /// - Parameters:
@@ -30,23 +41,50 @@ package final class MemoryStore: PointStore, StoreIndex {
   /// Creates a store of the contents of a journal, to which every write is committed before it is visible or
   /// acknowledged.
   ///
-  /// O(n log n).
+  /// O(n log n); from files O(n), and O(m log m) for m changes that they do not have.
   ///
   /// - Parameters:
   ///   - journal: the journal, used by this store alone.
+  ///   - files: the files that the index continues from if the journal has their anchor; `nil` for none.
   ///   - text: the fields that texts are searched in.
   ///   - clock: the source of the times of places and of the age of idempotency keys.
   /// - Throws: ``Points/PointStoreError`` with the reason that the journal can't be read.
   package convenience init(
     journal: any PointJournal,
+    files: IndexFiles? = nil,
     text configuration: TextIndexConfiguration = .init(),
     clock: any WallClock = SystemClock()
   ) async throws(PointStoreError) {
-    self.init(try await journal.load(), journal: journal, keyLimits: .init(), text: configuration, clock: clock)
+    let (kept, rejection) = await Self.keptIndex(in: files, text: configuration)
+    self.init(
+      try await journal.load(after: kept?.anchor), after: kept, rejection: rejection, journal: journal,
+      keyLimits: .init(), text: configuration, clock: clock)
+  }
+
+  /// An index from files, and the anchor in the journal that it stands for.
+  typealias KeptIndex = (snapshot: PointSnapshot, anchor: JournalAnchor)
+
+  /// Returns the index in the files, or the reason why they can't be used; neither if there are no files.
+  private static func keptIndex(
+    in files: IndexFiles?, text configuration: TextIndexConfiguration
+  ) async -> (index: KeptIndex?, rejection: String?) {
+    guard let files else { return (nil, nil) }
+    let loaded = await offThreadPool {
+      Result { () throws(IndexFileError) in try files.load(text: configuration) }
+    }
+    switch loaded {
+    case .success(nil): return (nil, nil)
+    case .success(let (snapshot, state)?):
+      guard let anchor = JournalAnchor(text: state) else { return (nil, "they are of another store") }
+      return ((snapshot, anchor), nil)
+    case .failure(let error): return (nil, "\(error)")
+    }
   }
 
   init(
     _ contents: JournalContents,
+    after kept: KeptIndex? = nil,
+    rejection: String? = nil,
     journal: (any PointJournal)?,
     keyLimits: IdempotencyKeyCache.Limits,
     text configuration: TextIndexConfiguration = .init(),
@@ -68,7 +106,18 @@ package final class MemoryStore: PointStore, StoreIndex {
       // The program and its settings may differ from those before, and responses with them.
       dataVersions = DataVersionSequence(changedAt: max(lastWrite, now), nextNotBefore: nextWrite)
     }
-    places = PointIndex(PointSnapshot(contents.points, text: configuration), version: dataVersions.last)
+    let snapshot: PointSnapshot
+    let anchor = contents.isComplete ? nil : kept?.anchor
+    if let kept, anchor != nil {
+      indexOrigin = .files(changes: contents.points.count + contents.removals.count)
+      snapshot = kept.snapshot.applying(PointChanges(puts: contents.points, removals: contents.removals))
+    } else {
+      let isUnknown = kept != nil
+      indexOrigin = .built(
+        reason: isUnknown ? "the journal is another one, or was changed by another program" : rejection)
+      snapshot = PointSnapshot(contents.points, text: configuration)
+    }
+    places = PointIndex(snapshot, version: dataVersions.last)
     var keys = IdempotencyKeyCache(limits: keyLimits)
     for record in contents.records { _ = keys.insert(record) }
     writer = GroupCommitWriter(
@@ -78,10 +127,27 @@ package final class MemoryStore: PointStore, StoreIndex {
       sources: contents.sources,
       formerIDs: contents.formerIDs,
       versions: versions,
+      committedVersion: contents.highestVersion,
       dataVersions: dataVersions,
+      kept: anchor.map { (snapshot === kept?.snapshot ? dataVersions.last : nil, $0) },
       clock: self.clock
     )
   }
+
+  // MARK: Files
+
+  /// Writes the index into files whenever it has changed, until the task is cancelled.
+  ///
+  /// - Parameter onFailure: is called with the reason of a failure, once for each that differs from the one before.
+  package func keep(in files: IndexFiles, onFailure: @Sendable (String) -> Void) async {
+    await files.keep(onFailure: onFailure) { try await self.save(to: files) }
+  }
+
+  /// Writes the index into files. One call at a time.
+  ///
+  /// - Returns: `false` if they have it.
+  /// - Throws: ``Points/PointStoreError`` or ``PointIndex/IndexFileError``; the files are unchanged then.
+  @discardableResult package func save(to files: IndexFiles) async throws -> Bool { try await writer.save(to: files) }
 
   /// The number of places.
   package var count: Int { snapshot.count }

@@ -4,10 +4,13 @@ package import Points
 ///
 /// The store makes one call at a time: it loads once, before anything else, and commits one batch after another.
 package protocol PointJournal: Sendable {
-  /// Returns the contents.
+  /// Returns the contents: of the places those that have changed since an anchor, or all if the journal does not have
+  /// the anchor.
   ///
+  /// - Parameter anchor: the anchor of the places that the store has already; `nil` for none. Other anchors have no
+  ///   meaning afterwards.
   /// - Throws: ``PointStoreError`` with the reason that they can't be read.
-  func load() async throws(PointStoreError) -> JournalContents
+  func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents
 
   /// Commits the effects of some writes: all of them or none. On return the batch is as durable as the journal is.
   ///
@@ -15,10 +18,50 @@ package protocol PointJournal: Sendable {
   func commit(_ batch: JournalBatch) async throws(PointStoreError)
 }
 
+/// A mark in a journal, committed together with the state of the places that it stands for.
+///
+/// A journal that has the mark has had that state, whatever happened to its file: it was restored from a backup, copied
+/// or reset to an earlier state. What was committed since is in the same journal.
+package struct JournalAnchor: Hashable, Sendable {
+  /// A random text that no other anchor has.
+  package let token: String
+
+  /// The greatest version that had been committed.
+  package let version: Int64
+
+  private static let prefix = "journal"
+
+  package init(token: String, version: Int64) {
+    (self.token, self.version) = (token, version)
+  }
+
+  /// Returns a token that no other anchor has.
+  static func newToken() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return "\(String(generator.next(), radix: 36))\(String(generator.next(), radix: 36))"
+  }
+
+  /// The anchor as text.
+  package var text: String { "\(Self.prefix) \(token) \(version)" }
+
+  /// Creates an anchor from its text; `nil` if it is none.
+  package init?(text: String) {
+    let fields = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard fields.count == 3, fields[0] == Self.prefix, let version = Int64(fields[2]) else { return nil }
+    self.init(token: String(fields[1]), version: version)
+  }
+}
+
 /// The contents of a journal.
 package struct JournalContents: Sendable {
-  /// The places, in any order.
+  /// The places, in any order: all, or those that were created or changed since an anchor.
   package var points: ContiguousArray<PointOfInterest>
+
+  /// The ids of places that were removed since the anchor. Some may be of places that never were in another batch.
+  package var removals: [PointID] = []
+
+  /// A Boolean value that indicates whether ``points`` are all places.
+  package var isComplete = true
 
   /// The outcomes of requests with idempotency keys, the oldest first.
   package var records: [IdempotencyRecord]
@@ -74,7 +117,18 @@ package struct JournalBatch: Sendable {
   /// The greatest version given so far, by these writes or before them.
   package internal(set) var highestVersion: Int64 = 0
 
-  /// A Boolean value that indicates whether there is nothing to commit.
+  /// The anchor to commit with the writes; `nil` for none.
+  package internal(set) var anchor: NewAnchor?
+
+  /// An anchor of the state after a batch.
+  package struct NewAnchor: Hashable, Sendable {
+    package let token: String
+
+    /// The anchor that is kept beside the new one; `nil` if all others are removed.
+    package let former: JournalAnchor?
+  }
+
+  /// A Boolean value that indicates whether there is nothing to commit but an anchor.
   package var isEmpty: Bool {
     !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty && removedSources.isEmpty
   }

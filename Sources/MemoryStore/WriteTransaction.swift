@@ -35,6 +35,9 @@ struct WriteTransaction: Sendable {
 
   private var records: [IdempotencyRecord] = []
 
+  /// The anchor of the state after the writes; `nil` for none.
+  var anchor: JournalBatch.NewAnchor?
+
   /// Creates a transaction without writes.
   init(
     on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
@@ -147,7 +150,7 @@ struct WriteTransaction: Sendable {
     }
     return JournalBatch(
       puts: puts, removals: removals, records: records, sources: sources, removedSources: removedSources,
-      formerIDs: removedIDs, highestVersion: versions.last)
+      formerIDs: removedIDs, highestVersion: versions.last, anchor: anchor)
   }
 }
 

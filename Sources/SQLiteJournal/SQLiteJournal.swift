@@ -81,14 +81,29 @@ package final class SQLiteJournal: Sendable {
 }
 
 extension SQLiteJournal: PointJournal {
-  /// Returns the contents, verified row by row. O(n).
-  package func load() async throws(PointStoreError) -> JournalContents {
+  /// Returns the contents, verified row by row. O(n) for n rows that are read.
+  package func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents {
     try await reportingErrors { [damagePolicy] database in
       do {
-        return try await database.read { try Loading.contents($0, onDamage: damagePolicy) }
+        let contents = try await database.read { try Loading.contents($0, after: anchor, onDamage: damagePolicy) }
+        if contents.isComplete { try await Self.removeAnchors(database, mustSucceed: damagePolicy.skips) }
+        return contents
       } catch let error as DatabaseError where error.isDamage {
         throw PointStoreError.unexpected(reason: "the journal \(database.path) is damaged: \(error.explanation)")
       }
+    }
+  }
+
+  /// Removes the anchors, so that no removals are logged for files that are not used.
+  ///
+  /// - Parameter mustSucceed: a Boolean value that indicates whether anchors that stay may become wrong: without the
+  ///   damaged rows, versions may be given again.
+  private static func removeAnchors(_ database: DatabaseQueue, mustSucceed: Bool) async throws {
+    do {
+      try await database.write { try Committing.removeAnchors($0) }
+    } catch {
+      // A full disk does not prevent a start.
+      if mustSucceed { throw error }
     }
   }
 
@@ -181,6 +196,19 @@ enum Committing {
   private static let removeSource = "DELETE FROM source WHERE name = ?"
   private static let putFormerID = "INSERT OR REPLACE INTO former_id (source, source_id, id) VALUES (?, ?, ?)"
 
+  private static let hasAnchors =
+    "SELECT EXISTS (SELECT 1 FROM index_anchor) OR EXISTS (SELECT 1 FROM removed_place)"
+
+  private static let removeAnchors = "DELETE FROM index_anchor; DELETE FROM removed_place"
+  private static let removeOtherAnchors = "DELETE FROM index_anchor WHERE token IS NOT ?"
+  private static let pruneRemovals = "DELETE FROM removed_place WHERE version <= ?"
+  private static let putAnchor = "INSERT INTO index_anchor (token, version) VALUES (?, ?)"
+
+  /// Removes all anchors, if there are any.
+  static func removeAnchors(_ database: Database) throws {
+    if try Bool.fetchOne(database, sql: hasAnchors) == true { try database.execute(sql: removeAnchors) }
+  }
+
   static func commit(_ batch: JournalBatch, to database: Database) throws {
     try run(remove, database, batch.removals) { [$0.bytes] }
     try run(put, database, batch.puts, values(of:))
@@ -190,6 +218,14 @@ enum Committing {
     try run(updateCounter, database, CollectionOfOne(batch)) { [$0.highestVersion, $0.hasChanges] }
     for statement in [deleteCreation, deleteImport] { try run(statement, database, batch.evictedKeys) { [$0] } }
     for record in batch.records { try commit(record, to: database) }
+    if let anchor = batch.anchor { try commit(anchor, version: batch.highestVersion, to: database) }
+  }
+
+  /// Commits an anchor, and removes what neither it nor the former one needs.
+  private static func commit(_ anchor: JournalBatch.NewAnchor, version: Int64, to database: Database) throws {
+    try run(removeOtherAnchors, database, CollectionOfOne(anchor)) { [$0.former?.token] }
+    try run(pruneRemovals, database, CollectionOfOne(anchor)) { [$0.former?.version ?? version] }
+    try run(putAnchor, database, CollectionOfOne(anchor)) { [$0.token, version] }
   }
 
   private static func commit(_ record: IdempotencyRecord, to database: Database) throws {
@@ -243,6 +279,16 @@ struct Loading {
   /// The places in the order of insertion, which is that of the file.
   private static let places = "SELECT \(placeColumns), rowid FROM place ORDER BY rowid"
 
+  private static let changedPlaces = "SELECT \(placeColumns), rowid FROM place WHERE version > ? ORDER BY version"
+
+  private static let removedPlaces = "SELECT id FROM removed_place WHERE version > ?"
+
+  /// Whether the file has had the state of an anchor, and its counter was not set back since.
+  private static let hasAnchor = """
+    SELECT EXISTS (
+      SELECT 1 FROM index_anchor JOIN version_counter ON version <= highest WHERE token = ? AND version = ?)
+    """
+
   private static let creations = """
     SELECT \(placeColumns), text, request_hash, time, rowid FROM answered_key ORDER BY time, rowid
     """
@@ -266,6 +312,11 @@ struct Loading {
     case reject
     /// The row is skipped, and passed to the closure.
     case skip(@Sendable (JournalDamage) -> Void)
+
+    /// A Boolean value that indicates whether damaged rows are skipped.
+    var skips: Bool {
+      if case .skip = self { true } else { false }
+    }
   }
 
   private let policy: DamagePolicy
@@ -274,12 +325,14 @@ struct Loading {
   private var damageCount = 0
   private var firstDamage: JournalDamage?
 
-  /// Returns the contents.
+  /// Returns the contents: of the places those that have changed since an anchor, or all if the anchor is unknown.
   ///
   /// - Throws: `DatabaseError`, or ``DamagedJournal``.
-  static func contents(_ database: Database, onDamage policy: DamagePolicy) throws -> JournalContents {
+  static func contents(
+    _ database: Database, after anchor: JournalAnchor?, onDamage policy: DamagePolicy
+  ) throws -> JournalContents {
     var loading = Loading(policy: policy)
-    try loading.read(database)
+    try loading.read(database, after: anchor)
     return loading.contents
   }
 
@@ -287,18 +340,24 @@ struct Loading {
     self.policy = policy
   }
 
-  private mutating func read(_ database: Database) throws {
-    let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM place") ?? 0
-    contents.points.reserveCapacity(count)
-    ids.reserveCapacity(count)
-    try StoredRow.forEach(database, Self.places) { row in
-      do throws(RowDamage) {
-        let point = try row.point()
-        guard ids.insert(point.id).inserted else { throw RowDamage("another row has its id, \(point.id)") }
-        contents.points.append(point)
-      } catch {
-        note(error, in: "place", row: try? row.integer(11, "rowid"))
+  private mutating func read(_ database: Database, after anchor: JournalAnchor?) throws {
+    if let anchor,
+      try Bool.fetchOne(database, sql: Self.hasAnchor, arguments: [anchor.token, anchor.version]) == true
+    {
+      contents.isComplete = false
+      try readPlaces(database, Self.changedPlaces, [anchor.version])
+      try StoredRow.forEach(database, Self.removedPlaces, [anchor.version]) { row in
+        do throws(RowDamage) {
+          contents.removals.append(try row.id(0))
+        } catch {
+          note(error, in: "removed_place", row: nil)
+        }
       }
+    } else {
+      let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM place") ?? 0
+      contents.points.reserveCapacity(count)
+      ids.reserveCapacity(count)
+      try readPlaces(database, Self.places)
     }
     try StoredRow.forEach(database, Self.creations) { row in
       do throws(RowDamage) {
@@ -341,6 +400,20 @@ struct Loading {
     }
     contents.highestVersion = max(highest ?? 0, highestOfPlaces)
     if case .reject = policy, let firstDamage { throw DamagedJournal(first: firstDamage, count: damageCount) }
+  }
+
+  private mutating func readPlaces(
+    _ database: Database, _ sql: String, _ arguments: StatementArguments = []
+  ) throws {
+    try StoredRow.forEach(database, sql, arguments) { row in
+      do throws(RowDamage) {
+        let point = try row.point()
+        guard ids.insert(point.id).inserted else { throw RowDamage("another row has its id, \(point.id)") }
+        contents.points.append(point)
+      } catch {
+        note(error, in: "place", row: try? row.integer(11, "rowid"))
+      }
+    }
   }
 
   /// The greatest version of a place that a store can have given. A greater one is kept but not counted on from.

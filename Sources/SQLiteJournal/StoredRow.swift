@@ -14,10 +14,12 @@ struct StoredRow {
   /// Runs a query and calls the closure with each row.
   ///
   /// - Throws: `DatabaseError`, or the error of `body`.
-  static func forEach(_ database: Database, _ sql: String, _ body: (StoredRow) throws -> Void) throws {
+  static func forEach(
+    _ database: Database, _ sql: String, _ arguments: StatementArguments = [], _ body: (StoredRow) throws -> Void
+  ) throws {
     let statement = try database.makeStatement(sql: sql)
     let row = StoredRow(statement: statement.sqliteStatement)
-    try Row.fetchCursor(statement).forEach { _ in try body(row) }
+    try Row.fetchCursor(statement, arguments: arguments).forEach { _ in try body(row) }
   }
 
   func integer(_ column: Int32, _ name: String) throws(RowDamage) -> Int64 {

@@ -128,7 +128,7 @@ struct Application {
     let services: [(any Service)?] = [
       MemoryTrimming.service,
       store,
-      store.index.map { index in BackgroundService { await index.run() } },
+      store.indexUpkeep.map { BackgroundService($0) },
       store.changePruning?.service,
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service

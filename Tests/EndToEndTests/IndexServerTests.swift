@@ -76,6 +76,31 @@ import Testing
     #expect(try await other.outcome().log.contains("another process uses \(folder.path(of: "index"))"))
   }
 
+  @Test(.timeLimit(.minutes(5))) func killedServerWithoutADatabaseContinuesFromTheFilesBesideItsPlaces() async throws {
+    let store = try await EmptyStore(.memory)
+    let server = try await store.serve()
+    let driver = ServerDriver(port: try await server.port())
+    while !FileManager.default.fileExists(atPath: store.folder.path(of: "places.db.index/manifest")) {
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    let created = try await driver.send("POST", "/locations", headers: json, body: place)
+    server.send(SIGKILL)
+    _ = try await server.outcome()
+
+    let next = try await store.serve()
+    let found = try await ServerDriver(port: try await next.port()).get("/locations?q=a")
+    next.send(SIGTERM)
+    let continued = try await next.outcome().log
+    // Rows that may be left out are looked for in the whole file.
+    let skipping = try await store.serve(["SKIP_DAMAGED": "true"])
+    let read = try await ServerDriver(port: try await skipping.port()).get("/locations?q=a")
+    skipping.send(SIGTERM)
+
+    #expect(try found.places.map(\.id) == [created.place.id] && read.places.count == 1)
+    #expect(continued.contains("the index continues from its files"), "\(continued)")
+    #expect(try await !skipping.outcome().log.contains("the index continues from its files"))
+  }
+
   @Test(.timeLimit(.minutes(5))) func callsThatNeedTheIndexNameTheSettingThatTurnsItOff() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])

@@ -1,29 +1,36 @@
 """Kills servers that keep their index in files at random moments, and damages the files.
 
-Places are written by SQL all the time. A server with INDEX_PATH is started and killed with -9 within seconds, while it
-reads its files, catches up, writes them or serves. Before some starts a file is damaged, PostgreSQL is killed, or the disk
-of the folder is nearly full. After each start the places of the server must be those of PostgreSQL, found by their ids
-and by name; an undamaged folder must not have the index built. Prints a table of the starts, and exits with 1 otherwise.
+Places are written all the time, to PostgreSQL by SQL, to a memory store with MEMORY_STORE_PATH by the server. A server
+with INDEX_PATH is started and killed with -9 within seconds, while it reads its files, catches up, writes them or serves.
+Before some starts a file is damaged, PostgreSQL is killed, the file of the places or the folder is an earlier copy, places
+are changed by hand, or the disk of the folder is nearly full. After each start the places of the server must be those of
+PostgreSQL or of the file, found by their ids and by name; an undamaged folder must not have the index built. Prints a table
+of the starts, and exits with 1 otherwise.
 
 The full disk needs the rights to mount a file system; without them it is left out, and a line says so.
 
-  scripts/faults files
+  scripts/faults files                    # a minute on each store
+  scripts/faults files --store memory
   scripts/faults files --seconds 600 --places 20000 --seed 7
 """
 
 import collections
 import contextlib
+import http.client
 import json
 import pathlib
 import random
+import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 import urllib.error
+import urllib.request
 
 from http_clients import get, metrics
-from servers import Postgres, Waymark, argument_parser, temporary_folder
+from servers import Postgres, Waymark, argument_parser, exit_after_each_store, temporary_folder
 
 INSERT = """
     INSERT INTO points (id, lat, long, name, category, tags)
@@ -38,12 +45,146 @@ CHANGES = [
 ]
 
 
-class Writer(threading.Thread):
-    """Changes places by SQL, with commits that are not on disk when they are acknowledged, until it is stopped."""
+class PostgresPlaces:
+    """The places in PostgreSQL, which are changed also while no server runs."""
 
-    def __init__(self, database, generator):
+    outlives_server = True
+
+    def __init__(self, database):
+        self.database = database
+        self.environment = {"DATABASE_URL": database.url, "POINT_INDEX": "on"}
+        self.faults = {"crash of PostgreSQL": self.crash}
+
+    def create(self, server, count):
+        server.command("migrate")
+        self.database.query(INSERT.format(count=count))
+
+    def change(self, server, generator):
+        """Changes places, in a commit that is not on disk when it is acknowledged."""
+        try:
+            self.database.query("SET synchronous_commit = off", generator.choice(CHANGES))
+        except subprocess.SubprocessError:
+            # PostgreSQL is down.
+            time.sleep(0.05)
+
+    def rows(self):
+        return set(self.database.query("SELECT id || ' ' || version || ' ' || name FROM points").splitlines())
+
+    def continued(self, server):
+        """Returns whether a server that is ready continued from its files."""
+        return metrics(server.port)["point_index_loads_total"] > 0
+
+    def crash(self, generator):
+        self.database.kill()
+        self.database.start()
+
+
+class MemoryPlaces:
+    """The places in the file of a memory store, which only its server changes."""
+
+    outlives_server = False
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.file, self.copy, self.kept = folder / "places.db", folder / "copy.db", folder / "kept.db"
+        self.index = None
+        self.log = folder / "log"
+        self.data = folder / "places.csv"
+        self.environment = {"MEMORY_STORE_PATH": str(self.file), "DATA_FILE": str(self.data), "LOG_LEVEL": "info"}
+        self.faults = {
+            "earlier places": self.restore_places, "earlier files": self.restore_index, "changes by hand": self.change_by_hand}
+
+    def create(self, server, count):
+        lines = [f"place {number},{number % 90},{number % 180},c{number % 50},s,{number}" for number in range(count)]
+        self.data.write_text("name,lat,long,category,source,sourceId\n" + "\n".join(lines) + "\n")
+
+    def change(self, server, generator):
+        """Creates, replaces or deletes a place, or imports some; the server may be killed meanwhile."""
+        try:
+            places = json.loads(get(server.port, f"/locations?limit=20&lat={generator.uniform(-80, 80)}&long=1")[0])
+            place = generator.choice(places) if places else {"id": ""}
+            body = {"name": f"place {generator.random()}", "lat": generator.uniform(-90, 90), "long": 1}
+            match generator.randrange(8):
+                case 0 | 1: self.send(server, "DELETE", f"/locations/{place['id']}")
+                case 2 | 3 | 4: self.send(server, "PUT", f"/locations/{place['id']}", json.dumps(body))
+                case 5 | 6: self.send(server, "POST", "/locations", json.dumps(body))
+                case _:
+                    rows = [f"import {generator.random()},1,{number % 180},{generator.choice('abc')},{number % 200}"
+                            for number in range(generator.choice([1, 100, 3000]))]
+                    self.send(server, "POST", "/locations/import?replaceSource=a&maxDeletions=100%25",
+                              "name,lat,long,source,sourceId\n" + "\n".join(rows) + "\n", "text/csv")
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.02)
+
+    def send(self, server, method, target, body=None, kind="application/json"):
+        request = urllib.request.Request(
+            f"{server.url}{target}", data=body and body.encode(), method=method, headers={"Content-Type": kind})
+        urllib.request.urlopen(request, timeout=60).close()
+
+    def rows(self):
+        """Returns the places in the file of a killed server, from a copy of it."""
+        self.copy_file(self.file, self.copy)
+        with contextlib.closing(sqlite3.connect(self.copy)) as database:
+            found = database.execute("SELECT lower(hex(id)), version, name FROM place").fetchall()
+        return {f"{self.identifier(id)} {version} {name}" for id, version, name in found}
+
+    def identifier(self, digits):
+        return "-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]])
+
+    def copy_file(self, source, target):
+        for suffix in ["", "-wal"]:
+            pathlib.Path(f"{target}{suffix}").unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(f"{source}{suffix}", f"{target}{suffix}")
+
+    def continued(self, server):
+        return "the index continues from its files" in self.log.read_text()
+
+    def restore_places(self, generator):
+        """Puts an earlier copy of the places beside the present files of the index."""
+        if self.kept.exists():
+            self.copy_file(self.kept, self.file)
+        else:
+            self.copy_file(self.file, self.kept)
+        if generator.random() < 0.5:
+            self.kept.unlink(missing_ok=True)
+
+    def restore_index(self, generator):
+        """Puts an earlier copy of the files of the index beside the present places."""
+        kept = self.folder / "kept.index"
+        if kept.exists():
+            shutil.rmtree(self.index)
+            shutil.move(kept, self.index)
+        elif self.index.exists():
+            shutil.copytree(self.index, kept)
+
+    def change_by_hand(self, generator):
+        statement = generator.choice([
+            "UPDATE place SET name = name || '!' WHERE rowid % 100 = 7", "DELETE FROM place WHERE rowid % 100 = 8",
+            "UPDATE place SET name = name || '?', version = version + 1 WHERE rowid % 100 = 9",
+        ])
+        with contextlib.closing(sqlite3.connect(self.file)) as database, database:
+            database.execute(statement)
+
+
+class LoggedWaymark(Waymark):
+    """A server whose log is in a file that each start replaces."""
+
+    def __init__(self, program, environment, log):
+        super().__init__(program, environment)
+        self.log = log
+
+    def start(self):
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([self.program, "serve"], env=self.environment, stderr=log)
+
+
+class Writer(threading.Thread):
+    """Changes places until it is stopped."""
+
+    def __init__(self, places, server, generator):
         super().__init__(daemon=True)
-        self.database, self.generator = database, generator
+        self.places, self.server, self.generator = places, server, generator
         self.is_paused, self.is_idle, self.is_stopped = threading.Event(), threading.Event(), threading.Event()
 
     def run(self):
@@ -52,25 +193,21 @@ class Writer(threading.Thread):
                 self.is_idle.set()
                 time.sleep(0.01)
                 continue
-            self.is_idle.clear()
-            try:
-                self.database.query("SET synchronous_commit = off", self.generator.choice(CHANGES))
-            except subprocess.SubprocessError:
-                # PostgreSQL is down.
-                time.sleep(0.05)
+            self.places.change(self.server, self.generator)
 
     def pause(self):
         self.is_paused.set()
+        # It is set again before the next change.
+        self.is_idle.clear()
         self.is_idle.wait()
 
     def resume(self):
-        self.is_idle.clear()
         self.is_paused.clear()
 
 
 class Run:
-    def __init__(self, options, folder, database):
-        self.options, self.database = options, database
+    def __init__(self, options, folder, places):
+        self.options, self.places = options, places
         self.generator = random.Random(options.seed)
         self.disk = folder / "disk"
         self.disk.mkdir()
@@ -79,9 +216,10 @@ class Run:
         if not self.can_mount:
             print("no file system can be mounted: the disk is never full", file=sys.stderr)
         self.path = self.disk / "index"
-        self.server = Waymark(
-            options.waymark,
-            {"DATABASE_URL": database.url, "POINT_INDEX": "on", "INDEX_PATH": str(self.path), "LOG_LEVEL": "notice"})
+        places.index = self.path
+        self.server = LoggedWaymark(
+            options.waymark, {"LOG_LEVEL": "notice", "INDEX_PATH": str(self.path)} | places.environment, folder / "log")
+        places.create(self.server, options.places)
         self.starts = collections.Counter()
         # The manifest when a file was damaged last.
         self.damaged = None
@@ -145,8 +283,7 @@ class Run:
         is_whole = self.manifest() not in (None, self.damaged)
         self.server.start()
         self.server.wait_until_ready()
-        found = metrics(self.server.port)
-        loads = int(found["point_index_loads_total"])
+        loads = self.places.continued(self.server)
         self.starts[fault or "none", "continued" if loads else "built"] += 1
         if is_whole and not loads:
             self.failures.append(f"the index was built although its files were whole; fault: {fault}")
@@ -162,9 +299,8 @@ class Run:
                     raise
                 time.sleep(0.05)
 
-    def compare(self):
-        """Compares the places of the server with those of PostgreSQL, while nothing is written."""
-        wanted = set(self.database.query("SELECT id || ' ' || version || ' ' || name FROM points").splitlines())
+    def compare(self, wanted):
+        """Compares the places of the server with those that it must have, while nothing is written."""
         lines = self.get("/locations/export?f=ndjson").splitlines()
         exported = {"{id} {version} {name}".format(**json.loads(line)) for line in lines}
         if wanted != exported:
@@ -177,7 +313,9 @@ class Run:
                 self.failures.append(f"{line} is not found by its name")
 
     def run(self):
-        writer = Writer(self.database, random.Random(self.options.seed))
+        writer = Writer(self.places, self.server, random.Random(self.options.seed))
+        if not self.places.outlives_server:
+            writer.is_paused.set()
         writer.start()
         try:
             self.restart_until(time.monotonic() + self.options.seconds, writer)
@@ -188,26 +326,36 @@ class Run:
                 subprocess.run(["umount", self.disk], check=False)
 
     def restart_until(self, deadline, writer):
-        fault = None
+        fault, wanted = None, None
         while time.monotonic() < deadline and not self.failures:
             self.start(fault)
+            if wanted is not None:
+                self.compare(wanted)
+            writer.resume()
             time.sleep(self.generator.choice([0, 0.3, 1.2, 2.5]) * self.generator.random())
-            if self.generator.random() < 0.5:
+            if self.places.outlives_server and self.generator.random() < 0.5:
                 writer.pause()
-                self.compare()
+                self.compare(self.places.rows())
                 writer.resume()
             self.server.kill()
             (self.disk / "filler").unlink(missing_ok=True)
+            if not self.places.outlives_server:
+                writer.pause()
             fault = self.inject()
+            if not self.places.outlives_server:
+                wanted = self.places.rows()
 
     def inject(self):
         kind = self.generator.randrange(8)
         if kind < 2:
             return self.damage()
         if kind == 2:
-            self.database.kill()
-            self.database.start()
-            return "crash of PostgreSQL"
+            name = self.generator.choice(sorted(self.places.faults))
+            self.places.faults[name](self.generator)
+            if not self.places.outlives_server:
+                # The files may stand for another state, until others have been written.
+                self.damaged = self.manifest()
+            return name
         if kind == 3 and self.can_mount:
             self.fill_disk()
             return "full disk"
@@ -227,22 +375,29 @@ class Run:
         if not any(outcome == "continued" for _, outcome in self.starts):
             self.failures.append("no start continued from files")
             print("FAILED: no start continued from files", file=sys.stderr)
-        return 1 if self.failures else 0
+        return not self.failures
 
 
 def main():
-    parser = argument_parser(__doc__, stores=False)
+    parser = argument_parser(__doc__)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--places", type=int, default=10_000)
     parser.add_argument("--disk-mib", type=int, default=64)
     options = parser.parse_args()
     print(f"seed {options.seed}", file=sys.stderr)
-    with temporary_folder("waymark-files-") as folder, Postgres(pathlib.Path(folder)) as database:
-        run = Run(options, folder, database)
-        run.server.command("migrate")
-        database.query(INSERT.format(count=options.places))
+    exit_after_each_store(check, options)
+
+
+def check(store, options):
+    print(f"\n{store}\n")
+    with temporary_folder("waymark-files-") as folder, contextlib.ExitStack() as stack:
+        if store == "postgres":
+            places = PostgresPlaces(stack.enter_context(Postgres(folder)))
+        else:
+            places = MemoryPlaces(folder)
+        run = Run(options, folder, places)
         run.run()
-        sys.exit(run.report())
+        return run.report()
 
 
 if __name__ == "__main__":

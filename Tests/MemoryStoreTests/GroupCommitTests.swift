@@ -175,7 +175,7 @@ private final class GatedJournal: PointJournal {
   /// The number of changes of each commit.
   let committed = Mutex<[Int]>([])
 
-  func load() async throws(PointStoreError) -> JournalContents { JournalContents() }
+  func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents { JournalContents() }
 
   func commit(_ batch: JournalBatch) async throws(PointStoreError) {
     committed.withLock { $0.append(batch.puts.count + batch.removals.count) }

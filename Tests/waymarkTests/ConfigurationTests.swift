@@ -77,7 +77,16 @@ import Testing
 
     let configuration = try ServeConfiguration(settings)
 
-    #expect(configuration.store == .memory(dataFiles: ["a.csv"], keptIn: "/var/lib/waymark/places.db"))
+    let path = "/var/lib/waymark/places.db"
+    #expect(configuration.store == .memory(dataFiles: ["a.csv"], keptIn: path, indexPath: "\(path).index"))
+  }
+
+  @Test func indexOfMemoryMayBeKeptElsewhere() throws {
+    let settings = Settings(environment: ["MEMORY_STORE_PATH": "/a.db", "INDEX_PATH": "/fast/index"])
+
+    let configuration = try ServeConfiguration(settings)
+
+    #expect(configuration.store == .memory(dataFiles: [], keptIn: "/a.db", indexPath: "/fast/index"))
   }
 
   @Test(arguments: ["1", "true", "YES"])

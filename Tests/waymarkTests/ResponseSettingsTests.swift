@@ -130,7 +130,7 @@ import Testing
       environment["DATABASE_URL"] = "postgresql://db/places"
     }
     switch setting.name {
-    case "SKIP_DAMAGED": environment["MEMORY_STORE_PATH"] = "places.db"
+    case "INDEX_PATH", "SKIP_DAMAGED": environment["MEMORY_STORE_PATH"] = "places.db"
     case "READ_MAX_STALENESS_MS": environment["READ_CONSISTENCY"] = "bounded"
     case "ANALYTICS", "ANALYTICS_RETENTION_DAYS":
       environment = ["DATABASE_URL": "postgresql://db/places", "ANALYTICS": "postgres"]

@@ -30,6 +30,7 @@ import Testing
     (["CACHE_CONTROL": "stale-if-error=1.5"], "CACHE_CONTROL \(directives), got 'stale-if-error=1.5'"),
     (["CACHE_CONTROL": "no-store=1"], "CACHE_CONTROL \(directives), got 'no-store=1'"),
     (["SKIP_DAMAGED": "true"], "SKIP_DAMAGED is for the memory store with MEMORY_STORE_PATH"),
+    (["INDEX_PATH": "/i"], "INDEX_PATH needs DATABASE_URL or MEMORY_STORE_PATH"),
     (["DATABASE_POOL_SIZE": "4"], "DATABASE_POOL_SIZE is for POINT_STORE=postgres, which needs DATABASE_URL"),
     (
       ["DATABASE_STATEMENT_TIMEOUT_MS": "4"],

@@ -169,6 +169,36 @@ package final class IndexFiles: Sendable {
     return SegmentFileName(name: name, checksum: try file.finish())
   }
 
+  /// The time between two writes of the files, at least.
+  private static let interval = Duration.seconds(60)
+
+  /// Has the index written once a minute, until the task is cancelled. Large indexes are written less often, so that
+  /// writing takes a twentieth of the time at most.
+  ///
+  /// - Parameters:
+  ///   - isReady: returns a Boolean value that indicates whether there is an index; if not, it is called again soon.
+  ///   - onFailure: is called with the reason of a failure, once for each that differs from the one before.
+  ///   - save: writes the index by ``save(_:standingFor:)``, or returns `false` if there is nothing to write.
+  package func keep(
+    isReady: @Sendable () -> Bool = { true }, onFailure: @Sendable (String) -> Void,
+    _ save: @Sendable () async throws -> Bool
+  ) async {
+    var failure: String?
+    while !Task.isCancelled {
+      let start = ContinuousClock.now
+      do {
+        if try await save() { failure = nil }
+      } catch {
+        if failure != "\(error)" {
+          failure = "\(error)"
+          onFailure("\(error)")
+        }
+      }
+      let interval = max(Self.interval, (ContinuousClock.now - start) * 20)
+      try? await Task.sleep(for: isReady() ? interval : .seconds(1))
+    }
+  }
+
   private func replaceManifest(_ manifest: Manifest) throws(IndexFileError) {
     let path = "\(folder)/\(Self.temporaryName)"
     unlink(path)

@@ -45,7 +45,7 @@ struct CheckCommand: AsyncParsableCommand {
     await checkListening(configuration, &report)
     await checkFiles(configuration, &report)
     switch configuration.store {
-    case .memory(let files, let path): await checkMemory(files, path, &report)
+    case .memory(let files, let path, _): await checkMemory(files, path, &report)
     case .postgres(let database):
       let isAnalysing = configuration.analytics == .postgres
       await checkDatabase(database, uses: isAnalysing ? [.serving, .analytics] : [.serving], &report)

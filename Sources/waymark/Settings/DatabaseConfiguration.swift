@@ -154,7 +154,7 @@ struct IndexConfiguration: Hashable {
   init(_ settings: Settings) throws(ConfigurationError) {
     let postgres = Setting.postgres
     use = try settings.choice(Setting.postgres.index)
-    path = settings[Setting.postgres.indexPath]
+    path = settings[Setting.places.indexPath]
     let consistency = try settings.choice(Setting.postgres.consistency)
     let maximumAge = try settings.duration(Setting.postgres.maximumStaleness)
     if consistency == .strict, settings[Setting.postgres.maximumStaleness] != nil {
@@ -164,7 +164,7 @@ struct IndexConfiguration: Hashable {
     readinessLimit = .seconds(try settings.integer(Setting.postgres.readinessLimit))
     if use == .off {
       let ofIndex = [
-        postgres.indexPath.setting, postgres.consistency.setting, postgres.staleLifetime.setting,
+        Setting.places.indexPath.setting, postgres.consistency.setting, postgres.staleLifetime.setting,
         postgres.readinessLimit.setting,
       ]
       for setting in ofIndex where settings[setting] != nil {

@@ -8,8 +8,8 @@ import Logging
 struct ServeConfiguration {
   enum Store: Hashable {
     /// In memory, and durably in a file where one is named. An empty store is filled from data files, or from the
-    /// bundled sample where there are none and the store is not kept.
-    case memory(dataFiles: [String], keptIn: String?)
+    /// bundled sample where there are none and the store is not kept. The index of a kept store is kept in a folder.
+    case memory(dataFiles: [String], keptIn: String?, indexPath: String? = nil)
     case postgres(DatabaseConfiguration)
   }
 
@@ -144,7 +144,10 @@ struct ServeConfiguration {
     switch kind {
     case .memory:
       let path = settings[Setting.places.memoryStorePath]
-      store = .memory(dataFiles: settings.list(Setting.places.dataFiles), keptIn: isUnitTesting ? nil : path)
+      let indexPath = settings[Setting.places.indexPath] ?? path.map { $0 + ".index" }
+      store = .memory(
+        dataFiles: settings.list(Setting.places.dataFiles), keptIn: isUnitTesting ? nil : path,
+        indexPath: isUnitTesting ? nil : indexPath)
     case .postgres:
       let database = try DatabaseConfiguration(settings)
       store = isUnitTesting ? .memory(dataFiles: [], keptIn: nil) : .postgres(database)
@@ -186,6 +189,9 @@ struct ServeConfiguration {
     case .postgres:
       try reject(Setting.places.dataFiles, "is for the memory store; 'waymark import' puts files into the database")
       try reject(Setting.places.memoryStorePath, "is for the memory store, but POINT_STORE is postgres")
+    }
+    if kind == .memory, settings[Setting.places.memoryStorePath] == nil {
+      try reject(Setting.places.indexPath, "needs DATABASE_URL or MEMORY_STORE_PATH")
     }
     if kind == .postgres || settings[Setting.places.memoryStorePath] == nil {
       try reject(Setting.places.skipsDamaged, "is for the memory store with MEMORY_STORE_PATH")

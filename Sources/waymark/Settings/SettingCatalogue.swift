@@ -75,6 +75,12 @@ struct PlacesSettings: SettingGroup {
     "SKIP_DAMAGED", .flag, affects: .operation, default: "false",
     "Start without damaged rows of that file, instead of not starting.",
     details: "See [Durability](operations.md#durability).")
+  let indexPath = Setting.Key(
+    "INDEX_PATH", .folder, affects: .operation,
+    default: .described("`MEMORY_STORE_PATH` with `.index` appended; none with PostgreSQL"),
+    "Folder in which the index is kept, so that a start, or a restart of the database, continues from it.",
+    details: "The folder is created if its parent exists, and belongs to one process. It needs some 400 bytes for each "
+      + "place and its texts, twice while it is written. See [Index files](operations.md#index-files).")
   let migrationsPath = Setting.Key(
     "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("the folder that came with the program"),
     "Folder of the migrations.",
@@ -171,11 +177,6 @@ struct PostgresSettings: SettingGroup {
       + "of the places when it is built, and uses it if it needs at most three eighths of the memory that the "
       + "process may use, or a quarter with `READ_STALE_S`. The index has up to two connections beside those of "
       + "`DATABASE_POOL_SIZE`.")
-  let indexPath = Setting.Key(
-    "INDEX_PATH", .folder, affects: .operation, default: .described("none: the index is built at each start"),
-    "Folder in which the index is kept, so that a start, or a restart of the database, continues from it.",
-    details: "The folder is created if its parent exists, and belongs to one process. It needs some 400 bytes for each "
-      + "place and its texts, twice while it is written. See [Index files](operations.md#index-files).")
   let consistency = Setting.Key(
     "READ_CONSISTENCY", .choice(of: IndexConfiguration.Consistency.self), affects: .operation, default: "strict",
     "Promise of reads from the index: strict or bounded.",

@@ -2,6 +2,7 @@ import CBundledSample
 import Logging
 import MemoryStore
 import PointFormats
+import PointIndex
 import Points
 import SQLiteJournal
 import Synchronization
@@ -9,14 +10,18 @@ import Synchronization
 extension MemoryStore {
   /// Opens the file in which the places are kept, and loads them.
   ///
-  /// - Parameter skipsDamaged: a Boolean value that indicates whether damaged rows are left out, instead of nothing
-  ///   being loaded.
+  /// - Parameters:
+  ///   - files: the files of the index; `nil` for none, or if damaged rows are left out: the index would not show that
+  ///     they are missing.
+  ///   - skipsDamaged: a Boolean value that indicates whether damaged rows are left out, instead of nothing being
+  ///     loaded.
   static func open(
-    path: String, skipsDamaged: Bool, text: TextIndexConfiguration = .init(), clock: MonotoneClock, logger: Logger
+    path: String, files: IndexFiles?, skipsDamaged: Bool, text: TextIndexConfiguration = .init(),
+    clock: MonotoneClock, logger: Logger
   ) async throws(PointStoreError) -> (MemoryStore, SQLiteJournal) {
     guard skipsDamaged else {
       let journal = try await SQLiteJournal.open(path: path)
-      return (try await MemoryStore(journal: journal, text: text, clock: clock), journal)
+      return (try await MemoryStore(journal: journal, files: files, text: text, clock: clock), journal)
     }
     let damage = DamageReport(path: path, logger: logger)
     let journal = try await SQLiteJournal.open(path: path) { damage.note($0) }

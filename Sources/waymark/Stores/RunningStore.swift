@@ -24,8 +24,8 @@ struct RunningStore: Service {
   /// The collectors of the store's own metrics.
   private(set) var collectors: [any MetricsCollector] = []
 
-  /// The index that follows the database; `nil` where there is none.
-  private(set) var index: IndexFollower?
+  /// Keeps the index: follows the database, and writes files; `nil` where there is nothing to do.
+  private(set) var indexUpkeep: (@Sendable () async -> Void)?
 
   /// The log of searches; `nil` where searches are not kept.
   private(set) var searchLog: PostgresSearchLog?
@@ -57,13 +57,13 @@ struct RunningStore: Service {
     _ configuration: ServeConfiguration, clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
     switch configuration.store {
-    case .memory(let files, keptIn: nil):
+    case .memory(let files, keptIn: nil, _):
       return try await buildVolatile(
         files, text: configuration.search.textIndex, clock: clock, metrics: metrics, logger: logger)
-    case .memory(let files, keptIn: let path?):
+    case .memory(let files, keptIn: let path?, let indexPath):
       return try await buildJournaled(
-        path, files, skipsDamaged: configuration.skipsDamaged, text: configuration.search.textIndex, clock: clock,
-        metrics: metrics, logger: logger)
+        path, files, indexPath: configuration.skipsDamaged ? nil : indexPath, skipsDamaged: configuration.skipsDamaged,
+        text: configuration.search.textIndex, clock: clock, metrics: metrics, logger: logger)
     case .postgres(let database):
       return try buildPostgres(
         database, configuration.search, keepsSearches: configuration.analytics == .postgres, metrics: metrics,
@@ -85,11 +85,14 @@ struct RunningStore: Service {
   }
 
   private static func buildJournaled(
-    _ path: String, _ files: [String], skipsDamaged: Bool, text: TextIndexConfiguration, clock: MonotoneClock,
-    metrics: any MetricsFactory, logger: Logger
+    _ path: String, _ files: [String], indexPath: String?, skipsDamaged: Bool, text: TextIndexConfiguration,
+    clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
+    let start = ContinuousClock.now
+    let indexFiles = indexFiles(indexPath, logger: logger)
     let (memory, journal) = try await MemoryStore.open(
-      path: path, skipsDamaged: skipsDamaged, text: text, clock: clock, logger: logger)
+      path: path, files: indexFiles, skipsDamaged: skipsDamaged, text: text, clock: clock, logger: logger)
+    log(memory.indexOrigin, of: memory, in: ContinuousClock.now - start, logger)
     if memory.wasNew, !files.isEmpty {
       try await memory.load(files: files, logger: logger)
     } else if !files.isEmpty {
@@ -101,8 +104,31 @@ struct RunningStore: Service {
     var running = RunningStore(memory, observers: [StoreMetrics(metrics), outages])
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
+    running.indexUpkeep = indexFiles.map { files in
+      {
+        await memory.keep(in: files) { reason in
+          logger.warning("the index can't be written to its files", metadata: ["reason": "\(reason)"])
+        }
+      }
+    }
     running.close = { await journal.close() }
     return running
+  }
+
+  private static func log(
+    _ origin: MemoryStore.IndexOrigin, of memory: MemoryStore, in duration: Duration, _ logger: Logger
+  ) {
+    switch origin {
+    case .files(let changes):
+      logger.info(
+        "the index continues from its files",
+        metadata: [
+          "places": .stringConvertible(memory.count), "changes": .stringConvertible(changes),
+          "seconds": .stringConvertible((duration / .milliseconds(10)).rounded() / 100),
+        ])
+    case .built(let reason?): logger.notice("the files of the index are not used", metadata: ["reason": "\(reason)"])
+    case .built(nil): break
+    }
   }
 
   /// Returns the function that copies the journal into a file beside it, one copy at a time.
@@ -156,7 +182,7 @@ struct RunningStore: Service {
       logger: logger)
     let indexed = IndexedStore(store, index: follower, readinessLimit: database.index.readinessLimit)
     var running = RunningStore(indexed, observers: [StoreMetrics(metrics)])
-    running.index = follower
+    running.indexUpkeep = { await follower.run() }
     running.collectors = [IndexCollector(indexed, follower, factory: metrics)]
     return running
   }
