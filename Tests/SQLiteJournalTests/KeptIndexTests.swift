@@ -3,6 +3,7 @@ import GRDB
 import MemoryStore
 import PointIndex
 import Points
+import SyntheticData
 import TestSupport
 import Testing
 

@@ -191,7 +191,7 @@ import Testing
 
     #expect(error == .unavailable(reason: "\(folder.path) is in use by another process"))
     await journal.close()
-    _ = try await SQLiteJournal.open(path: folder.path).load()
+    _ = try await SQLiteJournal.open(path: folder.path).load(after: nil)
   }
 
   @Test func fileOfAnotherKindIsNotChanged() async throws {
