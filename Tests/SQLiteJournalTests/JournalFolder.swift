@@ -22,7 +22,8 @@ final class JournalFolder: Sendable {
   func copy() throws -> JournalFolder {
     let copy = try JournalFolder()
     // The tests write too little for SQLite to checkpoint the log meanwhile.
-    for name in ["places.db-wal", "places.db"] {
+    for name in ["places.db-wal", "places.db"]
+    where FileManager.default.fileExists(atPath: url.appending(path: name).path) {
       try FileManager.default.copyItem(at: url.appending(path: name), to: copy.url.appending(path: name))
     }
     if FileManager.default.fileExists(atPath: indexPath) {

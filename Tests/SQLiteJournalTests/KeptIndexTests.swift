@@ -3,6 +3,7 @@ import GRDB
 import MemoryStore
 import PointIndex
 import Points
+import Synchronization
 import SyntheticData
 import TestSupport
 import Testing
@@ -12,13 +13,16 @@ import Testing
 /// Stores that continue from the files of their index.
 @Suite struct KeptIndexTests {
   /// An open store, whose index is kept in files.
-  private struct Opened {
+  private final class Opened: Sendable {
     let store: MemoryStore
     let journal: SQLiteJournal
-    let files: IndexFiles
+
+    /// The files, which are locked until the store is closed.
+    private let openFiles: Mutex<IndexFiles?>
 
     init(_ folder: JournalFolder, text: TextIndexConfiguration = .init()) async throws {
-      files = try IndexFiles(folder: folder.indexPath)
+      let files = try IndexFiles(folder: folder.indexPath)
+      openFiles = Mutex(files)
       journal = try await SQLiteJournal.open(path: folder.path)
       store = try await MemoryStore(journal: journal, files: files, text: text)
     }
@@ -39,7 +43,14 @@ import Testing
       return names.sorted()
     }
 
-    func close() async { await journal.close() }
+    var files: IndexFiles { get throws { try #require(openFiles.withLock { $0 }) } }
+
+    func save() async throws -> Bool { try await store.save(to: try files) }
+
+    func close() async {
+      openFiles.withLock { $0 = nil }
+      await journal.close()
+    }
   }
 
   private static func isFromFiles(_ store: MemoryStore) -> Bool {
@@ -54,7 +65,7 @@ import Testing
       try await opened.put(name, UInt64(number + 1), sourceID: name)
     }
     #expect(opened.store.indexOrigin == .built(reason: nil))
-    #expect(try await opened.store.save(to: opened.files))
+    #expect(try await opened.save())
     await opened.close()
     return folder
   }
@@ -125,7 +136,7 @@ import Testing
         try? await opened.store.delete(id: .sample(number), if: .none)
       default: try await opened.put("round \(round)", UInt64.random(in: 1...30, using: &random))
       }
-      if Int.random(in: 0..<4, using: &random) == 0 { _ = try await opened.store.save(to: opened.files) }
+      if Int.random(in: 0..<4, using: &random) == 0 { _ = try await opened.save() }
       guard Int.random(in: 0..<3, using: &random) == 0 else { continue }
       let copy = try folder.copy()
       copies.append(copy)
@@ -135,7 +146,7 @@ import Testing
       if Bool.random(using: &random) {
         // The copy is a file of its own from now on.
         try await next.put("elsewhere \(round)", 99)
-        if Bool.random(using: &random) { _ = try await next.store.save(to: next.files) }
+        if Bool.random(using: &random) { _ = try await next.save() }
       }
       await next.close()
     }
@@ -155,7 +166,7 @@ import Testing
     let blocked = "\(folder.indexPath)/manifest.new"
     try FileManager.default.createDirectory(atPath: blocked, withIntermediateDirectories: false)
     for _ in 0..<3 {
-      await #expect(throws: IndexFileError.self) { try await first.store.save(to: first.files) }
+      await #expect(throws: IndexFileError.self) { try await first.save() }
     }
     let killed = try folder.copy()
     let second = try await Opened(killed)
@@ -164,8 +175,8 @@ import Testing
     #expect(try await second.names() == ["B", "C", "D"])
 
     try FileManager.default.removeItem(atPath: blocked)
-    #expect(try await first.store.save(to: first.files))
-    #expect(try await !first.store.save(to: first.files))
+    #expect(try await first.save())
+    #expect(try await !first.save())
     await first.close()
     await second.close()
     #expect(try await count("index_anchor", in: folder) == 2)
@@ -181,7 +192,7 @@ import Testing
     try await first.journal.backUp(to: folder.path + ".backup")
     try await first.put("D", 4)
     try await first.store.delete(id: .sample(1), if: .none)
-    #expect(try await first.store.save(to: first.files))
+    #expect(try await first.save())
     await first.close()
     try FileManager.default.removeItem(atPath: folder.path)
     try FileManager.default.moveItem(atPath: folder.path + ".backup", toPath: folder.path)
@@ -190,7 +201,7 @@ import Testing
     #expect(second.store.indexOrigin == .built(reason: "the journal is another one, or was changed by another program"))
     #expect(try await second.names() == ["A", "B", "C"])
     try await second.put("E", 5)
-    #expect(try await second.store.save(to: second.files))
+    #expect(try await second.save())
     await second.close()
 
     let third = try await Opened(folder)
@@ -201,18 +212,19 @@ import Testing
 
   @Test func journalsThatWereOneAreNotCombinedWithTheFilesOfEachOther() async throws {
     let folder = try await folder()
-    let other = try await Opened(try folder.copy())
+    let copy = try folder.copy()
+    let other = try await Opened(copy)
     let first = try await Opened(folder)
     try await first.put("D", 4)
     try await other.put("X", 4)
-    #expect(try await first.store.save(to: first.files))
-    #expect(try await other.store.save(to: other.files))
+    #expect(try await first.save())
+    #expect(try await other.save())
     await other.close()
     await first.close()
 
     // The files of one beside the journal of the other.
     let journal = try await SQLiteJournal.open(path: folder.path)
-    let store = try await MemoryStore(journal: journal, files: other.files)
+    let store = try await MemoryStore(journal: journal, files: IndexFiles(folder: copy.indexPath))
     await journal.close()
 
     #expect(!Self.isFromFiles(store))
@@ -265,7 +277,7 @@ import Testing
     let other = try await Opened(folder)
     #expect(other.store.indexOrigin == .built(reason: "they are of another store"))
     #expect(try await other.names() == ["A", "B", "C"])
-    #expect(try await other.store.save(to: other.files))
+    #expect(try await other.save())
     await other.close()
 
     let configured = try await Opened(folder, text: .init(nameTags: ["name:xx"]))
@@ -309,16 +321,16 @@ import Testing
     let opened = try await Opened(folder)
     let names = try await opened.names()
     #expect(!Self.isFromFiles(opened.store) && names == ["B", "C"])
-    #expect(try await opened.store.save(to: opened.files))
+    #expect(try await opened.save())
     try await opened.store.delete(id: .sample(2), if: .none)
-    #expect(try await opened.store.save(to: opened.files))
+    #expect(try await opened.save())
     await opened.close()
     // The former files would need it.
     #expect(try await count("removed_place", in: folder) == 1)
 
     let last = try await Opened(folder)
     try await last.put("E", 5)
-    #expect(try await last.store.save(to: last.files))
+    #expect(try await last.save())
     await last.close()
     #expect(try await count("removed_place", in: folder) == 0)
   }
@@ -329,7 +341,7 @@ import Testing
     let version = try await opened.store.dataVersion()
     try await opened.put("D", 4)
     let next = try await opened.store.dataVersion()
-    #expect(try await opened.store.save(to: opened.files))
+    #expect(try await opened.save())
     let saved = try await opened.store.dataVersion()
     #expect(try await opened.names() == ["A", "B", "C", "D"])
     await opened.close()

@@ -104,9 +104,9 @@ struct RunningStore: Service {
     var running = RunningStore(memory, observers: [StoreMetrics(metrics), outages])
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
-    running.indexUpkeep = indexFiles.map { files in
-      {
-        await memory.keep(in: files) { reason in
+    if let indexFiles {
+      running.indexUpkeep = {
+        await memory.keep(in: indexFiles) { reason in
           logger.warning("the index can't be written to its files", metadata: ["reason": "\(reason)"])
         }
       }
