@@ -569,7 +569,7 @@ package final class IndexFollower: Sendable {
           return true
         }
         guard isCurrent else { return .success(nil) }
-        merger.merge(next.snapshot)
+        merger.merge(next.snapshot, upTo: memoryLimit ?? .max)
         return .success(stopIfTooLarge(next.snapshot) ? nil : next.snapshot)
       case .manyChanges:
         state.withLock { state in
@@ -594,7 +594,7 @@ package final class IndexFollower: Sendable {
   ///
   /// - Returns: `true` where it has.
   @discardableResult private func stopIfTooLarge(_ snapshot: PointSnapshot) -> Bool {
-    guard exceedsLimit(count: snapshot.count, textBytes: snapshot.textBytes) else { return false }
+    guard exceedsLimit(snapshot) else { return false }
     logger.warning(
       "the places no longer fit into memory: no index is used",
       metadata: ["places": .stringConvertible(snapshot.count), "limit_bytes": .stringConvertible(memoryLimit ?? 0)])
@@ -683,16 +683,16 @@ package final class IndexFollower: Sendable {
   /// The time after which a standby is asked again whether it was promoted.
   private static let standbyInterval = Duration.seconds(2)
 
-  /// The estimated number of bytes of a place in the index, besides its texts: 220, and 90 of the index of its words.
-  static let bytesPerPoint = 310
-
   /// Returns a Boolean value that indicates whether the index may be built, by an estimate of its size.
   ///
   /// The estimate is from a sample, so ``build()`` measures too.
   private func fits() async throws(PointStoreError) -> Bool {
     guard let memoryLimit else { return true }
     let estimate = try await feed.estimatedSize()
-    let bytes = estimate.points * Self.bytesPerPoint + estimate.textBytes
+    let bytes =
+      files == nil
+      ? estimate.points * PointSnapshot.bytesPerPoint + estimate.textBytes
+      : estimate.points * PointSnapshot.residentBytesPerPoint
     let fits = bytes <= memoryLimit
     logger.info(
       fits ? "the places fit into memory: the index is used" : "the places do not fit into memory: no index is used",
@@ -704,18 +704,41 @@ package final class IndexFollower: Sendable {
     return fits
   }
 
-  /// Returns a Boolean value that indicates whether an index of some places needs more memory than it may use.
+  /// Returns a Boolean value that indicates whether the index of some places would need more memory than it may use at
+  /// once.
   private func exceedsLimit(_ places: PointBuffer) -> Bool {
-    exceedsLimit(count: places.count, textBytes: places.textBytes)
-  }
-
-  /// Returns a Boolean value that indicates whether an index needs more memory than it may use.
-  private func exceedsLimit(count: Int, textBytes: Int) -> Bool {
     guard let memoryLimit else { return false }
-    return count * Self.bytesPerPoint + textBytes > memoryLimit
+    return places.count * PointSnapshot.bytesPerPoint + places.textBytes > memoryLimit
   }
 
-  /// Copies all places and puts an index of them in place of the one before.
+  /// Returns a Boolean value that indicates whether an index in files needs more memory than it may use.
+  private func exceedsLimitInFiles(count: Int) -> Bool {
+    guard let memoryLimit else { return false }
+    return count * PointSnapshot.residentBytesPerPoint > memoryLimit
+  }
+
+  /// Returns a Boolean value that indicates whether an index needs more memory than it may use: with files, what
+  /// searches always read, and what is not in files yet.
+  private func exceedsLimit(_ snapshot: PointSnapshot) -> Bool {
+    guard let memoryLimit else { return false }
+    if files == nil { return snapshot.estimatedBytes > memoryLimit }
+    return exceedsLimitInFiles(count: snapshot.count) || snapshot.bytesInMemory > memoryLimit
+  }
+
+  /// The places of an index that is being built.
+  private struct BuildBuffer {
+    /// The places that are not in pieces.
+    var places = PointBuffer()
+    /// The places that did not fit into memory at once, in files.
+    var pieces: [IndexFiles.Piece] = []
+    /// The reason why a piece could not be written; `nil` if there is none.
+    var failure: IndexFileError?
+
+    var count: Int { places.count + pieces.reduce(0) { $0 + $1.count } }
+  }
+
+  /// Copies all places and puts an index of them in place of the one before. With files, places that do not fit into
+  /// memory at once are built in pieces that do.
   ///
   /// - Returns: `false` where the places do not fit into memory. The copy is stopped at the first that does not.
   private func build() async throws(PointStoreError) -> Bool {
@@ -726,11 +749,14 @@ package final class IndexFollower: Sendable {
       state.copiedPoints = 0
       return state.writes
     }
-    let buffer = Mutex(PointBuffer())
+    let buffer = Mutex(BuildBuffer())
+    var isUsed = false
+    defer { if !isUsed { files?.remove(buffer.withLock { $0.pieces }) } }
     let copied = try await copyPoints { [self] point in
       let (count, fits) = buffer.withLock { buffer in
-        buffer.append(point)
-        return (buffer.count, !exceedsLimit(buffer))
+        buffer.places.append(point)
+        let fits = !exceedsLimit(buffer.places) || writePiece(&buffer)
+        return (buffer.count, fits)
       }
       if !fits { return false }
       if count.isMultiple(of: Self.progressStep) {
@@ -740,16 +766,22 @@ package final class IndexFollower: Sendable {
       return true
     }
     guard let (position, byteCount) = copied else {
-      let count = buffer.withLock { exchange(&$0, with: PointBuffer()).count }
-      logger.warning(
-        "the places do not fit into memory: no index is used",
-        metadata: ["copied_places": .stringConvertible(count), "limit_bytes": .stringConvertible(memoryLimit ?? 0)])
-      noteUnused(.tooLarge)
+      noteUnused(after: buffer.withLock { exchange(&$0, with: BuildBuffer(pieces: $0.pieces)) })
       return false
     }
-    let snapshot = await offThreadPool { [textConfiguration] in
-      PointSnapshot(buffer.withLock { buffer in exchange(&buffer, with: PointBuffer()) }, text: textConfiguration)
+    let built: PointSnapshot? = await offThreadPool { [self] in
+      buffer.withLock { buffer -> PointSnapshot? in
+        if buffer.pieces.isEmpty {
+          return PointSnapshot(exchange(&buffer.places, with: PointBuffer()), text: textConfiguration)
+        }
+        return writePiece(&buffer) ? PointSnapshot(buffer.pieces, text: textConfiguration) : nil
+      }
     }
+    guard let snapshot = built else {
+      noteUnused(after: buffer.withLock { $0 })
+      return false
+    }
+    isUsed = true
     let duration = ContinuousClock.now - start
     follow(
       Standing(snapshot: snapshot, position: position, version: DataVersion(token: position.text)), since: start,
@@ -762,6 +794,38 @@ package final class IndexFollower: Sendable {
         "received_bytes": .stringConvertible(byteCount),
       ])
     return true
+  }
+
+  /// Notes that no index is used, because the places that were copied do not fit into memory or can't be written.
+  private func noteUnused(after buffer: BuildBuffer) {
+    if let failure = buffer.failure {
+      logger.warning("the index can't be written to its files: no index is used", metadata: ["reason": "\(failure)"])
+    } else {
+      logger.warning(
+        "the places do not fit into memory: no index is used",
+        metadata: [
+          "copied_places": .stringConvertible(buffer.count), "limit_bytes": .stringConvertible(memoryLimit ?? 0),
+        ])
+    }
+    noteUnused(.tooLarge)
+  }
+
+  /// Builds the index of the places of a buffer as a piece in a file.
+  ///
+  /// - Returns: `false` if there are no files, if the index would need more memory than it may use, or if the file can't
+  ///   be written.
+  private func writePiece(_ buffer: inout BuildBuffer) -> Bool {
+    guard let files else { return false }
+    guard !exceedsLimitInFiles(count: buffer.count) else { return false }
+    guard buffer.places.count > 0 else { return true }
+    do throws(IndexFileError) {
+      buffer.pieces.append(
+        try files.writePiece(exchange(&buffer.places, with: PointBuffer()), text: textConfiguration))
+      return true
+    } catch {
+      buffer.failure = error
+      return false
+    }
   }
 
   /// Passes all places to a closure, until it returns `false`.
@@ -835,7 +899,9 @@ package final class IndexFollower: Sendable {
     case .copied where !fits: return "the changes do not fit into memory"
     case .copied(let position):
       let count = changes.puts.count + changes.removals.count
-      let next = await offThreadPool { standing.applying(changes, to: position) }
+      // Large parts in files are merged later, as far as they fit into memory.
+      let largestJoined = files == nil || memoryLimit == nil ? .max : PointSnapshot.largestPartOfChange
+      let next = await offThreadPool { standing.applying(changes, to: position, joiningUpTo: largestJoined) }
       let duration = ContinuousClock.now - start
       follow(next, since: start, writes: writes) { $0.changes += count }
       logger.info(

@@ -1,3 +1,5 @@
+import Foundation
+import PointIndex
 import Points
 import PostgresStore
 import PostgresTestSupport
@@ -56,6 +58,76 @@ import Testing
       let store = IndexedStore(postgres, index: index)
       #expect(try await store.page(matching: PointQuery(limit: 10)).points.count == 10)
       await #expect(throws: PointStoreError.indexRequired) { try await store.snapshot(isRequired: true) }
+    }
+    await postgres.shutDown()
+  }
+
+  @Test func placesThatDoNotFitAtOnceAreBuiltInPiecesInFiles() async throws {
+    let server = try await TemporaryServer.start()
+    let database = try await server.makeDatabase()
+    let postgres = try await database.migratedStore()
+    try await database.run(
+      """
+      INSERT INTO points (id, lat, long, name, source, source_id)
+      SELECT gen_random_uuid(), i % 90, i % 180, 'place ' || i, 's', i FROM generate_series(1, 300) AS i
+      """)
+    let folder = "\(NSTemporaryDirectory())/pieces-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    // Less than all need, but what searches always read.
+    let limit = 310 * PointSnapshot.residentBytesPerPoint
+
+    for loads in 0...1 {
+      try await RunningIndexes.with { indexes in
+        let files = try IndexFiles(folder: folder)
+        let feed = UnderestimatingFeed(feed: try ChangeFeed(postgres))
+        let index = indexes.start(following: feed, memoryLimit: limit, files: files)
+        try await index.waitUntilFollowing()
+        #expect(index.status.builds == 1 - loads && index.status.loads == loads)
+
+        let store = IndexedStore(postgres, index: index)
+        let names = try await store.page(matching: PointQuery(limit: 1000)).points.map(\.point.draft.name)
+        #expect(Set(names) == Set((1...300).map { "place \($0)" }) && names.count == 300)
+        let found = try await store.snapshot(isRequired: true)?.page(matching: TextQuery(text: "place 123"))
+        #expect(found?.matches.first?.point.draft.name == "place 123")
+        #expect(store.databaseReads == 0)
+        // The task of the index writes the files too.
+        while try await index.save(to: files) { try await Task.sleep(for: .milliseconds(10)) }
+      }
+    }
+    let segments = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".segment") }
+    #expect(segments.count > 1)
+
+    // Without files they do not fit, and more places do not fit with files either.
+    try await RunningIndexes.with { indexes in
+      let feed = UnderestimatingFeed(feed: try ChangeFeed(postgres))
+      let index = indexes.start(following: feed, memoryLimit: limit)
+      try await index.wait { $0.phase == .tooLarge }
+    }
+    try await database.run(
+      "INSERT INTO points (id, lat, long, name) SELECT gen_random_uuid(), 1, 2, 'B' FROM generate_series(1, 20)")
+    try await RunningIndexes.with { indexes in
+      let feed = UnderestimatingFeed(feed: try ChangeFeed(postgres))
+      let index = indexes.start(following: feed, memoryLimit: limit, files: try IndexFiles(folder: folder))
+      try await index.wait { $0.phase == .tooLarge }
+    }
+    await postgres.shutDown()
+  }
+
+  @Test func piecesThatCannotBeWrittenLeaveTheReadsToTheDatabase() async throws {
+    let database = try await TemporaryDatabase.make()
+    let postgres = try await database.migratedStore()
+    try await insertLongTags(1000, database)
+    let folder = "\(NSTemporaryDirectory())/pieces-\(UUID().uuidString)"
+    let files = try IndexFiles(folder: folder)
+    try FileManager.default.removeItem(atPath: folder)
+    try await RunningIndexes.with { indexes in
+      let feed = UnderestimatingFeed(feed: try ChangeFeed(postgres))
+      let index = indexes.start(following: feed, memoryLimit: 5_000_000, files: files)
+
+      try await index.wait { $0.phase == .tooLarge }
+
+      let store = IndexedStore(postgres, index: index)
+      #expect(try await store.page(matching: PointQuery(limit: 10)).points.count == 10)
     }
     await postgres.shutDown()
   }
@@ -125,6 +197,16 @@ private struct UnderestimatingFeed: PointChangeFeed {
     after position: ChangePosition, upTo maximum: Int, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult {
     try await feed.copyChanges(after: position, upTo: maximum, body)
+  }
+
+  func anchor(
+    _ position: ChangePosition, removing obsolete: [ChangeAnchor]
+  ) async throws(PointStoreError) -> ChangeAnchor? {
+    try await feed.anchor(position, removing: obsolete)
+  }
+
+  func position(of anchor: ChangeAnchor) async throws(PointStoreError) -> ChangePosition? {
+    try await feed.position(of: anchor)
   }
 
   func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {

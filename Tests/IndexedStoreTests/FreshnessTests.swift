@@ -305,7 +305,7 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func indexThatOutgrowsItsLimitIsNotUsed(byCatchingUp: Bool) async throws {
-    try await withIndex(memoryLimit: 10 * IndexFollower.bytesPerPoint) { index, feed in
+    try await withIndex(memoryLimit: 10 * PointSnapshot.bytesPerPoint) { index, feed in
       let puts = try points(0..<9)
       if byCatchingUp {
         feed.state.withLock { state in
@@ -330,7 +330,7 @@ import Testing
   }
 
   @Test func indexIsBuiltAgainWhereTheChangesAloneDoNotFit() async throws {
-    try await withIndex(memoryLimit: 10 * IndexFollower.bytesPerPoint) { index, feed in
+    try await withIndex(memoryLimit: 10 * PointSnapshot.bytesPerPoint) { index, feed in
       feed.state.withLock { state in
         state.copiedChanges = Array((try? points(0..<20)) ?? [])
         state.answer = .manyChanges

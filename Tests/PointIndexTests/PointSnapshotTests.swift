@@ -244,6 +244,22 @@ import Testing
     #expect(merged.count == 100)
   }
 
+  @Test func mergesLeaveOutPartsThatWouldNotFitIntoMemory() throws {
+    var snapshot = PointSnapshot(try Self.points(0..<1000))
+    for first in [1000, 1300] as [UInt64] {
+      snapshot = snapshot.applying(.init(puts: try Self.points(first..<first + 300)), joiningUpTo: 200)
+    }
+    let all = snapshot.estimatedBytes
+
+    let part = try #require(snapshot.mergingLargeParts(above: 200, upTo: all - 1))
+    let merged = try #require(snapshot.adopting(part))
+
+    #expect(merged.parts.map(\.count) == [1000, 600] && merged.count == 1600)
+    #expect(!merged.hasLargePartsToMerge(above: 200, upTo: all - 1))
+    #expect(merged.hasLargePartsToMerge(above: 200, upTo: all))
+    #expect(!snapshot.hasLargePartsToMerge(above: 200, upTo: all / 4))
+  }
+
   @Test func mergeOfPartsThatAreGoneIsNotAdopted() throws {
     let snapshot = PointSnapshot(try Self.points(0..<300))
       .applying(.init(puts: try Self.points(300..<600)), joiningUpTo: 200)

@@ -28,8 +28,9 @@ package final class IndexFiles: Sendable {
   /// Holds the lock of the folder.
   private let lock: OpenFile
 
-  /// Held while files are written or read, so that none is removed that another manifest names.
-  private let use = Mutex(())
+  /// The names of the pieces that no manifest names yet. Held while files are written or read, so that none is removed
+  /// that another manifest names.
+  private let pieceNames = Mutex<Set<ExactText>>([])
 
   private static let manifestName = "manifest"
   private static let temporaryName = "manifest.new"
@@ -57,25 +58,25 @@ package final class IndexFiles: Sendable {
   package func load(
     text configuration: TextIndexConfiguration
   ) throws(IndexFileError) -> (snapshot: PointSnapshot, state: String)? {
-    try use.withLock { _ throws(IndexFileError) in try read(text: configuration) }
+    try pieceNames.withLock { pieces throws(IndexFileError) in try read(text: configuration, keeping: pieces) }
   }
 
   private func read(
-    text configuration: TextIndexConfiguration
+    text configuration: TextIndexConfiguration, keeping pieces: Set<ExactText>
   ) throws(IndexFileError) -> (snapshot: PointSnapshot, state: String)? {
     let manifest: Manifest
     do throws(IndexFileError) {
       guard let bytes = try contents(of: Self.manifestName) else {
-        removeFiles(except: [])
+        removeFiles(except: pieces)
         return nil
       }
       manifest = try Manifest(bytes)
     } catch {
-      removeFiles(except: [])
+      removeFiles(except: pieces)
       throw error
     }
     // A process that was killed while it wrote has left others, which may fill the disk.
-    removeFiles(except: Set(manifest.parts.map { ExactText($0.file.name) }))
+    removeFiles(except: pieces.union(manifest.parts.map { ExactText($0.file.name) }))
     guard manifest.configuration == configuration.description else {
       throw IndexFileError("the fields that are searched have changed")
     }
@@ -127,11 +128,13 @@ package final class IndexFiles: Sendable {
   package func save(
     _ snapshot: PointSnapshot, standingFor state: String
   ) throws(IndexFileError) -> SavedSegments {
-    try use.withLock { _ throws(IndexFileError) in try write(snapshot, standingFor: state) }
+    try pieceNames.withLock { pieces throws(IndexFileError) in
+      try write(snapshot, standingFor: state, pieces: &pieces)
+    }
   }
 
   private func write(
-    _ snapshot: PointSnapshot, standingFor state: String
+    _ snapshot: PointSnapshot, standingFor state: String, pieces: inout Set<ExactText>
   ) throws(IndexFileError) -> SavedSegments {
     var saved = SavedSegments()
     var written: [String] = []
@@ -142,11 +145,10 @@ package final class IndexFiles: Sendable {
         if let known = part.segment.fileName {
           name = known
         } else {
-          let text = String(SipHash.Key.random().first, radix: 16) + Self.segmentSuffix
-          written.append(text)
-          name = try write(part.segment, name: text)
-          let segment = try Segment(SegmentFile(name, in: folder), name: name, text: snapshot.textConfiguration)
+          let segment = try inFile(part.segment, text: snapshot.textConfiguration, noting: &written)
           segment.takeIndexes(of: part.segment)
+          guard let known = segment.fileName else { preconditionFailure("the segment is in a file") }
+          name = known
           saved.segments.append((part.segment, segment))
         }
         parts.append(Manifest.Part(file: name, tombstones: part.tombstones?.words ?? []))
@@ -154,7 +156,9 @@ package final class IndexFiles: Sendable {
       let manifest = Manifest(
         configuration: snapshot.textConfiguration.description, state: state, parts: parts, pyramid: snapshot.pyramid)
       try replaceManifest(manifest)
-      removeFiles(except: Set(parts.map { ExactText($0.file.name) }))
+      let names = Set(parts.map { ExactText($0.file.name) })
+      pieces.subtract(names)
+      removeFiles(except: names.union(pieces))
       return saved
     } catch {
       for name in written { unlink("\(folder)/\(name)") }
@@ -162,11 +166,59 @@ package final class IndexFiles: Sendable {
     }
   }
 
-  private func write(_ segment: Segment, name: String) throws(IndexFileError) -> SegmentFileName {
+  /// Writes a segment into a new file, and returns it as it is read from there.
+  ///
+  /// - Parameter names: gets the name of the file, before it is written.
+  private func inFile(
+    _ segment: Segment, text configuration: TextIndexConfiguration, noting names: inout [String]
+  ) throws(IndexFileError) -> Segment {
+    let text = String(SipHash.Key.random().first, radix: 16) + Self.segmentSuffix
+    names.append(text)
     var file = try SegmentFileWriter(
-      path: "\(folder)/\(name)", placeCount: segment.count, hashKey: segment.hashKey)
+      path: "\(folder)/\(text)", placeCount: segment.count, hashKey: segment.hashKey)
     try segment.write(to: &file)
-    return SegmentFileName(name: name, checksum: try file.finish())
+    let name = SegmentFileName(name: text, checksum: try file.finish())
+    return try Segment(SegmentFile(name, in: folder), name: name, text: configuration)
+  }
+
+  /// Some places of a snapshot that is built in pieces, because it does not fit into memory at once.
+  package struct Piece: Sendable {
+    fileprivate let part: PointSnapshot.Part
+
+    /// The number of places.
+    package var count: Int { part.count }
+  }
+
+  /// Builds the index of some places and writes it into a file, which the next manifest has to name.
+  ///
+  /// - Parameters:
+  ///   - buffer: at least one place.
+  ///   - text: the fields that texts are searched in.
+  package func writePiece(
+    _ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration
+  ) throws(IndexFileError) -> Piece {
+    let segment = Segment(buffer, text: configuration)
+    return try pieceNames.withLock { pieces throws(IndexFileError) in
+      var written: [String] = []
+      do throws(IndexFileError) {
+        let segment = try inFile(segment, text: configuration, noting: &written)
+        pieces.formUnion(written.map { ExactText($0) })
+        return Piece(part: PointSnapshot.Part(segment: segment))
+      } catch {
+        for name in written { unlink("\(folder)/\(name)") }
+        throw error
+      }
+    }
+  }
+
+  /// Removes the files of pieces that no manifest names.
+  package func remove(_ pieces: [Piece]) {
+    pieceNames.withLock { names in
+      for piece in pieces {
+        guard let name = piece.part.segment.fileName?.name, names.remove(ExactText(name)) != nil else { continue }
+        unlink("\(folder)/\(name)")
+      }
+    }
   }
 
   /// The time between two writes of the files, at least.
@@ -224,6 +276,11 @@ package final class IndexFiles: Sendable {
 }
 
 extension PointSnapshot {
+  /// Creates a snapshot of the places of pieces, of which no two have the same id or the same source reference. O(n).
+  package convenience init(_ pieces: [IndexFiles.Piece], text configuration: TextIndexConfiguration) {
+    self.init(parts: pieces.map(\.part), text: configuration)
+  }
+
   /// Returns this snapshot with segments that were saved read from their files, so that the system may evict them from
   /// memory.
   package func reading(_ saved: IndexFiles.SavedSegments) -> PointSnapshot {

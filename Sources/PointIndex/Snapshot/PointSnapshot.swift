@@ -318,12 +318,19 @@ extension PointSnapshot {
       parts: next, text: textConfiguration, pyramid: pyramid(after: pyramidChanges, parts: next))
   }
 
-  /// The bytes of the texts of the places, without the share of removed ones.
-  package var textBytes: Int {
-    parts.reduce(0) { sum, part in
-      sum + Int(Double(part.segment.records.texts.count) * Double(part.count) / Double(part.segment.count))
-    }
+  /// The estimated number of bytes of a place in memory, besides its texts: 220, and 90 of the index of its words.
+  package static let bytesPerPoint = 310
+
+  /// The estimated number of bytes of a place in files that searches read all the time: the columns that are not cold.
+  package static let residentBytesPerPoint = 180
+
+  /// The estimated bytes of the parts in memory of the process: not of those in files.
+  package var bytesInMemory: Int {
+    parts.reduce(0) { $0 + ($1.segment.fileName == nil ? $1.estimatedBytes : 0) }
   }
+
+  /// The estimated bytes of all parts, as if they were in memory of the process.
+  package var estimatedBytes: Int { parts.reduce(0) { $0 + $1.estimatedBytes } }
 
   /// The number of places of a part above which it is merged beside the changes: other callers wait for a change. A
   /// part of this size is built in some 20 ms.
@@ -342,10 +349,12 @@ extension PointSnapshot {
   ///
   /// The snapshot may be changed meanwhile: ``adopting(_:)`` puts the result into a later one.
   ///
-  /// - Parameter largestJoined: the number of places of a part above which it is merged here.
+  /// - Parameters:
+  ///   - largestJoined: the number of places of a part above which it is merged here.
+  ///   - maximumBytes: the estimated size of the result above which larger parts are left out.
   /// - Returns: `nil` where no parts have to be merged.
-  func mergingLargeParts(above largestJoined: Int) -> Merge? {
-    guard let former = mergedParts(above: largestJoined) else { return nil }
+  func mergingLargeParts(above largestJoined: Int, upTo maximumBytes: Int = .max) -> Merge? {
+    guard let former = mergedParts(above: largestJoined, upTo: maximumBytes) else { return nil }
     var points = PointBuffer()
     points.reserveCapacity(
       former.reduce(0) { $0 + $1.count }, textBytes: former.reduce(0) { $0 + $1.segment.records.texts.count })
@@ -356,15 +365,19 @@ extension PointSnapshot {
   }
 
   /// Returns a Boolean value that indicates whether ``mergingLargeParts(above:)`` has parts to merge.
-  func hasLargePartsToMerge(above largestJoined: Int) -> Bool { mergedParts(above: largestJoined) != nil }
+  func hasLargePartsToMerge(above largestJoined: Int, upTo maximumBytes: Int = .max) -> Bool {
+    mergedParts(above: largestJoined, upTo: maximumBytes) != nil
+  }
 
-  private func mergedParts(above largestJoined: Int) -> [Part]? {
+  private func mergedParts(above largestJoined: Int, upTo maximumBytes: Int) -> [Part]? {
     // After each change: usually there is one large part, and nothing to allocate.
     let isSingle = parts.count { $0.segment.count > largestJoined } < 2
     if isSingle, !parts.contains(where: { $0.segment.count > largestJoined && $0.isMostlyDead }) { return nil }
     let large = parts.filter { $0.segment.count > largestJoined }.sorted { $0.count < $1.count }
-    var (end, count) = (0, 0)
-    while end < large.count, end == 0 || large[end].count <= 2 * count {
+    var (end, count, bytes) = (0, 0, 0)
+    while end < large.count {
+      bytes += large[end].estimatedBytes
+      guard end == 0 || large[end].count <= 2 * count && bytes <= maximumBytes else { break }
       count += large[end].count
       end += 1
     }
@@ -415,10 +428,14 @@ package final class PartMerger: Sendable {
 
   /// Starts to merge the large parts of a snapshot, unless it has none to merge or the last merge was not adopted yet.
   ///
-  /// - Parameter onEnd: is called once there is a result.
-  package func merge(_ snapshot: PointSnapshot, onEnd: @escaping @Sendable () -> Void = {}) {
+  /// - Parameters:
+  ///   - maximumBytes: the estimated size of the result above which larger parts are left out.
+  ///   - onEnd: is called once there is a result.
+  package func merge(
+    _ snapshot: PointSnapshot, upTo maximumBytes: Int = .max, onEnd: @escaping @Sendable () -> Void = {}
+  ) {
     let limit = PointSnapshot.largestPartOfChange
-    guard snapshot.hasLargePartsToMerge(above: limit) else { return }
+    guard snapshot.hasLargePartsToMerge(above: limit, upTo: maximumBytes) else { return }
     let isFree = state.withLock { state in
       if state.isMerging || state.merge != nil { return false }
       state.isMerging = true
@@ -426,7 +443,7 @@ package final class PartMerger: Sendable {
     }
     guard isFree else { return }
     queue.async { [self] in
-      let merge = snapshot.mergingLargeParts(above: limit)
+      let merge = snapshot.mergingLargeParts(above: limit, upTo: maximumBytes)
       state.withLock { $0 = State(merge: merge) }
       onEnd()
     }
@@ -439,6 +456,12 @@ package final class PartMerger: Sendable {
 }
 
 extension PointSnapshot.Part {
+  /// The estimated bytes of the places in memory of the process.
+  fileprivate var estimatedBytes: Int {
+    let share = Double(count) / Double(segment.count)
+    return count * PointSnapshot.bytesPerPoint + Int(Double(segment.records.texts.count) * share)
+  }
+
   /// Returns the slots of the places with these ids that were not removed, each once.
   ///
   /// - Parameter ids: ids in ascending order: each search continues where the one before ended.

@@ -130,6 +130,48 @@ import Testing
     }
   }
 
+  @Test func piecesAreOneSnapshotAndStayUntilTheyAreRemoved() throws {
+    let folder = Folder()
+    let files = try IndexFiles(folder: folder.path)
+    let places = try ChangingPlaces(9_000, seed: 8)
+    let all = Array(places.points.values)
+    let pieces = try [0..<5_000, 5_000..<8_999, 8_999..<9_000].map { range in
+      try files.writePiece(PointBuffer(ContiguousArray(all[range])), text: .init())
+    }
+    let other = try files.writePiece(PointBuffer(ContiguousArray(all.prefix(10))), text: .init())
+    // A write of the index before does not remove them.
+    _ = try files.save(PointSnapshot(), standingFor: "before")
+    #expect(try files.load(text: .init())?.snapshot.count == 0)
+    #expect(try folder.segments.count == 4)
+
+    files.remove([other])
+    let snapshot = PointSnapshot(pieces, text: .init())
+    #expect(snapshot.bytesInMemory == 0)
+    #expect(try files.save(snapshot, standingFor: "1").isEmpty)
+    files.remove(pieces)
+
+    #expect(try folder.segments.count == 3)
+    let loaded = try #require(try files.load(text: .init())).snapshot
+    try Self.expect(snapshot, toEqual: places.snapshot, points: places.points)
+    try Self.expect(loaded, toEqual: places.snapshot, points: places.points)
+  }
+
+  @Test func estimateOfWhatSearchesReadIsThatOfTheirColumns() throws {
+    var synthetic = try SyntheticPoints(seed: 4, areNamed: true)
+    let rows = try synthetic.rows(count: 50_000)
+    let points = rows.enumerated().map { number, row in
+      PointOfInterest(
+        id: .sample(UInt64(number)), draft: row.draft, version: 1, createdAt: .init(microsecondsSinceEpoch: 0),
+        updatedAt: .init(microsecondsSinceEpoch: 0))
+    }
+    let snapshot = PointSnapshot(ContiguousArray(points))
+    let cold = ["records", "texts", "shuffle order", "source references", "map"]
+
+    let resident = snapshot.memory.filter { !cold.contains($0.name) }.reduce(0) { $0 + $1.bytes } / points.count
+
+    #expect((PointSnapshot.residentBytesPerPoint * 6 / 10...PointSnapshot.residentBytesPerPoint).contains(resident))
+  }
+
   @Test func otherFieldsOfTextsHaveTheFilesRejected() throws {
     let folder = Folder()
     let files = try IndexFiles(folder: folder.path)
