@@ -17,7 +17,7 @@ RUN swift build -c release --product waymark --static-swift-stdlib \
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libexpat1 libpq5 libsqlite3-0 zlib1g \
+    && apt-get install -y --no-install-recommends ca-certificates libexpat1 libpq5 libsqlite3-0 tzdata zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --system --gid 10001 waymark \
     && useradd --system --uid 10001 --gid waymark --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin waymark \

@@ -82,6 +82,7 @@ let package = Package(
       .target(name: "CPages", exclude: ["common", "docs", "map", "status"]),
       .systemLibrary(name: "CPrefetch"),
       .target(name: "CTCPInfo"),
+      .target(name: "CTimeZones", exclude: ["make", "make.py", "zones.bin"]),
       .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
@@ -122,12 +123,15 @@ let package = Package(
     module("Gzip", ["CZlib"], settings: computing),
     module("JSONText", ["Basics"], settings: computing),
     module("CQL2", ["Basics", "Geo", "JSONText"], settings: computing),
-    module("OpeningHours", ["Basics", "CHolidays", "Geo", "JSONText"], settings: computing),
+    module("OpeningHours", ["Basics", "CHolidays", "CTimeZones", "Geo", "JSONText"], settings: computing),
     module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"], settings: computing),
-    module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging], settings: computing, tests: ["MemoryStore"]),
+    module(
+      "Points", ["Basics", "CQL2", "Geo", "JSONText", "OpeningHours", logging], settings: computing,
+      tests: ["MemoryStore"]),
     module("VectorTiles", ["Basics"], settings: computing),
     module(
-      "PointIndex", ["Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "Points", "VectorTiles"],
+      "PointIndex",
+      ["Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "OpeningHours", "Points", "VectorTiles"],
       settings: computing),
     module("MemoryStore", ["Basics", "Geo", "PointIndex", "Points"], settings: computing, tests: ["JSONText"]),
     module(
@@ -182,8 +186,9 @@ let package = Package(
     module(
       "LocationsAPI",
       [
-        "AccessControl", "Basics", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points",
-        "VectorTiles", logging,
+        "AccessControl", "Basics", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpeningHours",
+        "PointFormats",
+        "Points", "VectorTiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
       ] + nio,
       tests: [
@@ -199,7 +204,8 @@ let package = Package(
           "JSONText",
           "LocationsAPI",
           "MemoryStore",
-          "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
+          "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
+          "PostgresStore",
           "PrometheusMetrics", "SQLiteJournal",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),

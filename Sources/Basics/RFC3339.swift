@@ -169,6 +169,17 @@ public enum RFC3339 {
     }
   }
 
+  /// Returns the text of a whole second as a clock with an offset shows it: `2026-11-21T11:15:00+01:00`.
+  ///
+  /// - Parameter offsetSeconds: the offset east of UTC; its seconds are dropped.
+  public static func text(secondsSinceEpoch: Int64, offsetSeconds: Int) -> String {
+    let minutes = offsetSeconds / 60
+    var text = text(microsecondsSinceEpoch: (secondsSinceEpoch + Int64(minutes) * 60) * 1_000_000)
+    text.removeLast()
+    func digits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return text + (minutes < 0 ? "-" : "+") + digits(abs(minutes) / 60) + ":" + digits(abs(minutes) % 60)
+  }
+
   /// Returns the text of a date.
   public static func text(of date: CivilDate) -> String {
     String(unsafeUninitializedCapacity: maximumLength) { buffer in

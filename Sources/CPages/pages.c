@@ -33,6 +33,9 @@ static const unsigned char map_search[] = {
 static const unsigned char map_place[] = {
 #embed "map/place.js"
 };
+static const unsigned char map_hours[] = {
+#embed "map/hours.js"
+};
 static const unsigned char status_page[] = {
 #embed "status/page.html"
 };
@@ -55,6 +58,7 @@ static const waymark_page_file files[] = {
   FILE("/map/view.js", "getMapViewScript", "Get the map page's script of the map itself", map_view),
   FILE("/map/search.js", "getMapSearchScript", "Get the map page's script of the search", map_search),
   FILE("/map/place.js", "getMapPlaceScript", "Get the map page's script of places", map_place),
+  FILE("/map/hours.js", "getMapHoursScript", "Get the map page's script of opening hours", map_hours),
   FILE("/status", "getStatus", "Get the operator's page", status_page),
   FILE("/status/page.css", "getStatusStyle", "Get the operator's page's style", status_style),
   FILE("/status/page.js", "getStatusScript", "Get the operator's page's script", status_script),

@@ -59,6 +59,38 @@ public enum JSONString {
 }
 
 extension JSONString {
+  /// Calls a closure with the indices of the name and the value of each member of an object of strings, quotation marks
+  /// included, until it returns `false`.
+  ///
+  /// - Parameter object: valid JSON without insignificant space.
+  @inlinable
+  public static func forEachMember(
+    ofStrings object: UnsafeBufferPointer<UInt8>, _ body: (_ name: Range<Int>, _ value: Range<Int>) -> Bool
+  ) {
+    var position = 1
+    while position < object.count, object[position] == UInt8(ascii: "\"") {
+      let name = position..<end(ofStringAt: position, in: object)
+      let value = name.upperBound + 1..<end(ofStringAt: name.upperBound + 1, in: object)
+      guard value.upperBound <= object.count, body(name, value) else { return }
+      // The comma, or the end.
+      position = value.upperBound + 1
+    }
+  }
+
+  /// Returns the index after the closing quotation mark of the string that begins at an index.
+  @inlinable
+  static func end(ofStringAt start: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    var position = start + 1
+    while true {
+      position = endOfPlainText(in: bytes, from: position)
+      guard position < bytes.count, bytes[position] != UInt8(ascii: "\"") else { return min(position, bytes.count) + 1 }
+      // A backslash, and what it escapes.
+      position += 2
+    }
+  }
+}
+
+extension JSONString {
   /// Returns the index of the first byte from `start` on that must be escaped: a quotation mark, a reverse solidus or a
   /// control character below U+0020; the count when there is none. Linear; eight bytes at a time where possible.
   @inlinable

@@ -63,6 +63,8 @@ package struct LocationsAPI: Sendable {
   let tiles: TileResponder
 
   package init(_ configuration: Configuration) {
+    var configuration = configuration
+    configuration.filtering.clock = configuration.clock
     self.configuration = configuration
     program = ProgramTag(version: configuration.version, settingsDigest: configuration.settingsDigest)
     revalidation = Revalidation(
@@ -123,7 +125,8 @@ package struct LocationsAPI: Sendable {
     var handlers: [any CallHandler] = [
       list,
       SearchRoute(list),
-      LocationRoute(service: service, policy: policy, program: program),
+      LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock),
+      HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
       FeaturedRoute(service: service, policy: policy),
       CategoriesRoute(service: service, revalidation: revalidation),
@@ -131,7 +134,7 @@ package struct LocationsAPI: Sendable {
       SuggestRoute(
         service: service, revalidation: shortLived, categories: CategoryWords(uptime: configuration.uptime),
         filtering: filtering),
-      ReverseRoute(service: service, revalidation: revalidation),
+      ReverseRoute(service: service, revalidation: revalidation, clock: configuration.clock),
       TileRoute(responder: tiles),
       TileJSONRoute(service: service, policy: policy, filtering: filtering, address: configuration.address),
       ClustersRoute(

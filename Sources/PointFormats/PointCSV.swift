@@ -64,6 +64,10 @@ package struct PointCSV: Sendable {
     case .createdAt: bytes.write(atMost: Timestamp.maximumTextLength) { point.createdAt.write(to: $0) }
     case .updatedAt: bytes.write(atMost: Timestamp.maximumTextLength) { point.updatedAt.write(to: $0) }
     case .attribution: if let attribution = found.attribution { CSVText.append(attribution, to: &bytes) }
+    case .openState: if let state = found.state { bytes.write(text: state.state.rawValue) }
+    case .openUntil: if let time = found.state?.openUntil { bytes.write(text: time) }
+    case .opensAt: if let time = found.state?.opensAt { bytes.write(text: time) }
+    case .timeZone: if let state = found.state { CSVText.append(state.timeZone, to: &bytes) }
     case .label: if let label = found.label { CSVText.append(label, to: &bytes) }
     case .score: if let score = found.score { DecimalText.append(PointJSON.rounded(score), to: &bytes) }
     case .match:

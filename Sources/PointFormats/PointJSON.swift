@@ -74,6 +74,8 @@ public enum PointJSON {
     }
     if let label = found.label { length += 12 + JSONString.maximumLength(utf8Count: label.utf8.count) }
     if let match = found.match { length += maximumLength(of: match) }
+    // Names, a state, two times and a zone.
+    if let state = found.state { length += 160 + JSONString.maximumLength(utf8Count: state.timeZone.utf8.count) }
     return length
   }
 
@@ -208,6 +210,12 @@ public enum PointJSON {
     if fields.contains(.attribution), let attribution = found.attribution {
       json.write(member: "attribution", attribution)
     }
+    if let state = found.state {
+      if fields.contains(.openState) { json.write(member: "openState", state.state.rawValue) }
+      if fields.contains(.openUntil), let time = state.openUntil { json.write(member: "openUntil", time) }
+      if fields.contains(.opensAt), let time = state.opensAt { json.write(member: "opensAt", time) }
+      if fields.contains(.timeZone) { json.write(member: "timeZone", state.timeZone) }
+    }
     if fields.contains(.label), let label = found.label { json.write(member: "label", label) }
     if fields.contains(.score), let score = found.score {
       json.write(name: "score")
@@ -273,6 +281,21 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   /// The length of the route of the search up to the place.
   static let along = FieldSet(rawValue: 1 << 16)
 
+  /// The state by the opening hours at the time of the request, which only a request for it by name includes.
+  static let openState = FieldSet(rawValue: 1 << 17)
+
+  /// The time at which an open place stops to be.
+  static let openUntil = FieldSet(rawValue: 1 << 18)
+
+  /// The time at which a place opens.
+  static let opensAt = FieldSet(rawValue: 1 << 19)
+
+  /// The time zone of the place.
+  static let timeZone = FieldSet(rawValue: 1 << 20)
+
+  /// The fields of the opening hours, which only a request for them by name includes.
+  public static let opening: FieldSet = [.openState, .openUntil, .opensAt, .timeZone]
+
   /// The fields that only the places of a search have.
   static let ofSearch: FieldSet = [.distance, .along]
 
@@ -280,7 +303,7 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   static let administrative: FieldSet = [.source, .sourceID, .version, .createdAt, .updatedAt]
 
   /// The fields that a place does not have by itself.
-  public static let derived: FieldSet = [.attribution, .label, .score, .match]
+  public static let derived: FieldSet = opening.union([.attribution, .label, .score, .match])
 
   /// The fields of the places in a list, where the request names none.
   public static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .along, .tags]
@@ -294,6 +317,7 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
     ("distance", .distance), ("alongMetres", .along), ("tags", .tags), ("source", .source), ("sourceId", .sourceID),
     ("version", .version),
     ("createdAt", .createdAt), ("updatedAt", .updatedAt), ("attribution", .attribution),
+    ("openState", .openState), ("openUntil", .openUntil), ("opensAt", .opensAt), ("timeZone", .timeZone),
     ("label", .label), ("score", .score), ("match", .match),
   ]
 

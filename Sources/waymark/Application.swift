@@ -3,6 +3,7 @@ import HTTPServer
 import IndexedStore
 import LocationsAPI
 import Logging
+import OpeningHours
 import Points
 import PostgresStore
 import PrometheusMetrics
@@ -91,6 +92,9 @@ struct Application {
     // The first tokens need keys. Without any the server starts all the same.
     await tokenKeys?.fetch()
     let server = try await listen()
+    if !ZoneRules.hasDatabase {
+      logger.warning("no time zone database found; opening hours are read in UTC, install the package tzdata")
+    }
     // A store that is not ready yet is logged, with what the operator has to do. The server runs on: the store recovers
     // by itself.
     let check = Task { [service] in try? await service.checkReadiness() }

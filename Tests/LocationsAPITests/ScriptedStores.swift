@@ -207,6 +207,10 @@ private struct ComputedSnapshot: IndexSnapshot {
     return try snapshot.facets(matching: query)
   }
 
+  func nextChangeOfHours(after minute: Int64) -> Int64 {
+    snapshot.nextChangeOfHours(after: minute)
+  }
+
   var bounds: BoundingBox? { snapshot.bounds }
 
   func extent(ofCategories categories: Set<ExactText>) -> BoundingBox? { snapshot.extent(ofCategories: categories) }

@@ -157,3 +157,42 @@ struct WeeklyHoursTests {
     #expect(throws: HoursError.self) { try HoursExpression(columns: ["on request"]) }
   }
 }
+
+@Suite struct PositionZoneTests {
+  @Test(arguments: [
+    (48.2082, 16.3738, "Europe/Vienna"), (37.3293, -121.8893, "America/Los_Angeles"), (28.61, 77.21, "Asia/Kolkata"),
+    (27.72, 85.32, "Asia/Kathmandu"), (-31.55, 159.08, "Australia/Lord_Howe"), (1.87, -157.4, "Pacific/Kiritimati"),
+    (-43.95, -176.56, "Pacific/Chatham"), (90, 0, "Etc/GMT"), (-90, 180, "Antarctica/McMurdo"),
+    (0, -30, "Etc/GMT+2"), (0, 180, "Etc/GMT-12"), (0, -180, "Etc/GMT+12"), (45, -179.999, "Etc/GMT+12"),
+    // The border between Germany, the Netherlands and Belgium, and one between neighbouring streets of Baarle.
+    (50.7700, 6.0180, "Europe/Amsterdam"), (50.7548, 6.0240, "Europe/Berlin"), (50.7530, 6.0170, "Europe/Brussels"),
+    (51.4330, 4.9340, "Europe/Brussels"), (51.4330, 4.9260, "Europe/Amsterdam"),
+  ])
+  func zoneOfAPositionIsThatOfItsPolygon(latitude: Double, longitude: Double, name: String) throws {
+    let position = try Coordinate(latitude: latitude, longitude: longitude)
+
+    #expect(PositionZones.names[PositionZones.number(at: position)] == name)
+  }
+
+  @Test func everyZoneHasRulesOfTheSystem() {
+    #expect(PositionZones.names.count > 400)
+    for number in PositionZones.names.indices {
+      #expect(PositionZones.rules(of: number).name == PositionZones.names[number])
+    }
+  }
+
+  @Test(arguments: [
+    "../../../etc/passwd", "", "Europe/../Europe/Vienna", "/usr/share/zoneinfo/Europe/Vienna", "Europe/Nowhere",
+    "tzdata.zi",
+    "Europe", "Europe//Vienna",
+  ])
+  func namesOfNoZoneHaveNoRules(name: String) {
+    #expect(ZoneRules.system(named: name) == nil)
+  }
+
+  @Test func countryIsThatOfTheZone() {
+    #expect(ZoneRules.system(named: "Europe/Vienna")?.country == "AT")
+    #expect(ZoneRules.system(named: "America/Indiana/Knox")?.country == "US")
+    #expect(ZoneRules.utc.country == nil)
+  }
+}

@@ -16,7 +16,7 @@ private let service = Service()
 /// accepted one round-trips.
 private func fuzzCursor(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = UnsafeBufferPointer(start: data, count: count)
-  let query = PointQuery()
+  var query = PointQuery()
   var made = Array(bytes.prefix(25))
   made += [UInt8](repeating: 0, count: 25 - made.count)
   made[0] = 1
@@ -25,10 +25,10 @@ private func fuzzCursor(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let right = Base64URL.decode(Cursor.text(for: position, in: query), count: 29)
   guard let right else { fatalError("a cursor can't be decoded") }
   let text = Base64URL.encode(made + right[25...])
-  if let position = Cursor.position(from: text, in: query) {
+  if let position = Cursor.position(from: text, in: &query) {
     precondition(Cursor.text(for: position, in: query) == text, "a cursor is encoded as another")
   }
-  let matches = TextQuery(text: "a")
+  var matches = TextQuery(text: "a")
   let match = TextQuery.Position(value: 0, id: PointID(high: 0, low: 0))
   let rightMatch = Base64URL.decode(Cursor.text(for: match, in: matches), count: 32)
   guard let rightMatch else { fatalError("a cursor of a text can't be decoded") }
@@ -36,7 +36,7 @@ private func fuzzCursor(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   var stage = Array(bytes.dropFirst(25).prefix(3))
   stage += [UInt8](repeating: 0, count: 3 - stage.count)
   let matchText = Base64URL.encode(made + rightMatch[25..<29] + stage)
-  if let position = Cursor.position(from: matchText, in: matches) {
+  if let position = Cursor.position(from: matchText, in: &matches) {
     precondition(Cursor.text(for: position, in: matches) == matchText, "a cursor of a text is encoded as another")
   }
   service.get("/locations?q=a&cursor=\(matchText)")

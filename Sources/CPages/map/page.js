@@ -8,7 +8,7 @@ import * as view from "./view.js";
 const maximumListed = 60;
 const maximumShown = 2500;
 const retryMilliseconds = 4000;
-const filters = { category: "", q: "" };
+const filters = { category: "", q: "", open: "" };
 let features = [];
 let sources = [];
 let loading;
@@ -106,7 +106,7 @@ function showList(text) {
   const groups = entries.filter(({ feature }) => feature.count > 1).length;
   const total = entries.reduce((sum, { feature }) => sum + feature.count, 0);
   byId("summary").textContent = `${text} ${total ? plural(total, "place") : "No places"}${
-    filters.q ? ` matching “${filters.q}”` : ""} in view${
+    filters.q ? ` matching “${filters.q}”` : ""}${filters.open ? " open now" : ""} in view${
     groups ? `, ${groups < entries.length ? "some" : "all"} in ${plural(groups, "group")}` : ""}.`.trim();
   byId("toggle-list").textContent = `List (${total.toLocaleString()})`;
   const focused = document.activeElement.closest("#list button")?.dataset.id;
@@ -200,6 +200,8 @@ function readAddress() {
   const [zoom, lat, long] = (parameters.get("map") || "").split("/").map(Number);
   filters.category = parameters.get("category") || "";
   filters.q = parameters.get("q") || "";
+  filters.open = parameters.get("open") === "now" ? "now" : "";
+  byId("open").checked = filters.open !== "";
   showText(filters.q);
   showCategory();
   const isView = isFinite(zoom + lat + long);
@@ -249,6 +251,11 @@ const controls = {
 };
 for (const [id, action] of Object.entries(controls)) byId(id).addEventListener("click", action);
 byId("category").addEventListener("change", (event) => setCategory(event.target.value));
+byId("open").addEventListener("change", ({ target }) => {
+  filters.open = target.checked ? "now" : "";
+  writeAddress();
+  load();
+});
 byId("map").addEventListener("keydown", ({ key }) => {
   if (key === "Home") showAll();
   else if (key === "Escape") closePopup();

@@ -1,6 +1,7 @@
 // A place: the popup with its fields, and the form that changes it.
 
 import { Problem, access, askForKey, byId, button, call, element, json, linked } from "../pages/common.js";
+import { hoursOf } from "./hours.js";
 import * as view from "./view.js";
 
 const popup = byId("popup");
@@ -20,6 +21,8 @@ export function explanation({ status, message, errors }) {
 let actions;
 /** The place that is shown or edited; none while a new one is written. */
 let current;
+/** The opening hours of the place; none without the tag. */
+let hours;
 let tag;
 let anchor;
 let opener;
@@ -50,6 +53,8 @@ export async function openPopup(id) {
 async function read(response) {
   tag = response.headers.get("etag");
   current = await response.json();
+  const hasHours = current.tags?.opening_hours;
+  hours = hasHours ? await json(pathOf(current.id) + "/hours").catch(() => undefined) : undefined;
 }
 
 /** Returns whether the form has no changes, or the user drops them. */
@@ -108,7 +113,7 @@ function showPlace() {
   ];
   view.setHandle();
   view.select(place.id);
-  show(place.name, place,
+  show(place.name, place, hoursOf(hours) || "",
     element("dl", { id: "fields" }, ...rows.filter(([, value]) => value).map(([name, value]) =>
       element("div", {}, element("dt", {}, name), element("dd", {}, ...linked(value))))),
     element("p", { class: "actions" }, button("edit", "Edit", edit, { class: "main" }),

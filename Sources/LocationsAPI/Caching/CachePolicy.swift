@@ -48,6 +48,27 @@ package struct CachePolicy: Sendable {
     isOff ? cacheControl : "\(isPrivate ? "private" : "public"), max-age=\(seconds)"
   }
 
+  /// Has the fields of a response end at a time: `Expires` has it, and no directive allows a use after it.
+  ///
+  /// - Parameter minute: the time in minutes since 1970-01-01T00:00:00Z.
+  func expire(_ fields: inout HTTPHeaders, at minute: Int64, now: Timestamp) {
+    let seconds = max(minute * 60 - now.secondsSinceEpoch, 0)
+    fields.replaceOrAdd(name: "expires", value: HTTPDate.text(secondsSinceEpoch: Int(minute * 60)))
+    guard let directives = fields.first(name: "cache-control") else { return }
+    let limited = directives.split(separator: ",").compactMap { directive -> String? in
+      let directive = directive.drop { $0 == " " || $0 == "\t" }
+      let parts = directive.split(separator: "=", maxSplits: 1)
+      switch parts.first?.lowercased() {
+      case "max-age", "s-maxage":
+        let age = parts.dropFirst().first.flatMap { Int64($0.filter { $0 != "\"" }) } ?? 0
+        return "\(parts[0])=\(min(age, seconds))"
+      case "stale-while-revalidate", "immutable": return nil
+      default: return String(directive)
+      }
+    }
+    fields.replaceOrAdd(name: "cache-control", value: limited.joined(separator: ", "))
+  }
+
   /// The value of `Vary` on responses that may be kept.
   var vary: String { isPrivate ? "accept, accept-encoding, authorization" : "accept, accept-encoding" }
 

@@ -21,6 +21,10 @@ import Synchronization
 /// `Last-Modified` is sent where the store knows a time, and the second of that time has passed: what is written later
 /// then has a later second. `If-Modified-Since` is compared with it as text, as an opaque value: dates of other servers
 /// or of earlier runs match nothing.
+///
+/// A response that depends on the time of the request, since it is of places that are open now, ends at the next
+/// opening or closing of any place. That time is in `Expires`, bounds `max-age` and is the end of the entity tag, which
+/// stands for the present result up to then; there is no `Last-Modified`.
 final class Revalidation: Sendable {
   /// The directives for caches.
   let policy: CachePolicy
@@ -72,6 +76,7 @@ final class Revalidation: Sendable {
   ///   - representation: the suffix of the entity tags of a representation that is in none of the formats.
   ///   - hasVersion: a Boolean value that indicates whether the version of the places identifies the response; `false`
   ///     for one with other data, which is always made anew.
+  ///   - expires: a Boolean value that indicates whether the response depends on the time of the request.
   /// - Throws: `Problem` of the search, or of the store.
   func respond(
     to request: HTTPRequest,
@@ -79,13 +84,17 @@ final class Revalidation: Sendable {
     languages: LanguageNegotiation = .none,
     representation: String = "",
     hasVersion: Bool = true,
-    _ search: () async throws(Problem) -> HTTPResponse
+    expires: Bool = false,
+    _ search: () async throws(Problem) -> ExpiringResponse
   ) async throws(Problem) -> HTTPResponse {
     let suffix = Self.suffix(format, languages) + representation
     guard hasVersion, !policy.isOff else {
-      var response = try await search()
+      let found = try await search()
+      var response = found.response
       if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
-      response.headers.add(contentsOf: varying(unnamed, by: languages))
+      var fields = unnamed
+      if !policy.isOff { expire(&fields, at: found.expiry) }
+      response.headers.add(contentsOf: varying(fields, by: languages))
       return response
     }
     let condition = Condition(request.headers)
@@ -94,13 +103,14 @@ final class Revalidation: Sendable {
       version = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try await service.dataVersion()
       }
-      if let version, let fields = confirmed(condition, version: version, suffix) {
+      if let version, let fields = confirmed(condition, version: version, suffix, expires: expires) {
         return HTTPResponse(status: .notModified, headers: varying(fields, by: languages))
       }
     } else {
       version = service.knownDataVersion()
     }
-    var response = try await search()
+    let found = try await search()
+    var response = found.response
     var fields: HTTPHeaders
     // The search may have used another server than the one that the version is from.
     if let version, let known = service.knownDataVersion(), known.source == version.source {
@@ -112,9 +122,37 @@ final class Revalidation: Sendable {
     } else {
       fields = unnamed
     }
+    expire(&fields, at: found.expiry)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     response.headers.add(contentsOf: varying(fields, by: languages))
     return response
+  }
+
+  /// Returns the same response of a search that does not depend on the time.
+  func respond(
+    to request: HTTPRequest,
+    in format: PointFormat,
+    languages: LanguageNegotiation = .none,
+    representation: String = "",
+    hasVersion: Bool = true,
+    _ search: () async throws(Problem) -> HTTPResponse
+  ) async throws(Problem) -> HTTPResponse {
+    try await respond(
+      to: request, in: format, languages: languages, representation: representation, hasVersion: hasVersion,
+      expires: false
+    ) { () async throws(Problem) in
+      ExpiringResponse(try await search(), expiry: nil)
+    }
+  }
+
+  /// Has the fields of a response end at a time, in minutes since 1970-01-01T00:00:00Z; `nil` for none.
+  private func expire(_ fields: inout HTTPHeaders, at minute: Int64?) {
+    guard let minute, minute < Expiry.never else { return }
+    fields.remove(name: "last-modified")
+    if let tag = fields.first(name: "etag") {
+      fields.replaceOrAdd(name: "etag", value: Expiry.tag(tag, until: minute))
+    }
+    policy.expire(&fields, at: minute, now: clock.now())
   }
 
   /// Returns the fields with `Accept-Language` in `Vary` where a response depends on it.
@@ -150,10 +188,14 @@ final class Revalidation: Sendable {
   }
 
   /// Returns the fields of a 304 where the client has the result of the version; `nil` where it has not.
-  private func confirmed(_ condition: Condition, version: DataVersion, _ suffix: String) -> HTTPHeaders? {
+  private func confirmed(
+    _ condition: Condition, version: DataVersion, _ suffix: String, expires: Bool
+  ) -> HTTPHeaders? {
     var fields = self.fields(of: version, suffix)
     switch condition {
     case .modifiedSince(let date):
+      // The response changes at times at which no place is changed.
+      if expires { return nil }
       return fields.first(name: "last-modified").hasSameBytes(as: date) ? fields : nil
     case .noneMatch(let headers):
       // Most clients send back the one tag that they were given, unchanged.
@@ -163,9 +205,22 @@ final class Revalidation: Sendable {
         // `*` matches every representation, and there always is one.
         return fields
       }
-      guard let known = tags.first(where: { names($0.text, version, suffix) }) else { return nil }
-      fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
-      return fields
+      if let known = tags.first(where: { names($0.text, version, suffix) }) {
+        fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
+        return fields
+      }
+      guard expires else { return nil }
+      let now = clock.now()
+      for known in tags {
+        guard let (tag, minute) = Expiry.parts(of: known.text), minute > now.minutesSinceEpoch,
+          names(tag[...], version, suffix)
+        else { continue }
+        fields.remove(name: "last-modified")
+        fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
+        policy.expire(&fields, at: minute, now: now)
+        return fields
+      }
+      return nil
     }
   }
 
@@ -213,9 +268,39 @@ final class Revalidation: Sendable {
   }
 }
 
+/// A response and the time at which places open or close, so that it is another one; see ``Points/PointPage/expiry``.
+struct ExpiringResponse {
+  var response: HTTPResponse
+  let expiry: Int64?
+
+  init(_ response: HTTPResponse, expiry: Int64?) {
+    self.response = response
+    self.expiry = expiry
+  }
+}
+
+/// The time at which a response ends, in minutes since 1970-01-01T00:00:00Z, as the end of its entity tag.
+enum Expiry {
+  /// A time at which nothing changes any more.
+  static let never: Int64 = 1 << 31 - 1
+
+  /// Returns an entity tag, quotation marks included, with a time.
+  static func tag(_ tag: String, until minute: Int64) -> String {
+    tag.dropLast() + "." + String(minute, radix: 36) + "\""
+  }
+
+  /// Returns the entity tag without its time, and the time; `nil` if it has none.
+  static func parts(of tag: Substring) -> (tag: String, minute: Int64)? {
+    guard let dot = tag.lastIndex(of: "."), let minute = Int64(tag[tag.index(after: dot)...].dropLast(), radix: 36),
+      self.tag(tag[..<dot] + "\"", until: minute).hasSameBytes(as: String(tag))
+    else { return nil }
+    return (tag[..<dot] + "\"", minute)
+  }
+}
+
 extension Timestamp {
   /// The whole seconds since 1970-01-01T00:00:00Z, rounded down.
-  fileprivate var secondsSinceEpoch: Int64 {
+  var secondsSinceEpoch: Int64 {
     let (quotient, remainder) = millisecondsSinceEpoch.quotientAndRemainder(dividingBy: 1000)
     return remainder < 0 ? quotient - 1 : quotient
   }

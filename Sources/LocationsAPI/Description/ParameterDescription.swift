@@ -197,6 +197,35 @@ extension Parameter {
               ["minLength": 1, "maxLength": .count(Tags.maximumKeyLength), "pattern": "^(?!(id|name|category)$)[^,]+$"])
           ),
           nil, ["minItems": 1, "maxItems": .count(TileQuery.maximumTags)], example: ["cuisine", "website"]))
+    case .open:
+      .init(
+        "Only places that are open at a time, by their tag `opening_hours`: `now`; a local time of each place, such as"
+          + " `2026-11-23T19:00`; or a time with an offset. The later pages of `now` are of the time of the first.",
+        Schema(
+          .string, nil,
+          [
+            "pattern":
+              "^(now|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)$"
+          ],
+          example: "now"))
+    case .openUnknown:
+      .init(
+        "Whether `open` has the places of which it is unknown too: without hours, or with hours that cannot be parsed"
+          + " or depend on what is unknown. Needs `open`.",
+        .oneOf(UnknownHours.allCases.map(\.rawValue), default: UnknownHours.exclude.rawValue))
+    case .from:
+      .init(
+        "First day, by the calendar of the place; today by default.",
+        Schema(.string, nil, ["format": "date"], example: "2026-11-23"))
+    case .days:
+      .init(
+        "Number of days.",
+        Schema(
+          .integer, nil,
+          [
+            "minimum": .count(HoursRoute.days.lowerBound), "maximum": .count(HoursRoute.days.upperBound),
+            "default": .count(HoursRoute.defaultDays),
+          ]))
     case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
     case .facets:
       .init(

@@ -163,7 +163,9 @@ extension Schema {
     ("ReferenceSystem", ReferenceSystem.allCases.map(\.rawValue)),
     ("ContentReferenceSystem", ReferenceSystem.allCases.map(\.fieldValue)), ("AnyVersion", ["*"]),
     ("PhotonLayer", PhotonLayer.allCases.map(\.rawValue)), ("PhotonSwitch", ["0", "1", "true", "false"]),
-    ("PointType", ["Point"]), ("FeatureType", ["Feature"]), ("FeatureCollectionType", ["FeatureCollection"]),
+    ("OpenState", PlaceState.State.allCases.map(\.rawValue)),
+    ("UnknownHours", UnknownHours.allCases.map(\.rawValue)), ("PointType", ["Point"]), ("FeatureType", ["Feature"]),
+    ("FeatureCollectionType", ["FeatureCollection"]),
   ]
 
   /// The schemas of the ``enumerations``.
@@ -199,7 +201,7 @@ extension Schema {
       ("FeatureDraft", featureDraft),
       ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
       ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
-      ("CategoryCount", categoryCount),
+      ("CategoryCount", categoryCount), ("Hours", hours),
       ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
       ("SearchReport", searchReport),
       ("Health", health), ("Index", index), ("MapSettings", mapSettings), ("StatusSettings", statusSettings),
@@ -243,11 +245,57 @@ extension Schema {
     .optional("createdAt", time),
     .optional("updatedAt", time),
     .optional("attribution", Schema(.string, "Attribution of the data set, where `fields` names it.")),
+    .optional("openState", openState),
+    .optional(
+      "openUntil",
+      Schema(
+        .string, "Time at which an open place closes, by its clock, where `fields` names it.", ["format": "date-time"])),
+    .optional(
+      "opensAt",
+      Schema(
+        .string, "Time at which a place opens that is not open, by its clock, where `fields` names it.",
+        ["format": "date-time"])),
+    .optional("timeZone", timeZone),
     .optional("label", Schema(.string, "Name and address in one line, where `fields` names it.")),
     .optional(
       "score", Schema(.number, "Rank of the match of `q`, greater is better; where `fields` has it.", ["minimum": 0])),
     .optional("match", match),
   ]
+
+  private static let openState: Schema = {
+    var schema = Schema.oneOf(PlaceState.State.allCases.map(\.rawValue))
+    schema.description = "State by the opening hours at the time of the search, where `fields` names it."
+    return schema
+  }()
+
+  private static let timeZone = Schema(
+    .string, "Name of the time zone in the IANA database.", example: "Europe/Vienna")
+
+  /// The opening hours of some days.
+  static let hours = Schema(
+    .object(
+      [
+        .optional("openingHours", Schema(.string, "The tag `opening_hours`.", example: "Mo-Fr 09:00-18:00")),
+        .optional("error", Schema(.string, "The reason for which the tag cannot be parsed.")),
+        .required("timeZone", timeZone),
+        .optional(
+          "holidays", Schema(.string, "Code of ISO 3166 whose public holidays hold; absent if unknown.", example: "AT")),
+        .required("openState", openState),
+        .optional("openUntil", time), .optional("opensAt", time),
+        .required("from", Schema(.string, "First day.", ["format": "date"])),
+        .required("days", Schema(.integer, "Number of days.", ["minimum": 1])),
+        .required(
+          "intervals",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("start", time), .required("end", time), .required("state", openState),
+                    .optional("comment", Schema(.string, "Comment of the hours.")),
+                  ], others: nil))),
+            "The intervals from the first midnight to the last, without gaps, with the times of the place's clock.")),
+      ], others: nil))
 
   private static let match = Schema(
     .object(

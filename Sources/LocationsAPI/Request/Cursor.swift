@@ -8,6 +8,8 @@ import Points
 ///
 /// It has the position and a fingerprint of the query, so that a cursor of another query is rejected instead of
 /// skipping places. It has no secret and needs none: a forged cursor gives a page that starts elsewhere.
+///
+/// At the end it has the minute of a query for places that are open now, so that all pages are of one moment.
 enum Cursor {
   private static let version: UInt8 = 1
 
@@ -19,7 +21,28 @@ enum Cursor {
 
   /// Returns the text of a position in the places that match a query.
   static func text(for position: PointQuery.Position, in query: PointQuery) -> String {
-    Base64URL.encode(bytes(version, position.distanceMetres, position.id, fingerprint: fingerprint(of: query)))
+    var bytes = bytes(version, position.distanceMetres, position.id, fingerprint: fingerprint(of: query))
+    append(query.opening, to: &bytes)
+    return Base64URL.encode(bytes)
+  }
+
+  private static let minuteByteCount = 4
+
+  /// Appends the minute of a condition on the present.
+  private static func append(_ opening: PointQuery.Opening?, to bytes: inout [UInt8]) {
+    guard let opening, opening.isNow, case .instant(let minutes) = opening.time else { return }
+    withUnsafeBytes(of: UInt32(truncatingIfNeeded: minutes).bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  /// Returns the bytes of a text without the minute, which the condition gets; `nil` if there are not as many.
+  private static func bytes(
+    of text: some StringProtocol, count: Int, _ opening: inout PointQuery.Opening?
+  ) -> [UInt8]? {
+    guard opening?.isNow == true else { return Base64URL.decode(text, count: count) }
+    guard let bytes = Base64URL.decode(text, count: count + minuteByteCount) else { return nil }
+    opening?.time = .instant(minutes: Int64(bytes[count...].reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF))
+    opening?.isOfFirstPage = true
+    return Array(bytes[..<count])
   }
 
   /// Returns the text of a position in the matches of a text.
@@ -27,12 +50,13 @@ enum Cursor {
     var bytes = bytes(textVersion, position.value, position.id, fingerprint: fingerprint(of: query))
     let (number, detail) = position.stage.code
     bytes += [number, UInt8(detail >> 8), UInt8(detail & 0xFF)]
+    append(query.filters.opening, to: &bytes)
     return Base64URL.encode(bytes)
   }
 
   private static func bytes(_ version: UInt8, _ value: Double, _ id: PointID, fingerprint: UInt32) -> [UInt8] {
     var bytes: [UInt8] = [version]
-    bytes.reserveCapacity(byteCount + stageByteCount)
+    bytes.reserveCapacity(byteCount + stageByteCount + minuteByteCount)
     func append(_ number: some FixedWidthInteger) {
       withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
@@ -44,14 +68,18 @@ enum Cursor {
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
-  static func position(from text: some StringProtocol, in query: PointQuery) -> PointQuery.Position? {
-    guard let bytes = Base64URL.decode(text, count: byteCount) else { return nil }
+  ///
+  /// - Parameter query: the query; it gets the minute of the first page.
+  static func position(from text: some StringProtocol, in query: inout PointQuery) -> PointQuery.Position? {
+    guard let bytes = bytes(of: text, count: byteCount, &query.opening) else { return nil }
     return parts(of: bytes, version, fingerprint: fingerprint(of: query)).map { .init(distanceMetres: $0, id: $1) }
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
-  static func position(from text: some StringProtocol, in query: TextQuery) -> TextQuery.Position? {
-    guard let bytes = Base64URL.decode(text, count: byteCount + stageByteCount),
+  ///
+  /// - Parameter query: the query; it gets the minute of the first page.
+  static func position(from text: some StringProtocol, in query: inout TextQuery) -> TextQuery.Position? {
+    guard let bytes = bytes(of: text, count: byteCount + stageByteCount, &query.filters.opening),
       let stage = TextQuery.Stage(
         code: bytes[byteCount], UInt16(bytes[byteCount + 1]) << 8 | UInt16(bytes[byteCount + 2]))
     else { return nil }
@@ -137,6 +165,17 @@ enum Cursor {
       hash.combine(8)
       mix(numbers: route.radiusMetres)
       for coordinate in route.line.coordinates { mix(numbers: coordinate.latitude, coordinate.longitude) }
+    }
+    if let opening = query.opening {
+      hash.combine(opening.includesUnknown ? 9 : 10)
+      switch opening.time {
+      case .instant(let minutes):
+        hash.combine(1)
+        hash.combine(UInt64(bitPattern: minutes))
+      case .local(let minutes):
+        hash.combine(2)
+        hash.combine(UInt64(bitPattern: minutes))
+      }
     }
     return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
   }

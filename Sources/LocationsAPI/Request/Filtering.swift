@@ -3,12 +3,15 @@ import Basics
 package import Points
 
 /// The operator's decisions about filters.
-package struct Filtering: Hashable, Sendable {
+package struct Filtering: Sendable {
   /// The types of tags.
   package let queryables: Queryables
 
   /// The longest time that a search with a filter may take.
   package let timeLimit: Duration
+
+  /// The time of day, at which places are open.
+  package var clock: any WallClock = SystemClock()
 
   package init(queryables: Queryables = Queryables(), timeLimit: Duration = .seconds(1)) {
     self.queryables = queryables

@@ -15,6 +15,7 @@ enum Parameter: Int, CaseIterable {
   case filter, filterLanguage, filterCRS, crs, boxCRS, dateTime
   case tags, zoom, facets
   case within, route
+  case open, openUnknown, from, days
 
   private static let all = allCases
 
@@ -79,6 +80,10 @@ enum Parameter: Int, CaseIterable {
     case .facets: "by"
     case .within: "within"
     case .route: "route"
+    case .open: "open"
+    case .openUnknown: "openUnknown"
+    case .from: "from"
+    case .days: "days"
     }
   }
 }
@@ -90,13 +95,16 @@ extension Set<Parameter> {
     .within, .route,
   ]
 
+  /// The parameters of the state that the opening hours of places have.
+  static let opening: Set = [.open, .openUnknown]
+
   /// The parameters of a place's representation in the response to a write.
   static let presentation: Set = [.fields, .format]
 
   /// The parameters of a place's representation in the response to a read.
   static let translation: Set = [.fields, .format, .languages]
 
-  static let list: Set = filters.union(translation).union([.limit, .cursor, .text, .autocomplete, .sort])
+  static let list: Set = filters.union(opening).union(translation).union([.limit, .cursor, .text, .autocomplete, .sort])
 }
 
 /// The parameters of a request. Their violations are collected, so that one problem names them all.
@@ -331,8 +339,10 @@ struct ParameterValues {
   }
 
   /// Returns the position at which the previous page ended; `nil` for the first page, or where the cursor is invalid.
-  mutating func position(in query: PointQuery) -> PointQuery.Position? {
-    position { Cursor.position(from: $0, in: query) }
+  ///
+  /// - Parameter query: the query; of a cursor with the time of the first page it gets that.
+  mutating func position(in query: inout PointQuery) -> PointQuery.Position? {
+    position { Cursor.position(from: $0, in: &query) }
   }
 
   /// Returns the position of the cursor; `nil` where it is not given or invalid, and after another violation: a query
@@ -582,7 +592,8 @@ extension ParameterValues {
     let route = route(radius: radius, by: filtering)
     return PointQuery(
       proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), categories: categories(),
-      source: source(), filter: filter(by: filtering), area: area(by: filtering), route: route)
+      source: source(), filter: filter(by: filtering), area: area(by: filtering), route: route,
+      opening: opening(by: filtering))
   }
 
   /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
@@ -709,4 +720,87 @@ extension ParameterValues {
     if let object = object(parameter) { return try FilterGeometry(geoJSON: object) }
     return try FilterGeometry(text: self[parameter] ?? "")
   }
+}
+
+extension ParameterValues {
+  /// Returns the condition of `open`; `nil` where it is not given or invalid.
+  mutating func opening(by filtering: Filtering) -> PointQuery.Opening? {
+    let unknown = choice(.openUnknown, default: UnknownHours.exclude)
+    if has(.openUnknown), !has(.open) { note(.missing, Parameter.open.name, "must be given where openUnknown is") }
+    guard let text = self[.open] else { return nil }
+    guard let (time, isNow) = Self.openingTime(text, now: filtering.clock.now()) else {
+      let years = PointQuery.Opening.years
+      note(
+        .invalid, Parameter.open.name,
+        "must be now, a local time such as 2026-11-23T19:00, or a time with an offset, from \(years.lowerBound) to "
+          + "\(years.upperBound), got \(quoted(text))")
+      return nil
+    }
+    return PointQuery.Opening(
+      at: time, isNow: isNow, includesUnknown: unknown == .include, timeLimit: filtering.timeLimit)
+  }
+
+  /// Returns the time of a value of `open`, and whether it is the present; `nil` for any other text.
+  private static func openingTime(
+    _ text: String, now: Timestamp
+  ) -> (time: PointQuery.Opening.Time, isNow: Bool)? {
+    if text.hasSameBytes(as: "now") { return (.now(now), true) }
+    guard
+      // A plus sign that is not percent-encoded is a space.
+      let match = text.wholeMatch(
+        of: /([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(:[0-9]{2}(?:\.[0-9]{1,9})?)?(Z|[+\- ][0-9]{2}:[0-9]{2})?/)
+    else { return nil }
+    let offset = match.3.map { $0.first == " " ? "+" + $0.dropFirst() : $0 }
+    guard let time = RFC3339.microsecondsSinceEpoch(of: match.1 + (match.2 ?? ":00") + (offset ?? "Z")) else {
+      return nil
+    }
+    let minutes = Timestamp(microsecondsSinceEpoch: time).minutesSinceEpoch
+    let years = PointQuery.Opening.years
+    guard
+      years.contains(CivilDate(daysSinceEpoch: Int(minutes / 1_440)).year), minutes >= 0
+    else { return nil }
+    return (offset == nil ? .local(minutes: minutes) : .instant(minutes: minutes), false)
+  }
+
+  /// Returns the first day of `from`; `nil` where it is not given or invalid.
+  mutating func firstDay() -> CivilDate? {
+    guard let text = self[.from] else { return nil }
+    let years = PointQuery.Opening.years
+    guard let date = RFC3339.date(of: text), years.contains(date.year) else {
+      note(
+        .invalid, Parameter.from.name,
+        "must be a date such as 2026-11-23, from \(years.lowerBound) to \(years.upperBound), got \(quoted(text))")
+      return nil
+    }
+    return date
+  }
+
+  /// Returns the number of days of `days`.
+  mutating func dayCount() -> Int {
+    guard let text = self[.days] else { return HoursRoute.defaultDays }
+    guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), let days = Int(text),
+      HoursRoute.days.contains(days)
+    else {
+      note(
+        .invalid, Parameter.days.name,
+        "must be an integer from \(HoursRoute.days.lowerBound) to \(HoursRoute.days.upperBound), got \(quoted(text))")
+      return HoursRoute.defaultDays
+    }
+    return days
+  }
+}
+
+/// The values of `openUnknown`.
+enum UnknownHours: String, CaseIterable {
+  case exclude, include
+}
+
+extension Timestamp {
+  /// The whole minutes since 1970-01-01T00:00:00Z, rounded down.
+  var minutesSinceEpoch: Int64 { Int64((Double(microsecondsSinceEpoch) / 60_000_000).rounded(.down)) }
+}
+
+extension PointQuery.Opening.Time {
+  /// Returns the minute of a time.
+  static func now(_ now: Timestamp) -> PointQuery.Opening.Time { .instant(minutes: now.minutesSinceEpoch) }
 }

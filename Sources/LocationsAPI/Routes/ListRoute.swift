@@ -18,7 +18,7 @@ struct ListRoute: CallHandler {
     describing: [
       "fields": .fields(
         Parameter.fields.description.description + " `label`, `score` and `match` need `q`.",
-        additional: [.label, .score, .match])
+        additional: FieldSet.opening.union([.label, .score, .match]))
     ],
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [.init(200, "A page of places.", headers: [.link, .contentLanguage], media: .places)])
@@ -40,35 +40,40 @@ struct ListRoute: CallHandler {
     let hasVersion = !arguments.fields.contains(.attribution)
     let revalidation = arguments.text?.isIncomplete == true ? shortLived : revalidation
     return try await revalidation.respond(
-      to: request, in: arguments.format, languages: arguments.languages, hasVersion: hasVersion
+      to: request, in: arguments.format, languages: arguments.languages, hasVersion: hasVersion,
+      expires: arguments.expire
     ) { () async throws(Problem) in
       try await search(arguments, for: request)
     }
   }
 
   /// Returns the response of the search.
-  func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> ExpiringResponse {
     if arguments.areBorrowed, arguments.text == nil {
       return try await service.page(matching: arguments.query, isCopied: false, for: request) { page in
-        response(of: page, arguments, for: request)
+        ExpiringResponse(response(of: page, arguments, for: request), expiry: page.expiry)
       }
     }
     return try await searchPlaces(arguments, for: request)
   }
 
-  private func searchPlaces(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse
-  {
+  private func searchPlaces(
+    _ arguments: ListArguments, for request: HTTPRequest
+  ) async throws(Problem) -> ExpiringResponse {
     let attributions = try await service.attributions(for: arguments.fields, request)
     if let text = arguments.text {
       let query = text.query(arguments)
       return try await service.matches(of: query, for: request) { page in
         let next = page.next.map { target(cursor: Cursor.text(for: $0, in: query), for: request) }
-        return response(of: page.matches.map { FoundPoint($0) }, attributions, next: next, arguments, for: request)
+        return response(
+          of: page.matches.map { FoundPoint($0) }, attributions, next: next, expiry: page.expiry, arguments,
+          for: request)
       }
     }
     return try await service.page(matching: arguments.query, for: request) { page in
       let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-      return response(of: page.points, attributions, next: next, arguments, for: request)
+      return response(
+        of: page.points, attributions, next: next, expiry: page.expiry, arguments, for: request)
     }
   }
 
@@ -79,10 +84,14 @@ struct ListRoute: CallHandler {
   }
 
   private func response(
-    of points: [FoundPoint], _ attributions: Attributions?, next: String?, _ arguments: ListArguments,
+    of points: [FoundPoint], _ attributions: Attributions?, next: String?, expiry: Int64?, _ arguments: ListArguments,
     for request: HTTPRequest
-  ) -> HTTPResponse {
+  ) -> ExpiringResponse {
     var points = points
+    var expiry = expiry
+    if let end = points.addStates(in: arguments.fields, at: arguments.query.opening, by: filtering.clock) {
+      expiry = min(end, expiry ?? end)
+    }
     attributions?.add(to: &points)
     let language = arguments.languages.translate(&points)
     points.addLabels(in: arguments.fields)
@@ -91,7 +100,7 @@ struct ListRoute: CallHandler {
       links: arguments.format == .geoJSON ? links(next: next, for: request) : [])
     response.addContentLanguage(language)
     if let next { response.addLink(toNext: next) }
-    return response
+    return ExpiringResponse(response, expiry: expiry)
   }
 
   /// Returns the links of a collection: to the next page, and to the data sets, which have the licences of its places
@@ -141,6 +150,11 @@ struct ListArguments: Hashable {
     format == .json && fields.isDisjoint(with: .derived) && languages.languages == nil
   }
 
+  /// A Boolean value that indicates whether the response depends on the time of the request.
+  var expire: Bool {
+    query.opening.map { $0.isNow && !$0.isOfFirstPage } ?? !fields.isDisjoint(with: .opening)
+  }
+
   /// Creates the arguments from a request.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
@@ -157,11 +171,11 @@ struct ListArguments: Hashable {
     query.limit = values.limit()
     text = values.textArguments(&query, by: filtering)
     if values.has(.text) {
-      fields = values.fields(additional: [.label, .score, .match])
+      fields = values.fields(additional: FieldSet.opening.union([.label, .score, .match]))
       languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
     } else {
-      query.after = values.position(in: query)
-      fields = values.fields()
+      query.after = values.position(in: &query)
+      fields = values.fields(additional: .opening)
       languages = LanguageNegotiation(parameter: values.languages())
     }
     try values.check()

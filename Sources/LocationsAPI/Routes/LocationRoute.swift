@@ -15,17 +15,18 @@ struct LocationRoute: CallHandler {
     .GET, "/locations/{id}", scope: .read, id: "getLocation", group: .search, link: "location", summary: "Get a place",
     description: "With `lang` the entity tag is weak, and `If-Match` does not accept it.", parameters: .translation,
     describing: [
-      "fields": .init(
-        "Fields of the place, separated by commas; all of its own by default.", Parameter.fields.description.schema)
+      "fields": .fields(
+        "Fields of the place, separated by commas; all of its own by default.", additional: .opening)
     ],
     caching: .tagged(), responses: [.init(200, "The place.", headers: [.contentLanguage], media: .place)])
 
   let service: PointsService
   let policy: CachePolicy
   let program: ProgramTag
+  let clock: any WallClock
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try PresentationArguments(request, allowing: .translation)
+    let arguments = try PresentationArguments(request, additional: .opening, allowing: .translation)
     let id = try PointID(inPathOf: request)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.point(id: id)
@@ -34,28 +35,31 @@ struct LocationRoute: CallHandler {
     if arguments.languages.languages != nil { return try await translation(of: point, arguments, for: request) }
     let known = EntityTag.known(
       of: point, format: arguments.format, ifNoneMatch: request.headers.entityTags("if-none-match"))
-    // An attribution changes without a change of the place.
-    let hasAttribution = arguments.fields.contains(.attribution)
-    if let known, !hasAttribution {
+    // An attribution and the state of the opening hours change without a change of the place.
+    let changes = arguments.fields.changeByThemselves
+    if let known, !changes {
       var response = HTTPResponse(status: .notModified)
       response.addCaching(by: policy, etag: known)
       return response
     }
-    var response = HTTPResponse(try await found(point, arguments, for: request)[0], arguments)
+    let (found, expiry) = try await found(point, arguments, for: request)
+    var response = HTTPResponse(found[0], arguments)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
     let etag = EntityTag.of(
-      version: point.version, format: arguments.format, coding: coding, program: hasAttribution ? program : .none)
+      version: point.version, format: arguments.format, coding: coding, program: changes ? program : .none)
     response.addCaching(by: policy, etag: etag)
+    if let expiry { policy.expire(&response.headers, at: expiry, now: clock.now()) }
     return response
   }
 
   private func found(
     _ point: PointOfInterest, _ arguments: PresentationArguments, for request: HTTPRequest
-  ) async throws(Problem) -> [FoundPoint] {
+  ) async throws(Problem) -> (found: [FoundPoint], expiry: Int64?) {
     var found = [FoundPoint(point: point, distanceMetres: nil)]
     try await service.attributions(for: arguments.fields, request)?.add(to: &found)
-    return found
+    let end = found.addStates(in: arguments.fields, by: clock)
+    return (found, end.flatMap { $0 < Expiry.never && !policy.isOff ? $0 : nil })
   }
 
   private func translation(
@@ -64,20 +68,26 @@ struct LocationRoute: CallHandler {
     let known = EntityTag.known(
       of: point, format: arguments.format, program: program,
       ifNoneMatch: request.headers.entityTags("if-none-match"))
-    if let known, !arguments.fields.contains(.attribution) {
+    if let known, !arguments.fields.changeByThemselves {
       var response = HTTPResponse(status: .notModified)
       response.addCaching(by: policy, etag: "W/\(known)")
       return response
     }
-    var found = try await found(point, arguments, for: request)
+    var (found, expiry) = try await found(point, arguments, for: request)
     let language = arguments.languages.translate(&found)
     var response = HTTPResponse(found[0], arguments)
     response.addContentLanguage(language)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let etag = EntityTag.of(version: point.version, format: arguments.format, program: program)
     response.addCaching(by: policy, etag: "W/\(etag)")
+    if let expiry { policy.expire(&response.headers, at: expiry, now: clock.now()) }
     return response
   }
+}
+
+extension FieldSet {
+  /// A Boolean value that indicates whether a field changes without a change of the place.
+  fileprivate var changeByThemselves: Bool { !isDisjoint(with: FieldSet.opening.union(.attribution)) }
 }
 
 /// The arguments that select the representation of one place.
@@ -90,13 +100,15 @@ struct PresentationArguments {
   ///
   /// - Parameters:
   ///   - fallback: the fields where the request names none: all, so that what was read can be edited and put back.
+  ///   - additional: the fields that the call has beside those of every place.
   ///   - parameters: the parameters of the call.
   /// - Throws: `Problem` 400 or 406.
   init(
-    _ request: HTTPRequest, fields fallback: FieldSet = .all, allowing parameters: Set<Parameter> = .presentation
+    _ request: HTTPRequest, fields fallback: FieldSet = .all, additional: FieldSet = [],
+    allowing parameters: Set<Parameter> = .presentation
   ) throws(Problem) {
     var values = try ParameterValues(request, allowing: parameters)
-    fields = values.fields(default: fallback)
+    fields = values.fields(default: fallback, additional: additional)
     languages = LanguageNegotiation(parameter: values.languages())
     try values.check()
     format = try .chosen(by: values[.format], accept: request.headers)

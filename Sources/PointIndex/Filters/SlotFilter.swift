@@ -12,6 +12,7 @@ struct QueryFilter {
   private let categories: Set<ExactText>
   private let source: PointQuery.Source?
   private let filter: PropertyFilter?
+  private let opening: PointQuery.Opening?
 
   /// Creates the conditions.
   ///
@@ -23,6 +24,7 @@ struct QueryFilter {
     categories = query.categories
     source = query.source
     filter = query.filter
+    opening = query.opening
   }
 
   /// Returns a Boolean value that indicates whether the place in a slot matches.
@@ -38,34 +40,45 @@ struct QueryFilter {
     if let source, !segment.records.isPoint(at: slot, of: source) { return false }
     if let route, route.nearest(to: slot, columns) == nil { return false }
     if let proximity, !proximity.contains(slot, columns) { return false }
-    return filter?.matches(slot, of: segment) ?? true
+    if let filter, !filter.matches(slot, of: segment) { return false }
+    return opening.map { OpeningFilter($0, in: segment).matches(slot, of: segment, nil) } ?? true
   }
 }
 
-/// The property filter of a search, with the time limit of that.
+/// The property filter of a search and its condition on opening hours, with the limit of the search.
 final class SlotFilter {
-  private let filter: PropertyFilter
+  private let filter: PropertyFilter?
   private let segments: [Segment]
+  /// The condition on opening hours in each part; empty if there is none.
+  private let openings: [OpeningFilter]
   private let limit: SearchLimit
   private let steps: Int
 
-  /// Creates the filter at the start of a search.
+  /// Creates the filter at the start of a search; `nil` if the query has neither condition.
   ///
-  /// - Parameter limit: the time limit of the search, after which no place matches.
-  init(_ filter: PropertyFilter, in snapshot: PointSnapshot, _ limit: SearchLimit) {
-    self.filter = filter
-    segments = snapshot.parts.map(\.segment)
+  /// - Parameter limit: the limit of the search, after which no place matches.
+  init?(_ query: PointQuery, in snapshot: PointSnapshot, _ limit: SearchLimit) {
+    guard query.filter != nil || query.opening != nil else { return nil }
+    filter = query.filter
+    let segments = snapshot.parts.map(\.segment)
+    self.segments = segments
+    openings = query.opening.map { opening in segments.map { OpeningFilter(opening, in: $0) } } ?? []
     self.limit = limit
-    steps = max(SearchLimit.stepsPerEvaluation, SearchLimit.stepsPerTerm * filter.condition.termCount)
+    steps =
+      query.filter.map {
+        max(SearchLimit.stepsPerEvaluation, SearchLimit.stepsPerTerm * $0.condition.termCount)
+      } ?? 0
   }
 
   /// Returns a Boolean value that indicates whether the place in a slot of a tree matches.
-  func matches(_ slot: Int, in tree: SearchTree) -> Bool { matches(slot, of: segments[Int(tree.part)]) }
+  func matches(_ slot: Int, in tree: SearchTree) -> Bool { matches(slot, ofPart: Int(tree.part)) }
 
-  /// Returns a Boolean value that indicates whether the place in a slot of a segment matches.
+  /// Returns a Boolean value that indicates whether the place in a slot of a part matches.
   @inline(never)
-  func matches(_ slot: Int, of segment: Segment) -> Bool {
-    limit.spend(steps) && filter.matches(slot, of: segment)
+  func matches(_ slot: Int, ofPart part: Int) -> Bool {
+    if !openings.isEmpty, !openings[part].matches(slot, of: segments[part], limit) { return false }
+    guard let filter else { return true }
+    return limit.spend(steps) && filter.matches(slot, of: segments[part])
   }
 }
 
@@ -115,29 +128,13 @@ extension PointRecords {
 
   /// Returns the value of a member of a stored object of strings, by its name as a JSON string.
   static func text(ofTag key: [UInt8], in object: UnsafeBufferPointer<UInt8>) -> String? {
-    var position = 1
-    while position < object.count, object[position] == UInt8(ascii: "\"") {
-      let name = position..<end(ofStringAt: position, in: object)
-      let value = name.upperBound + 1..<end(ofStringAt: name.upperBound + 1, in: object)
-      guard value.upperBound <= object.count else { return nil }
-      if name.count == key.count, object[name].elementsEqual(key) {
-        var reader = JSONReader(UnsafeBufferPointer(rebasing: object[value]))
-        return (try? reader.readString())?.string
-      }
-      // The comma, or the end.
-      position = value.upperBound + 1
+    var text: String?
+    JSONString.forEachMember(ofStrings: object) { name, value in
+      guard name.count == key.count, object[name].elementsEqual(key) else { return true }
+      var reader = JSONReader(UnsafeBufferPointer(rebasing: object[value]))
+      text = (try? reader.readString())?.string
+      return false
     }
-    return nil
-  }
-
-  /// Returns the index after the closing quotation mark of the string that begins at an index.
-  private static func end(ofStringAt start: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Int {
-    var position = start + 1
-    while true {
-      position = JSONString.endOfPlainText(in: bytes, from: position)
-      guard position < bytes.count, bytes[position] != UInt8(ascii: "\"") else { return min(position, bytes.count) + 1 }
-      // A backslash, and what it escapes.
-      position += 2
-    }
+    return text
   }
 }

@@ -122,7 +122,7 @@ extension PointSnapshot {
     }
     guard let narrowed = query.narrowedByFilter else { return }
     let limit = searchLimit ?? SearchLimit(query.timeLimit)
-    let filter = query.filter.map { SlotFilter($0, in: self, limit) }
+    let filter = SlotFilter(query, in: self, limit)
     let region = RegionFilter(narrowed, limit)
     let source = query.source?.sourceID == nil ? nil : query.source
     withoutActuallyEscaping(body) { body in

@@ -17,7 +17,8 @@ extension PointSnapshot {
     let count = fittingCount(of: found, limit: query.limit)
     let places = SnapshotPoints(snapshot: self, candidates: found, count: count, distances: DistanceColumns(query))
     let next = found.count > count ? found[count - 1] : nil
-    return PointPage(places, next: next.map { .init(distanceMetres: $0.distance, id: $0.id) })
+    return PointPage(
+      places, next: next.map { .init(distanceMetres: $0.distance, id: $0.id) }, expiry: expiry(of: query))
   }
 
   /// Returns the number of candidates that fit into a page.
@@ -45,13 +46,21 @@ extension PointSnapshot {
     }
     guard let narrowed = query.narrowedByFilter else { return [] }
     let plan = IndexPlan(narrowed, in: self)
-    let limit = SearchLimit(timeLimit)
-    let slotFilter = query.filter.map { SlotFilter($0, in: self, limit) }
+    // Beside the event loop, opening hours are examined without a limit of steps.
+    let isBounded = query.needsBuiltIndexes && !query.hasLongCondition
+    if isBounded, stepsToIndex(sourceOf: query) + stepsToIndex(openingOf: query) > Self.stepsToIndexAtOnce {
+      throw .stepLimit
+    }
+    let limit = SearchLimit(timeLimit, maximumSteps: isBounded ? Self.stepsOfOpening : nil)
+    let slotFilter = SlotFilter(query, in: self, limit)
     let found =
       plan.map { candidates(of: $0, for: narrowed, slotFilter, limit) } ?? candidates(for: narrowed, slotFilter, limit)
-    if limit.isExpired { throw .filterTimeout }
+    if limit.isExpired { throw limit.error }
     return found
   }
+
+  /// The number of steps of examining opening hours within a search that ends with a limit of them, about a millisecond.
+  private static let stepsOfOpening = 400_000
 
   /// The number of steps of indexing the places of a source within a search that needs a built index, about 0.1 ms.
   private static let stepsToIndexAtOnce = 40_000
@@ -61,12 +70,21 @@ extension PointSnapshot {
     return parts.reduce(0) { $0 + $1.segment.stepsToIndex(source: source.name.text) }
   }
 
+  /// Returns the number of steps to index the opening hours, if the query reads them and they are not indexed yet.
+  func stepsToIndex(openingOf query: PointQuery) -> Int {
+    query.opening == nil ? 0 : parts.reduce(0) { $0 + $1.segment.stepsToIndexHours }
+  }
+
+  /// A Boolean value that indicates whether so many steps of indexing are too many for an event loop.
+  static func isLong(stepsToIndex steps: Int) -> Bool { steps > stepsToIndexAtOnce }
+
   /// Returns the first matches among the places of a plan.
   private func candidates(
     of plan: IndexPlan, for query: PointQuery, _ slotFilter: SlotFilter?, _ limit: SearchLimit
   ) -> [Candidate] {
     var conditions = query
     conditions.filter = nil
+    conditions.opening = nil
     let filter = QueryFilter(conditions, limit)
     let center = query.proximity.map { ($0.center, EarthCentred($0.center)) }
     let route = query.route.map { RouteFilter($0, limit) }
@@ -76,7 +94,7 @@ extension PointSnapshot {
       for slot in plan.slots[index] {
         let (number, slot) = (slot, Int(slot))
         if part.isDead(slot) { continue }
-        guard filter.matches(slot, of: segment), slotFilter?.matches(slot, of: segment) ?? true else { continue }
+        guard filter.matches(slot, of: segment), slotFilter?.matches(slot, ofPart: index) ?? true else { continue }
         var distance = 0.0
         if let center {
           distance = Geodesic.distanceMetres(
@@ -321,7 +339,7 @@ extension PointSnapshot {
       return candidate(of: SourceReference(source: source.name.text, sourceID: sourceID.text), query).count
     }
     let limit = SearchLimit(query.timeLimit)
-    let filter = query.filter.map { SlotFilter($0, in: self, limit) }
+    let filter = SlotFilter(query, in: self, limit)
     let proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
     var count = MatchCount(
       region: RegionFilter(query, limit), route: query.route.map { RouteFilter($0, limit) }, proximity: proximity,

@@ -36,6 +36,9 @@ final class Segment: Sendable {
   /// The indexes of the tags that were searched.
   private let tagIndexes = Mutex<[TagIndex]>([])
 
+  /// The index of the opening hours, built when they are first searched.
+  private let builtHours = Mutex<HoursIndex?>(nil)
+
   private let textConfiguration: TextIndexConfiguration
   private let builtTextIndex: Mutex<TextIndex?>
 
@@ -195,6 +198,7 @@ final class Segment: Sendable {
       ("words", builtTextIndex.withLock { $0?.byteCount ?? 0 }),
       ("sources", sourceIndexes.withLock { $0.reduce(0) { $0 + $1.byteCount } }),
       ("tags", tagIndexes.withLock { $0.reduce(0) { $0 + $1.byteCount } }),
+      ("opening hours", builtHours.withLock { $0?.byteCount ?? 0 }),
     ]
   }
 
@@ -281,16 +285,38 @@ final class Segment: Sendable {
     }
   }
 
+  private static let stepsPerPlaceOfHours = 50
+
+  /// The number of steps to index the opening hours; 0 if they are indexed.
+  var stepsToIndexHours: Int {
+    builtHours.withLock { $0 != nil } ? 0 : Self.stepsPerPlaceOfHours * count
+  }
+
+  /// The index of the opening hours. Built in O(n) when they are first searched, and kept.
+  var hours: HoursIndex {
+    if let index = builtHours.withLock({ $0 }) { return index }
+    // Not under the lock: other searches would wait.
+    let index = HoursIndex(records: records, coordinates: coordinates.pointer)
+    return builtHours.withLock { known in
+      if let known { return known }
+      known = index
+      return index
+    }
+  }
+
   /// Takes the indexes that another segment of the same places in the same slots has built on demand.
   func takeIndexes(of other: Segment) {
     let (sources, tags) = (other.sourceIndexes.withLock { $0 }, other.tagIndexes.withLock { $0 })
+    let hours = other.builtHours.withLock { $0 }
     sourceIndexes.withLock { $0 = sources }
     tagIndexes.withLock { $0 = tags }
+    builtHours.withLock { $0 = hours }
   }
 
-  /// Builds the indexes of the tags that are indexed in other segments, so that no search waits for them.
-  func buildTagIndexes(like others: [Segment]) {
+  /// Builds the indexes of the tags and of the opening hours that other segments have, so that no search waits for them.
+  func buildIndexes(like others: [Segment]) {
     guard count > Self.maximumUnindexed else { return }
+    if others.contains(where: { $0.builtHours.withLock { $0 != nil } }) { _ = hours }
     for tag in Set(others.flatMap { other in other.tagIndexes.withLock { $0.map(\.tag) } }) { _ = index(ofTag: tag) }
   }
 

@@ -10,7 +10,9 @@ extension PointSnapshot {
   public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
     let limit = SearchLimit(
       min(query.timeLimit, query.filters.timeLimit ?? query.timeLimit), maximumSteps: query.stepLimit)
-    return try search(for: query, limit) { page(of: $0, of: $1) } ?? TextPage(matches: [], next: nil)
+    var found = try search(for: query, limit) { page(of: $0, of: $1) } ?? TextPage(matches: [], next: nil)
+    found.expiry = expiry(of: query.filters)
+    return found
   }
 
   /// Returns one page of the places that match a text. The query has no property filter, area or route, and its limits
@@ -46,11 +48,13 @@ extension PointSnapshot {
     limit.check()
     if limit.isExpired { throw limit.error }
     guard let narrowed = query.filters.narrowedByFilter else { return nil }
+    if query.stepLimit != nil, Self.isLong(stepsToIndex: stepsToIndex(openingOf: query.filters)) { throw .stepLimit }
     let plan = IndexPlan(narrowed, in: self)
-    let slotFilter = query.filters.filter.map { SlotFilter($0, in: self, limit) }
+    let slotFilter = SlotFilter(query.filters, in: self, limit)
     var query = query
     query.filters = narrowed
     query.filters.filter = nil
+    query.filters.opening = nil
     let result = body(TextSearch(query, in: self, slotFilter, plan, limit), query)
     if limit.isExpired { throw limit.error }
     return result

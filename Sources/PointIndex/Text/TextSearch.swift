@@ -408,7 +408,7 @@ final class TextSearch {
       tiers.upperBound != .category || isNamed(slot, in: part), let (tier, fraction) = judge.judge(slot),
       tiers.contains(tier)
     else { return }
-    if let propertyFilter, !filtering({ propertyFilter.matches(slot, of: part.segment) }) { return }
+    if let propertyFilter, !filtering({ propertyFilter.matches(slot, ofPart: Int(part.number)) }) { return }
     let bonus =
       scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
     let score = Double(tier.rawValue) + fraction + bonus

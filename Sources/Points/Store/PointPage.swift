@@ -19,6 +19,9 @@ public struct FoundPoint: Hashable, Sendable {
   /// The label of the place, where it was requested.
   @ComparedByBytes public var label: String? = nil
 
+  /// The state by the opening hours, where it was requested.
+  public package(set) var state: PlaceState? = nil
+
   /// The score of the match, where the place was found by a text.
   public var score: Double? = nil
 
@@ -147,9 +150,14 @@ public struct PointPage: Sendable {
   /// The position from which the next page continues; `nil` if no other place matches.
   public let next: PointQuery.Position?
 
-  public init(_ borrowed: any PagePoints, next: PointQuery.Position?) {
+  /// The time at which places open or close, in minutes since 1970-01-01T00:00:00Z, so that others may match; `nil` if
+  /// the query does not depend on the time of the request.
+  public let expiry: Int64?
+
+  public init(_ borrowed: any PagePoints, next: PointQuery.Position?, expiry: Int64? = nil) {
     self.borrowed = borrowed
     self.next = next
+    self.expiry = expiry
   }
 
   /// Creates a page of places that are values already.
@@ -157,6 +165,7 @@ public struct PointPage: Sendable {
     borrowed = OwnedPoints(points: points)
     let last = hasMore ? points.last : nil
     next = last.map { .init(distanceMetres: $0.alongMetres ?? $0.distanceMetres ?? 0, id: $0.point.id) }
+    expiry = nil
   }
 
   /// The number of places.

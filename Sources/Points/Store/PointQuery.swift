@@ -87,6 +87,44 @@ public struct PointQuery: Hashable, Sendable {
     }
   }
 
+  /// A state of the opening hours.
+  public struct Opening: Hashable, Sendable {
+    /// A whole minute, since hours change at no other times.
+    public enum Time: Hashable, Sendable {
+      /// An instant, in minutes since 1970-01-01T00:00:00Z.
+      case instant(minutes: Int64)
+      /// The time of each place's clock, in minutes since 1970-01-01T00:00:00 of its calendar.
+      case local(minutes: Int64)
+    }
+
+    /// The accepted years of a time.
+    public static let years = 2000...2100
+
+    /// The time at which places are open.
+    public var time: Time
+
+    /// A Boolean value that indicates whether the present was asked for, at the first page.
+    public let isNow: Bool
+
+    /// A Boolean value that indicates whether the page is a later one, so that the time is that of the first page.
+    public var isOfFirstPage = false
+
+    /// A Boolean value that indicates whether places match of which it is unknown.
+    public let includesUnknown: Bool
+
+    /// The longest time that a search with the condition may take.
+    public let timeLimit: Duration
+
+    public init(
+      at time: Time, isNow: Bool = false, includesUnknown: Bool = false, timeLimit: Duration = .seconds(1)
+    ) {
+      self.time = time
+      self.isNow = isNow
+      self.includesUnknown = includesUnknown
+      self.timeLimit = timeLimit
+    }
+  }
+
   /// The accepted range of ``limit`` in lists.
   public static let limits = 1...1000
 
@@ -114,14 +152,18 @@ public struct PointQuery: Hashable, Sendable {
   /// The route that the places are near, and the order along it. Only an index evaluates it.
   public var route: Route?
 
+  /// The condition that places are open; `nil` for any place. Only an index evaluates it.
+  public var opening: Opening?
+
   /// The maximum number of places on the page, at least 1. Callers bound it.
   public var limit: Int
 
   /// The end of the page before; `nil` for the first page.
   public var after: Position?
 
-  /// A Boolean value that indicates whether a search that would have to index the places of its source first, which is
-  /// O(n), ends with ``PointStoreError/stepLimit`` instead.
+  /// A Boolean value that indicates whether a search that would have to index the places of its source or the opening
+  /// hours first, which is O(n), or that examines the hours of many places, ends with ``PointStoreError/stepLimit``
+  /// instead.
   public var needsBuiltIndexes = false
 
   public init(
@@ -132,6 +174,7 @@ public struct PointQuery: Hashable, Sendable {
     filter: PropertyFilter? = nil,
     area: Area? = nil,
     route: Route? = nil,
+    opening: Opening? = nil,
     limit: Int = defaultLimit,
     after: Position? = nil
   ) {
@@ -142,16 +185,20 @@ public struct PointQuery: Hashable, Sendable {
     self.filter = filter
     self.area = area
     self.route = route
+    self.opening = opening
     self.limit = limit
     self.after = after
   }
 
   /// A Boolean value that indicates whether only an index evaluates the query.
-  public var needsIndex: Bool { filter != nil || area != nil || route != nil }
+  public var needsIndex: Bool { hasLongCondition || opening != nil }
+
+  /// A Boolean value that indicates whether a condition takes long to evaluate.
+  public var hasLongCondition: Bool { filter != nil || area != nil || route != nil }
 
   /// The time limit of the search; `nil` where it has none.
   public var timeLimit: Duration? {
-    [filter?.timeLimit, area?.timeLimit, route?.timeLimit].compactMap(\.self).min()
+    [filter?.timeLimit, area?.timeLimit, route?.timeLimit, opening?.timeLimit].compactMap(\.self).min()
   }
 }
 

@@ -107,9 +107,22 @@ public protocol IndexSnapshot: Sendable {
   ///
   /// - Throws: ``PointStoreError/filterTimeout``.
   func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets
+
+  /// Returns the time until which no place opens or closes, or an earlier one, in minutes since 1970-01-01T00:00:00Z.
+  ///
+  /// - Parameter minute: the time from which on.
+  func nextChangeOfHours(after minute: Int64) -> Int64
 }
 
 extension IndexSnapshot {
+  /// Returns the time at which other places may match a query because it is now another time; `nil` if the query does
+  /// not depend on the time of the request.
+  public func expiry(of query: PointQuery) -> Int64? {
+    guard let opening = query.opening, opening.isNow, !opening.isOfFirstPage, case .instant(let minute) = opening.time
+    else { return nil }
+    return nextChangeOfHours(after: minute)
+  }
+
   /// Returns an encoded vector tile.
   ///
   /// - Throws: ``PointStoreError/filterTimeout``.

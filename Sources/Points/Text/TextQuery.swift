@@ -207,8 +207,12 @@ public struct TextPage: Hashable, Sendable {
   /// The position from which the next page continues; `nil` when no other place matches.
   public var next: TextQuery.Position?
 
-  public init(matches: [TextMatch], next: TextQuery.Position?) {
+  /// The time at which other places may match; see ``PointPage/expiry``.
+  public var expiry: Int64?
+
+  public init(matches: [TextMatch], next: TextQuery.Position?, expiry: Int64? = nil) {
     self.matches = matches
     self.next = next
+    self.expiry = expiry
   }
 }

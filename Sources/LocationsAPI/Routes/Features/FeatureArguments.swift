@@ -42,7 +42,7 @@ struct FeatureArguments {
     query.filter = values.filter(by: filtering, and: times.map { [$0.condition].compactMap(\.self) } ?? []) {
       filterSystem == .crs84 ? $0 : filterSystem.inDegrees($0)
     }
-    query.after = values.position(in: query)
+    query.after = values.position(in: &query)
     isContinued = query.after != nil
     try values.check()
     self.query = canMatch ? query : nil

@@ -13,20 +13,23 @@ struct ReverseRoute: CallHandler {
     describing: [
       "lat": Parameter.latitude.description.required, "long": Parameter.longitude.description.required,
       "fields": .fields(
-        "Fields of the place, separated by commas; those of lists and `label` by default.", additional: .label),
+        "Fields of the place, separated by commas; those of lists and `label` by default.",
+        additional: FieldSet.opening.union(.label)),
     ],
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [.init(200, "The place.", headers: [.contentLanguage], media: .place)], problems: [.notFound])
 
   let service: PointsService
   let revalidation: Revalidation
+  let clock: any WallClock
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
     let center = values.coordinate(requiredFor: "the nearest place")
     let radius = values.radius()
     let categories = values.categories()
-    let fields = values.fields(default: FieldSet.standard.union(.label), additional: .label)
+    let fields = values.fields(
+      default: FieldSet.standard.union(.label), additional: FieldSet.opening.union(.label))
     let languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
     try values.check()
     let format = try PointFormat.chosen(by: values[.format], accept: request.headers)
@@ -35,7 +38,8 @@ struct ReverseRoute: CallHandler {
       proximity: .init(center: center, radiusMetres: radius), categories: categories, limit: 1)
     let hasVersion = !fields.contains(.attribution)
     return try await revalidation.respond(
-      to: request, in: format, languages: languages, hasVersion: hasVersion
+      to: request, in: format, languages: languages, hasVersion: hasVersion,
+      expires: !fields.isDisjoint(with: .opening)
     ) { () async throws(Problem) in
       let attributions = try await service.attributions(for: fields, request)
       return try await service.page(matching: query, for: request) { page throws(Problem) in
@@ -44,11 +48,12 @@ struct ReverseRoute: CallHandler {
           throw .notFound("there is no such place" + (radius.map { " within \($0) m" } ?? ""))
         }
         attributions?.add(to: &points)
+        let expiry = points.addStates(in: fields, by: clock)
         let language = languages.translate(&points)
         points.addLabels(in: fields)
         var response = HTTPResponse(points[0], fields: fields, format: format)
         response.addContentLanguage(language)
-        return response
+        return ExpiringResponse(response, expiry: expiry)
       }
     }
   }

@@ -35,7 +35,7 @@ struct SearchRoute: CallHandler {
         body, beside: request, allowing: ListRoute.call.parameters, inQuery: Self.call.parameters)
       return try ListArguments(values, request, list.filtering)
     }
-    var response = try await list.search(arguments, for: request)
+    var response = try await list.search(arguments, for: request).response
     try await ContentCoding.apply(to: &response, of: request)
     response.headers.add(name: "cache-control", value: "no-store")
     response.headers.add(

@@ -12,7 +12,9 @@ struct SuggestRoute: CallHandler {
     .GET, "/locations/suggest", scope: .read, id: "suggest", group: .search, link: "suggest",
     summary: "Suggest categories and places for a text that is being typed",
     description: "The last word of `q` is the beginning of a word. Up to three categories come first.",
-    parameters: Set.filters.subtracting([.filter, .filterLanguage]).union([.text, .limit, .languages, .format]),
+    parameters: Set.filters.subtracting([.filter, .filterLanguage]).union(Set<Parameter>.opening).union([
+      .text, .limit, .languages, .format,
+    ]),
     describing: [
       "q": Parameter.text.description.required, "limit": .limit(limits, default: defaultLimit), "f": .format([.json]),
     ],
@@ -56,11 +58,15 @@ struct SuggestRoute: CallHandler {
     guard let arguments else { throw .internal }
     var query = arguments.query(filters)
     query.completesLastWord = true
-    return try await revalidation.respond(to: request, in: .json, languages: languages) { () async throws(Problem) in
+    return try await revalidation.respond(
+      to: request, in: .json, languages: languages, expires: filters.opening?.isNow == true
+    ) { () async throws(Problem) in
       try service.requireTextSearch()
       let counts = try await categories(for: query, for: request)
       return try await service.matches(of: query, isRecorded: false, for: request) { page in
-        Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages)
+        ExpiringResponse(
+          Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages),
+          expiry: page.expiry)
       }
     }
   }

@@ -84,8 +84,9 @@ extension ParameterValues {
     var arguments = TextArguments(
       text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) }, after: nil,
       timeLimit: filtering.timeLimit)
-    let query = arguments.query(filters)
-    arguments.after = position { Cursor.position(from: $0, in: query) }
+    var query = arguments.query(filters)
+    arguments.after = position { Cursor.position(from: $0, in: &query) }
+    filters.opening = query.filters.opening
     return arguments
   }
 
@@ -109,5 +110,29 @@ extension [FoundPoint] {
   mutating func addLabels(in fields: FieldSet) {
     guard fields.contains(.label) else { return }
     for index in indices { self[index].label = self[index].point.draft.label }
+  }
+}
+
+extension [FoundPoint] {
+  /// Adds the state of each place by its opening hours where the fields have it.
+  ///
+  /// - Parameters:
+  ///   - opening: the condition of the search, whose time is that of the states.
+  ///   - clock: the time of day, which the states are of without a condition.
+  /// - Returns: the minute since 1970-01-01T00:00:00Z at which a state changes first; `nil` if the fields have none, or
+  ///   the time is fixed.
+  mutating func addStates(
+    in fields: FieldSet, at opening: PointQuery.Opening? = nil, by clock: any WallClock
+  ) -> Int64? {
+    guard !fields.isDisjoint(with: .opening) else { return nil }
+    let time = opening?.time ?? .now(clock.now())
+    var end = Int64.max
+    for index in indices {
+      let hours = PlaceHours(self[index].point)
+      let (state, until) = hours.state(at: hours.instant(of: time))
+      self[index].state = state
+      end = Swift.min(end, until / 60)
+    }
+    return opening.map { $0.isNow && !$0.isOfFirstPage } ?? true ? end : nil
   }
 }

@@ -67,7 +67,9 @@ struct ClustersRoute: CallHandler {
     let level = zoom <= clusterMaximumZoom ? zoom + TileQuery.cellBits : nil
     let query = CellQuery(
       box: box, level: level, filters: filters, text: text, timeLimit: filtering.timeLimit)
-    return try await revalidation.respond(to: request, in: .geoJSON) { () async throws(Problem) in
+    return try await revalidation.respond(
+      to: request, in: .geoJSON, expires: filters.opening?.isNow == true
+    ) { () async throws(Problem) in
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)
       defer { extendLifetime(reservation) }
       let snapshot = try await service.mapSnapshot(as: .clusters, for: request, text: text)
@@ -80,7 +82,7 @@ struct ClustersRoute: CallHandler {
             "zoom",
             "must be lower, or bbox smaller: the response would have more than \(Self.maximumCount) features")
         }
-        return Self.response(cells)
+        return ExpiringResponse(Self.response(cells), expiry: snapshot.expiry(of: query.filters))
       }
     }
   }

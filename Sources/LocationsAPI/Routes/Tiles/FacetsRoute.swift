@@ -53,13 +53,15 @@ struct FacetsRoute: CallHandler {
     try values.check()
     let query = FacetQuery(
       facets: facets, filters: filters, text: text, limit: limit, timeLimit: filtering.timeLimit)
-    return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
+    return try await revalidation.respond(
+      to: request, in: .json, expires: filters.opening?.isNow == true
+    ) { () async throws(Problem) in
       let snapshot = try await service.mapSnapshot(as: .facets, for: request, text: text)
       return try await request.computing { () throws(Problem) in
         let found = try request.reportingSearchErrors { () throws(PointStoreError) in
           try service.facets(matching: query, in: snapshot)
         }
-        return Self.response(found, facets: facets)
+        return ExpiringResponse(Self.response(found, facets: facets), expiry: snapshot.expiry(of: query.filters))
       }
     }
   }

@@ -63,7 +63,8 @@ struct TileArguments {
 ///
 /// The entity tag is made of the version of the places of the tile, whatever filters there are: a change elsewhere
 /// leaves it valid, and the tile is not drawn for a client that has it. With a text it is made of that of all places,
-/// because which words with typos match depends on places elsewhere.
+/// because which words with typos match depends on places elsewhere. That of a tile of the places that are open now ends
+/// with the time at which any place opens or closes.
 struct TileResponder: Sendable {
   static let parameters = Set<Parameter>.mapFilters.union([.tags])
 
@@ -113,18 +114,28 @@ struct TileResponder: Sendable {
     let query = TileQuery(
       tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
       clusterMaximumZoom: clusterMaximumZoom, timeLimit: filtering.timeLimit)
-    let known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
+    var known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
+    let expires = arguments.filters.opening?.isNow == true
+    var knownExpiry: Int64?
+    if expires {
+      let now = filtering.clock.now().minutesSinceEpoch
+      if case .tags(let tags, _) = EntityTagList(known) {
+        knownExpiry = tags.lazy.compactMap { Expiry.parts(of: $0.text)?.minute }.first { $0 > now }
+      }
+      if knownExpiry == nil { known = [] }
+    }
     let suffix = program.suffix + arguments.variant
     let cache = cache.isOn && arguments.areCacheable ? cache : nil
-    let kept: @Sendable (TileVersions) -> HTTPResponse? = { versions in
-      if !known.isEmpty, let tag = versions.own?.tag(suffix), EntityTag.matches(tag, ifNoneMatch: known) {
-        return finished(HTTPResponse(status: .notModified), tag)
+    let kept: @Sendable (TileVersions) -> HTTPResponse? = { [known, knownExpiry] versions in
+      func notModified(_ version: ContentVersion?) -> HTTPResponse? {
+        guard !known.isEmpty, let version else { return nil }
+        let tag = knownExpiry.map { Expiry.tag(version.tag(suffix), until: $0) } ?? version.tag(suffix)
+        guard EntityTag.matches(tag, ifNoneMatch: known) else { return nil }
+        return finished(HTTPResponse(status: .notModified), version.tag(suffix), until: knownExpiry)
       }
+      if let response = notModified(versions.own) { return response }
       guard let (response, version) = cache?.response(of: tile, versions, coding) else { return nil }
-      if versions.own == nil, !known.isEmpty, EntityTag.matches(version.tag(suffix), ifNoneMatch: known) {
-        return finished(HTTPResponse(status: .notModified), version.tag(suffix))
-      }
-      return response
+      return versions.own == nil ? notModified(version) ?? response : response
     }
     guard arguments.canMatch else {
       let version = snapshot.contentVersion(of: tile)
@@ -146,7 +157,7 @@ struct TileResponder: Sendable {
     var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer(bytes: drawn.bytes ?? []))
     try await ContentCoding.apply(to: &response, of: request)
     let version = arguments.text == nil ? drawn.version : snapshot.contentVersion(of: .map)
-    response = finished(response, version.tag(suffix))
+    response = finished(response, version.tag(suffix), until: drawn.expiry)
     // Empty tiles are not kept: they are cheap, and there are many.
     if version.count > 0 { cache?.insert(response, of: tile, version, enclosing: enclosing) }
     return response
@@ -155,26 +166,35 @@ struct TileResponder: Sendable {
   private func draw(
     _ query: TileQuery, of snapshot: any IndexSnapshot, for request: HTTPRequest,
     unless isKept: @escaping @Sendable (ContentVersion) -> Bool
-  ) async throws(Problem) -> (version: ContentVersion, bytes: [UInt8]?) {
+  ) async throws(Problem) -> (version: ContentVersion, bytes: [UInt8]?, expiry: Int64?) {
     let count = snapshot.maximumCount(of: query.tile)
     if count <= Self.shortCount, query.filters.timeLimit == nil, query.text == nil {
-      return try await request.reportingStoreErrors { () throws(PointStoreError) in
+      let tile = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try service.tile(matching: query, in: snapshot, unless: isKept)
       }
+      return (tile.version, tile.bytes, nil)
     }
     let reservation = try await request.reserveMemory(
       bytes: min(count, TileQuery.maximumPlaces) * Self.placeBytes + (query.text == nil ? 0 : Self.textBytes))
     defer { extendLifetime(reservation) }
     return try await request.computing { () throws(Problem) in
-      try request.reportingSearchErrors { () throws(PointStoreError) in
+      let tile = try request.reportingSearchErrors { () throws(PointStoreError) in
         try service.tile(matching: query, in: snapshot, unless: isKept)
       }
+      return (tile.version, tile.bytes, snapshot.expiry(of: query.filters))
     }
   }
 
-  private func finished(_ response: HTTPResponse, _ tag: String) -> HTTPResponse {
+  /// Returns a response with the fields for caches.
+  ///
+  /// - Parameter minute: the time at which the tile is another one, in minutes since 1970-01-01T00:00:00Z; `nil` if it
+  ///   does not depend on the time.
+  private func finished(_ response: HTTPResponse, _ tag: String, until minute: Int64? = nil) -> HTTPResponse {
     var response = response
+    let end = policy.isOff ? nil : minute.flatMap { $0 < Expiry.never ? $0 : nil }
+    let tag = end.map { Expiry.tag(tag, until: $0) } ?? tag
     response.addCaching(by: policy, etag: policy.isOff ? nil : "W/" + tag)
+    if let end { policy.expire(&response.headers, at: end, now: filtering.clock.now()) }
     return response
   }
 }
@@ -229,7 +249,9 @@ extension Hexadecimal {
 
 extension Set<Parameter> {
   /// The parameters that filter the places of a map.
-  static let mapFilters: Set = [.category, .source, .sourceID, .text, .filter, .filterLanguage, .within]
+  static let mapFilters: Set = [
+    .category, .source, .sourceID, .text, .filter, .filterLanguage, .within, .open, .openUnknown,
+  ]
 }
 
 extension ParameterValues {

@@ -1,0 +1,76 @@
+import Basics
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import OpeningHours
+import PointFormats
+import Points
+
+/// `GET /locations/{id}/hours`: the opening hours of a place on some days.
+struct HoursRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/{id}/hours", scope: .read, id: "getHours", group: .search, link: "hours",
+    summary: "Get the opening hours of a place",
+    description:
+      "The state now, and the times at which the place is open, closed or of unknown state on some days of its"
+      + " calendar, by its tag `opening_hours`. Without the tag, or if it cannot be parsed, the state is `unknown`.",
+    parameters: [.from, .days], caching: .timed,
+    responses: [.init(200, "The opening hours.", media: .json(.component("Hours")))])
+
+  /// The accepted range of `days`.
+  static let days = 1...31
+
+  static let defaultDays = 7
+
+  let service: PointsService
+  let policy: CachePolicy
+  let clock: any WallClock
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
+    let (firstDay, dayCount) = (values.firstDay(), values.dayCount())
+    try values.check()
+    let id = try PointID(inPathOf: request)
+    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.point(id: id)
+    }
+    guard let point else { throw .notFound("there is no place with the id \(id)") }
+    let now = clock.now()
+    let hours = PlaceHours(point)
+    let from = firstDay ?? hours.date(at: now.secondsSinceEpoch)
+    let (state, end) = hours.state(at: now.minutesSinceEpoch * 60)
+    var response = HTTPResponse(Self.json(of: hours, state, from: from, days: dayCount))
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+    response.addCaching(by: policy)
+    // Without `from` the first day is another one tomorrow.
+    let midnight = firstDay == nil ? hours.instant(ofMidnightAfter: from) / 60 : Expiry.never
+    let expiry = min(end / 60, midnight)
+    if !policy.isOff, expiry < Expiry.never { policy.expire(&response.headers, at: expiry, now: now) }
+    return response
+  }
+
+  private static func json(
+    of hours: PlaceHours, _ state: PlaceState, from: CivilDate, days: Int
+  ) -> JSONWriter<[UInt8]> {
+    var json = JSONWriter()
+    json.beginObject()
+    if let text = hours.text { json.write(member: "openingHours", text) }
+    if let error = hours.error { json.write(member: "error", error.description) }
+    json.write(member: "timeZone", state.timeZone)
+    if let code = hours.holidayCode { json.write(member: "holidays", code) }
+    json.write(member: "openState", state.state.rawValue)
+    if let time = state.openUntil { json.write(member: "openUntil", time) }
+    if let time = state.opensAt { json.write(member: "opensAt", time) }
+    json.write(member: "from", RFC3339.text(of: from))
+    json.write(member: "days", days)
+    json.write(name: "intervals")
+    json.writeArray(of: hours.intervals(from: from, days: days)) { interval, json in
+      json.write(member: "start", hours.text(ofInstant: interval.start))
+      json.write(member: "end", hours.text(ofInstant: interval.end))
+      json.write(member: "state", PlaceState.State(interval.state).rawValue)
+      if let comment = interval.comment { json.write(member: "comment", comment.text) }
+    }
+    json.endObject()
+    return json
+  }
+}
