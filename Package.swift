@@ -154,7 +154,7 @@ let package = Package(
       tests: ["MemoryStore", "PostgresTestSupport"]
     ),
     module("PrometheusMetrics", [metrics]),
-    module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "Points"], settings: computing),
+    module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "OpeningHours", "Points"], settings: computing),
     module(
       "PointMapping",
       [

@@ -1,4 +1,6 @@
+import Basics
 import JSONText
+import OpeningHours
 package import Points
 import Synchronization
 
@@ -21,6 +23,7 @@ package final class ImportNotes: Sendable {
     var rowsWithoutGeometry = 0
     var checks = RowChecks()
     var implausibleWarnings = 0
+    var hours = HoursChecks()
   }
 
   private let state = Mutex(State())
@@ -74,6 +77,7 @@ package final class ImportNotes: Sendable {
         warnings.append("\(rows) skipped, as the geometry is null")
       }
       if let warning = state.checks.duplicateWarning { warnings.append(warning) }
+      if let warning = state.hours.warning { warnings.append(warning) }
       return warnings + state.checks.implausible
     }
   }
@@ -119,6 +123,7 @@ package final class ImportNotes: Sendable {
     state.withLock { state in
       for row in rows {
         state.checks.note(row)
+        state.hours.note(row.draft.tags)
         guard row.id == nil, row.draft.origin == nil else { continue }
         // Only the first without a key is examined.
         if state.keylessRows == 0 { state.suggestedField = Self.suggestedField(in: row.draft.tags) }
@@ -148,6 +153,42 @@ package final class ImportNotes: Sendable {
       if let field = names.first(where: { $0.lowercased() == name }) { return field }
     }
     return names.first { $0.lowercased().hasSuffix("id") }
+  }
+}
+
+/// The rows whose opening hours cannot be parsed.
+struct HoursChecks {
+  private static let maximumExamples = 3
+  private static let maximumKnown = 4_096
+
+  private var count = 0
+  private var unreadable = 0
+  private var examples: [String] = []
+
+  /// Texts that can be parsed, which many rows share.
+  private var known: Set<ExactText> = []
+
+  mutating func note(_ tags: Tags) {
+    var json = tags.json
+    guard let text = json.withUTF8({ HoursTags($0).hours.flatMap(HoursTags.text) }) else { return }
+    count += 1
+    if known.contains(ExactText(text)) { return }
+    if (try? HoursExpression(text: text)) != nil {
+      if known.count < Self.maximumKnown { known.insert(ExactText(text)) }
+      return
+    }
+    unreadable += 1
+    if examples.count < Self.maximumExamples, !examples.contains(where: { $0.hasSameBytes(as: text) }) {
+      examples.append(text)
+    }
+  }
+
+  /// The warning for them; `nil` if there are none.
+  var warning: String? {
+    guard unreadable > 0 else { return nil }
+    let texts = examples.map { "'\($0.prefix(60))'" }.joined(separator: ", ")
+    return "opening_hours of \(unreadable) of \(count) rows that have them cannot be parsed, such as \(texts): whether "
+      + "these places are open is unknown"
   }
 }
 

@@ -44,7 +44,7 @@ def places():
          "tags": {"<i>key</i>": "<script>document.title='owned'</script>", "website": "https://example.com/a?b=1",
                   "link": "javascript:document.title='owned'"}},
         {"sourceId": "museum", "name": "Natural History Museum", "category": "museum", "lat": 48.2052, "long": 16.3599,
-         "tags": {"wheelchair": "yes"}},
+         "tags": {"wheelchair": "yes", "opening_hours": "24/7"}},
         {"sourceId": "tokyo", "name": "Tokyo Tower", "category": "tower", "lat": 35.6586, "long": 139.7454},
         {"sourceId": "sydney", "name": "Central Station", "category": "station", "lat": -33.8832, "long": 151.2066,
          "tags": {"addr:street": "Eddy Avenue", "addr:city": "Sydney"}},
@@ -305,7 +305,28 @@ def the_category_filters_the_map(pages):
         expect(screen.total() == 26, f"the summary is {screen.summary()!r}")
 
 
+def the_list_is_limited_to_open_places(pages):
+    with pages.tab() as screen:
+        screen.click("open")
+        screen.wait_until(lambda: screen.total() == 1, "only the place that is open is there")
+        expect("open now" in screen.summary(), f"the summary is {screen.summary()!r}")
+        expect("open=now" in screen.page.url, f"the address is {screen.page.url}")
+        screen.click("open")
+        screen.wait_until(lambda: screen.total() == 26, "all places are there again")
+
+
 # Places
+
+
+def the_popup_has_the_state_and_the_hours_of_the_week(pages):
+    with pages.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum")
+        hours = screen.element("hours")
+        expect(hours.locator("summary").inner_text().startswith("Open"), f"the hours are {hours.inner_text()!r}")
+        hours.locator("summary").click()
+        days = hours.locator("dd").all_inner_texts()
+        expect(days == ["all day"] * 7, f"the days are {days}")
+        expect(popup.title() == "Natural History Museum", "the popup is another one")
 
 
 def the_popup_has_all_fields_and_a_link(pages):
@@ -472,7 +493,7 @@ def a_place_is_created_and_deleted(pages):
 def everything_is_reached_with_tab_in_the_order_of_the_page(pages):
     with pages.tab(MUSEUM) as screen:
         order = focus_order(screen.page)
-        wanted = ["search", "category", "new-place", "curl", "set-key", "place-item", "map", "zoom-in", "zoom-out",
+        wanted = ["search", "category", "open", "new-place", "curl", "set-key", "place-item", "map", "zoom-in", "zoom-out",
                   "zoom-all"]
         positions = [order.index(name) if name in order else -1 for name in wanted]
         expect(-1 not in positions and positions == sorted(positions), f"the order is {order}")
@@ -728,7 +749,8 @@ OPEN_CHECKS = [
     the_command_for_curl_returns_the_places_in_view, the_search_suggests_and_opens_a_place_with_the_keyboard,
     suggestions_of_one_name_differ_by_address_and_distance,
     escape_closes_suggestions_first_and_then_clears_the_text, a_category_is_suggested_and_chosen,
-    a_text_shows_its_matches_alone_and_moves_to_them, the_category_filters_the_map,
+    a_text_shows_its_matches_alone_and_moves_to_them, the_category_filters_the_map, the_list_is_limited_to_open_places,
+    the_popup_has_the_state_and_the_hours_of_the_week,
     the_popup_has_all_fields_and_a_link, a_marker_opens_the_popup, a_hostile_place_is_shown_as_text,
     changes_are_dropped_only_on_request, a_place_is_edited_with_the_keyboard_alone, tags_are_added_and_removed,
     a_place_is_dragged_and_moved_with_arrow_keys,

@@ -27,7 +27,7 @@ import Testing
 
   /// Places in the order of their distance from the origin.
   private static func places() throws -> [PointDraft] {
-    let hours: KeyValuePairs<String, [String: String]> = [
+    let hours: KeyValuePairs<String, KeyValuePairs<String, String>> = [
       "Day": ["opening_hours": "Mo-Fr 09:00-18:00; PH off", "timezone": "Europe/Vienna"],
       "Night": ["opening_hours": "20:00-04:00", "timezone": "Europe/Vienna"],
       "Always": ["opening_hours": "24/7"],
@@ -70,7 +70,7 @@ import Testing
     ("open=now&radius=3000", ["Day", "Always"]),
     ("open=now&filter=name%20LIKE%20'%25a%25'", ["Day", "Always"]),
     ("open=now&bbox=0.005,-1,1,1", ["Always", "Lunch"]),
-    ("open=now&within=POLYGON((0.005%20-1,1%20-1,1%201,0.005%20-1))", ["Always", "Lunch"]),
+    ("open=now&within=POLYGON((0.005%20-1,1%20-1,1%201,0.005%201,0.005%20-1))", ["Always", "Lunch"]),
     ("open=now&source=test&sourceId=0", ["Day"]),
     ("open=now&source=test&sourceId=1", []),
   ])
@@ -102,8 +102,8 @@ import Testing
       .POST, "/locations/search", json: #"{"lat":0,"long":0,"open":"2026-11-23T21:00","openUnknown":"exclude"}"#)
     #expect(try search.names == ["Night", "Always", "Lunch"])
     let tiles = try await [
-      "/tiles/14/8192/8191.mvt", "/tiles/14/8192/8191.mvt?open=now",
-      "/tiles/14/8192/8191.mvt?open=2026-11-23T21:00&openUnknown=include",
+      "/tiles/14/8192/8192.mvt", "/tiles/14/8192/8192.mvt?open=now",
+      "/tiles/14/8192/8192.mvt?open=2026-11-23T21:00&openUnknown=include",
     ].asyncMap { try await driver.send(.GET, $0).text }
     #expect(["Day", "Night"].map { tiles[0].contains($0) } == [true, true])
     #expect(["Day", "Night"].map { tiles[1].contains($0) } == [true, false])
@@ -160,7 +160,7 @@ import Testing
   @Test(arguments: [
     "/locations?open=now", "/locations?lat=0&long=0&open=now&limit=1", "/locations?q=cafe&open=now",
     "/locations/suggest?q=d&open=now", "/locations/facets?by=category&open=now", "/locations/clusters?zoom=2&open=now",
-    "/tiles/14/8192/8191.mvt?open=now", "/locations?fields=name,openState", "/tiles/0/0/0.mvt?open=now&q=cafe",
+    "/tiles/14/8192/8192.mvt?open=now", "/locations?fields=name,openState", "/tiles/0/0/0.mvt?open=now&q=cafe",
   ])
   func responsesEndWhenAnyPlaceOpensOrCloses(target: String) async throws {
     let clock = Clock(Self.noon)

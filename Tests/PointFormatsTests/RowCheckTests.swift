@@ -37,6 +37,23 @@ import Testing
     }
   }
 
+  @Test func openingHoursThatCannotBeParsedAreCountedWithExamples() async throws {
+    let hours = ["Mo-Fr 9-18", "when I like", "when I like", "", "24/7", "ask", "by bus", "in May or so", "Mo-Fr 9-18"]
+    let text =
+      "name,lat,long,opening_hours\n"
+      + hours.enumerated().map { "n\($0.offset),48.\($0.offset + 1),16.\($0.offset + 1),\($0.element)\n" }.joined()
+    let notes = ImportNotes()
+    for try await _ in PointFileReader(
+      [Array(text.utf8)].async, parser: PointParser(format: .csv), notes: notes, onRejection: { _ in })
+    {}
+
+    #expect(
+      notes.warnings == [
+        "opening_hours of 5 of 8 rows that have them cannot be parsed, such as 'when I like', 'ask', 'by bus': whether "
+          + "these places are open is unknown"
+      ])
+  }
+
   @Test func zerosAreCountedWithExamples() async throws {
     let notes = try await notes([("a", 0, 0)] + town(20) + [("b", 0, 0)])
 
