@@ -1,6 +1,4 @@
-// The opening hours of a place, as the popup shows them.
-
-import { element } from "../pages/common.js";
+// The opening hours of a place, as the popup shows them. Loaded with the first place that has some.
 
 const dayLength = 86_400_000;
 const noon = dayLength / 2;
@@ -38,14 +36,11 @@ function timesOf(day, intervals) {
   return times.join(", ") || "closed";
 }
 
-/** Returns the state, the hours of today, and those of the week. */
-export function hoursOf(hours) {
-  if (!hours) return undefined;
+/** Returns the fields of a popup, as names and texts: the state, and the times of today and of the week. */
+export function fieldsOf(hours) {
   const today = Date.parse(hours.from);
   const days = hours.intervals.length ? Array.from({ length: hours.days }, (_, index) => today + index * dayLength) : [];
-  if (!days.length) return element("p", { id: "hours" }, stateOf(hours, today));
-  return element("details", { id: "hours" },
-    element("summary", {}, stateOf(hours, today), " ", element("small", {}, `Today ${timesOf(today, hours.intervals)}`)),
-    element("dl", {}, ...days.flatMap((day) => [element("dt", {}, format(day, { weekday: "long" })),
-      element("dd", {}, timesOf(day, hours.intervals))])));
+  const week = days.map((day) => `${format(day, { weekday: "short" })} ${timesOf(day, hours.intervals)}`);
+  return [["Open", stateOf(hours, today)], ["Today", days.length && timesOf(today, hours.intervals)],
+    ["Week", week.join("; ")]];
 }

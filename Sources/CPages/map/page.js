@@ -133,7 +133,6 @@ function open(feature) {
   byId("list").focus({ preventScroll: true });
 }
 
-/** Shows the popup of a place, from zoom 14 on where the place was not in view. */
 async function show(id) {
   if (!mayLeave()) return writeAddress();
   setListOpen(false);
@@ -169,7 +168,6 @@ function setCategory(category) {
   load();
 }
 
-/** Shows only the places that match a text, and moves to the best one where none is in view. */
 async function searchFor(q) {
   if (q === filters.q) return;
   filters.q = q;
@@ -194,7 +192,6 @@ function hashOf({ lat, long }, place) {
 
 function writeAddress() { history.replaceState(null, "", hashOf(view.coordinate(), shownId())); }
 
-/** Shows the view that the address names, or else all places. */
 function readAddress() {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const [zoom, lat, long] = (parameters.get("map") || "").split("/").map(Number);

@@ -1,7 +1,6 @@
 // A place: the popup with its fields, and the form that changes it.
 
 import { Problem, access, askForKey, byId, button, call, element, json, linked } from "../pages/common.js";
-import { hoursOf } from "./hours.js";
 import * as view from "./view.js";
 
 const popup = byId("popup");
@@ -21,7 +20,6 @@ export function explanation({ status, message, errors }) {
 let actions;
 /** The place that is shown or edited; none while a new one is written. */
 let current;
-/** The opening hours of the place; none without the tag. */
 let hours;
 let tag;
 let anchor;
@@ -53,11 +51,14 @@ export async function openPopup(id) {
 async function read(response) {
   tag = response.headers.get("etag");
   current = await response.json();
-  const hasHours = current.tags?.opening_hours;
-  hours = hasHours ? await json(pathOf(current.id) + "/hours").catch(() => undefined) : undefined;
+  hours = current.tags?.opening_hours ? await readHours().catch(() => []) : [];
 }
 
-/** Returns whether the form has no changes, or the user drops them. */
+async function readHours() {
+  const { fieldsOf } = await import("./hours.js");
+  return fieldsOf(await json(pathOf(current.id) + "/hours"));
+}
+
 export const mayLeave = () => popup.hidden || !byId("edit-form")
   || !Object.keys(changes()).length || confirm("Discard your changes?");
 
@@ -106,14 +107,14 @@ function showPlace() {
   const source = actions.sources().find(({ name }) => name === place.source);
   const time = (text) => new Date(text).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   const rows = [
-    ["Category", place.category], ["Position", `${place.lat.toFixed(6)}, ${place.long.toFixed(6)}`],
+    ["Category", place.category], ...hours, ["Position", `${place.lat.toFixed(6)}, ${place.long.toFixed(6)}`],
     ...Object.entries(place.tags || {}), ["Source", place.source], ["Source id", place.sourceId],
     ["Attribution", source?.attribution], ["Changed", time(place.updatedAt)],
     ["Created", time(place.createdAt)], ["Version", String(place.version)], ["Id", place.id],
   ];
   view.setHandle();
   view.select(place.id);
-  show(place.name, place, hoursOf(hours) || "",
+  show(place.name, place,
     element("dl", { id: "fields" }, ...rows.filter(([, value]) => value).map(([name, value]) =>
       element("div", {}, element("dt", {}, name), element("dd", {}, ...linked(value))))),
     element("p", { class: "actions" }, button("edit", "Edit", edit, { class: "main" }),

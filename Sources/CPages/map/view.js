@@ -51,7 +51,6 @@ let tiles;
 let handle;
 let selected;
 
-/** Starts the map. `onSettle` is called when it comes to rest, `onOpen` with the feature that is chosen. */
 export function startMap(callbacks) {
   page = callbacks;
   node.append(tileLayer, lines, markerLayer);
@@ -112,7 +111,6 @@ export const pan = (x, y) => set(pointAt({ x: width / 2 + x, y: height / 2 + y }
 
 export const zoomBy = (levels, point) => set(...zoomed(levels, point));
 
-/** Returns the centre and the zoom after zooming about a point of the view. */
 function zoomed(levels, point = { x: width / 2, y: height / 2 }) {
   const to = limited(zoom + levels);
   const share = 1 - 2 ** (zoom - to);
@@ -189,7 +187,6 @@ function drawGraticule() {
     ...Object.entries(paths).map(([name, d]) => drawing("path", { d, class: name })), ...texts);
 }
 
-/** Shows a base map, whose address has `{z}`, `{x}` and `{y}`. */
 export function setTiles(template) {
   tiles = template;
   lines.replaceChildren();
@@ -228,7 +225,6 @@ function drawTiles() {
   }
 }
 
-/** Shows these features: `id`, `lat`, `long`, `count`, `name`, `colour`. */
 export function show(shown) {
   features = new Map(shown.map((feature) => [feature.id, feature]));
   markers = new Map(shown.map(({ id, count, name, colour }) => {

@@ -211,8 +211,8 @@ extension Parameter {
     case .openUnknown:
       .init(
         "Whether `open` has the places of which it is unknown too: without hours, or with hours that cannot be parsed"
-          + " or depend on what is unknown. Needs `open`.",
-        .oneOf(UnknownHours.allCases.map(\.rawValue), default: UnknownHours.exclude.rawValue))
+          + " or depend on what is unknown; `exclude` without it. Needs `open`.",
+        .oneOf(UnknownHours.allCases.map(\.rawValue)))
     case .from:
       .init(
         "First day, by the calendar of the place; today by default.",

@@ -188,7 +188,7 @@ extension HoursIndex {
       /// A Boolean value that indicates whether the text is an expression.
       var isValid = false
       /// The key and the entry of the place before that had the text.
-      var last: (key: Key, number: UInt32)?
+      var latest: (place: Key, number: UInt32)?
     }
 
     private struct Key: Hashable {
@@ -210,8 +210,8 @@ extension HoursIndex {
     private var textNumbers: [TextHash: Int] = [:]
     private var numbers: [Key: UInt32] = [:]
     private var zonesByPosition: [Int: UInt16] = [:]
-    private var zonesByName: [String: UInt16] = [:]
-    private var holidaysByCode: [String: UInt16] = [:]
+    private var zonesByName: [ExactText: UInt16] = [:]
+    private var holidaysByCode: [ExactText: UInt16] = [:]
     private var holidaysByZone: [UInt16: UInt16] = [:]
 
     init(coordinates: UnsafePointer<Coordinate>) {
@@ -228,10 +228,10 @@ extension HoursIndex {
       let calendar = texts[text].usesHolidays ? holidays(of: tags, zone) : 0
       let key = Key(text: text, zone: zone, holidays: calendar)
       if texts[text].usesSun { return append(slot, key) }
-      if let last = texts[text].last, last.key == key { return last.number }
+      if let latest = texts[text].latest, latest.place == key { return latest.number }
       let number = numbers[key] ?? append(slot, key)
       numbers[key] = number
-      texts[text].last = (key, number)
+      texts[text].latest = (key, number)
       return number
     }
 
@@ -246,7 +246,7 @@ extension HoursIndex {
       var text = Text()
       if let expression = HoursTags.text(of: string).flatMap({ try? HoursExpression(text: $0) }) {
         text = Text(
-          usesSun: expression.usesSun, usesHolidays: expression.usesPublicHolidays, isValid: true, last: nil)
+          usesSun: expression.usesSun, usesHolidays: expression.usesPublicHolidays, isValid: true, latest: nil)
       }
       texts.append(text)
       textNumbers[hash] = texts.count - 1
@@ -255,10 +255,10 @@ extension HoursIndex {
 
     private mutating func zone(of tags: HoursTags, at position: Coordinate) -> UInt16 {
       if let name = tags.zone.flatMap(HoursTags.text) {
-        if let number = zonesByName[name] { return number }
+        if let number = zonesByName[ExactText(name)] { return number }
         if let rules = ZoneRules.system(named: name) {
           let number = append(rules)
-          zonesByName[name] = number
+          zonesByName[ExactText(name)] = number
           return number
         }
       }
@@ -270,7 +270,7 @@ extension HoursIndex {
     }
 
     private mutating func append(_ rules: ZoneRules) -> UInt16 {
-      if let number = zones.firstIndex(where: { $0.name == rules.name }) { return UInt16(number) }
+      if let number = zones.firstIndex(where: { $0.name.hasSameBytes(as: rules.name) }) { return UInt16(number) }
       zones.append(rules)
       return UInt16(zones.count - 1)
     }
@@ -284,7 +284,7 @@ extension HoursIndex {
     }
 
     private mutating func holidays(ofCode code: String) -> UInt16 {
-      if let number = holidaysByCode[code] { return number }
+      if let number = holidaysByCode[ExactText(code)] { return number }
       var number: UInt16 = 0
       // Regions without a calendar of their own have that of the country.
       if let calendar = HolidayCalendar(code: code) {
@@ -296,7 +296,7 @@ extension HoursIndex {
         }
       }
       // As many codes as clients may think of are not kept.
-      if number > 0 { holidaysByCode[code] = number }
+      if number > 0 { holidaysByCode[ExactText(code)] = number }
       return number
     }
   }
