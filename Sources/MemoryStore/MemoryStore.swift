@@ -344,7 +344,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       if let failure = plan.failure { return .failure(failure) }
       transaction.apply(plan)
       let takesNothing = options.mode == .atomic && plan.report.rejected > 0
-      if plan.report.accepted > 0 { transaction.register(options.sources) }
+      if plan.report.accepted > 0 { transaction.register(options.namedSources) }
       if let key, !takesNothing { transaction.record(.imported(plan.report), of: key) }
       return .success(plan.report)
     }

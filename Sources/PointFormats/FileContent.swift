@@ -66,6 +66,14 @@ package struct ForeignFile: Hashable, Sendable {
       + command.replacing(Self.placeholder, with: file)
   }
 
+  /// Returns an error's text about a file, from a server that does not know its path, with the path in the command.
+  package static func naming(_ path: String, in text: String) -> String {
+    guard path != FileChunks.standardInputPath, let start = text.firstRange(of: " it first")?.upperBound else {
+      return text
+    }
+    return String(text[..<start] + text[start...].replacing(Self.placeholder, with: quoted(path)))
+  }
+
   /// Returns a path as an argument of a shell's command.
   private static func quoted(_ path: String) -> String {
     let isPlain = path.utf8.allSatisfy { byte in

@@ -44,6 +44,9 @@ struct Expression: Hashable, Sendable {
     }
     return nil
   }
+
+  /// Returns a Boolean value that indicates whether the value at a path may be the expression's, or part of it.
+  func mayRead(_ path: FieldPath) -> Bool { alternatives.contains { $0.form.paths.contains(path) } }
 }
 
 extension Expression.Form {

@@ -136,9 +136,10 @@ package struct Mapping: RecordMapping {
     }
   }
 
-  /// Returns the category of a record that no rule gives one: the field by which it was selected, with its value.
+  /// Returns the category of a record that no rule gives one: the field by which it was selected, with its value. A
+  /// field that a name may come from is none.
   private func selectedCategory(of record: Record) -> String? {
-    for (field, _) in selectedFields where !field.path.text.hasSameBytes(as: "name") && field.holds(of: record) {
+    for (field, _) in selectedFields where !name.mayRead(field.path) && field.holds(of: record) {
       guard let value = field.path.value(in: record)?.plainText else { continue }
       return category.fallback(field.path.text, value)
     }

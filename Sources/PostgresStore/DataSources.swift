@@ -106,7 +106,7 @@ extension PostgresStore {
 
   /// Records the time of an import in its transaction, for the data sets of its staged rows and of its options.
   func recordImport(_ options: ImportOptions, _ session: Session) async throws {
-    let named = options.sources.map(\.name) + [options.removal?.source].compactMap(\.self)
+    let named = options.namedSources.map(\.name)
     try await session.run(script: "SET LOCAL enable_hashagg = on")
     try await session.run(SourceStatements.recordImport, Parameters { $0.add(named) })
     try await session.run(script: "SET LOCAL enable_hashagg = off")

@@ -404,7 +404,7 @@ extension PostgresStore {
     let report = try await merge.report()
     let takesNothing = options.dryRun || (isAtomic && report.rejected > 0)
     if !takesNothing {
-      if report.accepted > 0 { try await register(options.sources, session) }
+      if report.accepted > 0 { try await register(options.namedSources, session) }
       try await recordImport(options, session)
     }
     return (report, takesNothing)

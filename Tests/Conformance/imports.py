@@ -2,13 +2,14 @@
 
 The files are Overture's of both schemas, written by the writers of the command-line program overturemaps, and conversions
 by ogr2ogr of OpenStreetMap, Shapefile and GPX. Of files that can't be read, the command is run that the error says, and
-its result imported. Installs gdal-bin, and geopandas, overturemaps and xlwt from PyPI.
+its result imported. Installs gdal-bin, unzip, xz-utils and zstd, and geopandas, osmium, overturemaps and xlwt from PyPI.
 
   scripts/conformance imports                  # 2,000 places of each schema
   scripts/conformance imports --places 20000
 """
 
 import argparse
+import gzip
 import json
 import os
 import pathlib
@@ -20,6 +21,7 @@ import uuid
 import zipfile
 
 import geopandas
+import osmium
 import pyarrow as pa
 import shapely
 import xlwt
@@ -293,10 +295,23 @@ def foreign_files(folder):
     # Twice as many letters of the other script as of ASCII.
     (folder / "l.csv").write_bytes(("name,lat,long,note\nEins,52.5,13.4,서울특별시 중구\nZwei,-1,-2,부산광역시\n").encode("cp949"))
     yield folder / "l.csv"
-    for program, name in (("bzip2", "m.csv"), ("xz", "n.csv")):
+    for program, name in (("bzip2", "m.csv"), ("xz", "n.csv"), ("zstd", "o.csv")):
         (folder / name).write_bytes(table.read_bytes())
-        subprocess.run([program, str(folder / name)], check=True)
+        subprocess.run([program, "-q", str(folder / name)], check=True)
+        (folder / name).unlink(missing_ok=True)
         yield next(folder.glob(f"{name}.*"))
+    (folder / "p.csv.gz").write_bytes(gzip.compress(gzip.compress(table.read_bytes())))
+    yield folder / "p.csv.gz"
+    with zipfile.ZipFile(folder / "q.zip", "w") as archive:
+        archive.write(table, "q.txt")
+    yield folder / "q.zip"
+    for suffix in ("osm", "osm.pbf"):
+        whole = folder / f"whole.{suffix}"
+        with osmium.SimpleWriter(str(whole)) as writer:
+            for number, place in enumerate(FOREIGN.values(), 1):
+                tags = {"name": place["name"], "amenity": "cafe"}
+                writer.add_node(osmium.osm.mutable.Node(id=number, version=1, location=(place["long"], place["lat"]), tags=tags))
+        yield whole.rename(folder / f"r-{suffix[-3:]}")
 
 
 def commands(waymark, folder):

@@ -58,8 +58,14 @@ import Testing
     let gpx = try store.folder.write("<?xml version=\"1.0\"?><gpx/>", to: "track.gpx")
     let named = try store.folder.write("<?xml version=\"1.0\"?><kml/>", to: "places.csv")
 
+    let korean = store.folder.path(of: "korean.csv")
+    try Data(Array("name,lat,long\n".utf8) + [0xBC, 0xAD, 0xBF, 0xEF, 0xBF, 0xAA] + Array(",1,2\n".utf8))
+      .write(to: URL(filePath: korean))
+
     for (file, noun, command) in [
-      (gpx, "a GPX file", "ogr2ogr -f GeoJSONSeq places.geojsonseq \(gpx) waypoints"), (named, "a KML file", "ogr2ogr"),
+      (gpx, "a GPX file", "ogr2ogr -f GeoJSONSeq places.geojsonseq \(gpx) waypoints"),
+      (named, "a KML file", "ogr2ogr -f GeoJSONSeq places.geojsonseq \(named)"),
+      (korean, "in an encoding other than UTF-8", "iconv -f CP949 -t UTF-8 \(korean) > places.csv"),
     ] {
       let outcome = try await WaymarkProcess.run(["import"] + target + [file], environment: environment)
 

@@ -187,6 +187,16 @@ import Testing
     #expect(!isAddedToAll)
   }
 
+  @Test func theFieldOfANameIsNoCategory() throws {
+    let text =
+      #"{"id":"1","type":"Feature","geometry":{"type":"Point","coordinates":[13,52]},"#
+      + #""properties":{"names":{"primary":"A"},"basic_category":null}}"#
+
+    let row = try #require(parse(text, .geoJSONSequence, "overture").rows.first)
+
+    #expect(row.draft.name == "A" && row.draft.category == nil)
+  }
+
   @Test func placesWithoutAKeyOfAPlaceHaveNoCategory() throws {
     var mapping = try #require(Mapping(builtIn: "osm"))
     let isAdded = mapping.takeAlso(anyOf: [("name", nil)])

@@ -153,6 +153,39 @@ extension WriteContract {
         #expect(versions[2] > versions[1] && versions[3] > versions[2])
       }
     },
+    WriteContract("writers of a source at once give each place its former id") { makeStore in
+      let store = try await makeStore([])
+      let all = try (1...40).map { try ImportRow.sample("\($0)", 1, 1, source: "s", sourceID: "\($0)", number: $0) }
+      _ = try await store.importRows(all.inOneBatch, options: ImportOptions())
+      let ids = try await store.pointsByName().mapValues(\.id)
+      let whole = ImportOptions(removal: .others(source: "s", limit: .percentage(100)))
+
+      for _ in 0..<5 {
+        _ = try await store.deleteBatch(ofSource: "s", after: nil)
+        try await withThrowingTaskGroup { group in
+          for rows in [all, all.reversed(), Array(all[..<20]), Array(all[20...])] {
+            group.addTask { _ = try await store.importRows(rows.inOneBatch, options: ImportOptions()) }
+          }
+          for rows in [all, Array(all[10...])] {
+            group.addTask { _ = try await store.importRows(rows.inOneBatch, options: whole) }
+          }
+          for number in [1, 15, 30] {
+            group.addTask {
+              do {
+                _ = try await store.create(try .sample("\(number)", sourceID: "\(number)"), once: nil)
+              } catch PointWriteError.originTaken {
+                // An import was faster.
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+        _ = try await store.importRows(all.inOneBatch, options: ImportOptions())
+
+        #expect(try await store.pointsByName().mapValues(\.id) == ids)
+        #expect(try await store.allPoints().count == all.count)
+      }
+    },
     WriteContract("the id of a deleted place stays with the place that has it now") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, source: "s", sourceID: "1", id: .sample(1))])
       try await store.delete(id: .sample(1), if: .none)
@@ -188,6 +221,22 @@ extension WriteContract {
         try await store.sources() == [
           DataSource(name: "a"), DataSource(name: "s", licence: "L", attribution: "B", url: "https://example.org"),
         ])
+    },
+    WriteContract("an import registers the source that it replaces, and none that only rows name") { makeStore in
+      let store = try await makeStore([])
+      let rows = [try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1")]
+
+      _ = try await store.importRows(rows.inOneBatch, options: ImportOptions())
+      let before = try await store.sources()
+      _ = try await store.importRows(rows.inOneBatch, options: ImportOptions(removal: .others(source: "s")))
+      let replaced = try await store.sources()
+      _ = try await store.importRows(
+        rows.inOneBatch,
+        options: ImportOptions(removal: .others(source: "s"), sources: [DataSource(name: "s", licence: "L")]))
+
+      #expect(before.isEmpty)
+      #expect(replaced == [DataSource(name: "s")])
+      #expect(try await store.sources() == [DataSource(name: "s", licence: "L")])
     },
     WriteContract("the report of a replacement is returned again for its key") { makeStore in
       let store = try await makeStore([.sample("gone", 1, 1, source: "s", sourceID: "1")])

@@ -176,6 +176,14 @@ public struct ImportOptions: Sendable {
     self.removal = removal
     self.sources = sources
   }
+
+  /// The data sets that the import names: ``sources``, and the one of which it deletes places.
+  package var namedSources: [DataSource] {
+    guard let name = removal?.source, !sources.contains(where: { $0.name.hasSameBytes(as: name) }) else {
+      return sources
+    }
+    return sources + [DataSource(name: name)]
+  }
 }
 
 /// The places that an import deletes.

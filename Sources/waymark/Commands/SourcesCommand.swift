@@ -10,7 +10,8 @@ struct SourcesCommand: AsyncParsableCommand {
     commandName: "sources",
     abstract: "Lists the data sets that places come from, with licence and attribution.",
     discussion: """
-      An import registers its data set: that of its mapping, or the one of --source with --licence and --attribution. \
+      An import registers its data set: that of its mapping, of --replace-source, or of --source with --licence and \
+      --attribution. \
       A line has the name, the licence, the attribution and the address, separated by tabs. GET /sources lists the data \
       sets of a server.
       """
