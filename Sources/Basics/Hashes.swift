@@ -34,6 +34,58 @@ public enum SplitMix64 {
   }
 }
 
+/// A hash for tables in memory: each word is multiplied to 128 bits, whose halves are combined, as wyhash does (Wang
+/// Yi). It has a seed of the process, so that no client can choose keys that collide.
+public struct FoldedHash: Sendable {
+  @usableFromInline static let seed = UInt64.random(in: 0 ... .max)
+
+  @usableFromInline var hash: UInt64
+
+  /// The hash of the words and texts so far.
+  @inlinable public var value: UInt64 { SplitMix64.mix(hash) }
+
+  @inlinable
+  public init() {
+    hash = Self.seed
+  }
+
+  /// Adds a word.
+  @inlinable @inline(__always)
+  public mutating func combine(_ word: UInt64) {
+    let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+    hash = product.high ^ product.low
+  }
+
+  /// Adds bytes and their number.
+  @inlinable
+  public mutating func combine(bytes: UnsafeBufferPointer<UInt8>) {
+    hash ^= UInt64(bytes.count)
+    guard let start = UnsafeRawPointer(bytes.baseAddress) else { return combine(0) }
+    var position = 0
+    while position + 8 <= bytes.count {
+      combine(start.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+      position += 8
+    }
+    if position < bytes.count, bytes.count >= 8 {
+      combine(start.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self))
+    } else {
+      var rest: UInt64 = 0
+      while position < bytes.count {
+        rest = rest << 8 | UInt64(bytes[position])
+        position += 1
+      }
+      combine(rest)
+    }
+  }
+
+  /// Adds the UTF-8 code units of a text and their number.
+  @inlinable
+  public mutating func combine(_ text: String) {
+    var text = text
+    text.withUTF8 { combine(bytes: $0) }
+  }
+}
+
 /// The keyed hash SipHash-1-3 (J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012),
 /// for tables whose hashes are stored: `Hasher` has another key in each process.
 package enum SipHash {

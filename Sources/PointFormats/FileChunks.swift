@@ -244,7 +244,7 @@ package struct FileText {
   }
 }
 
-/// The first bytes of a file, which determine its format, with the reading of the others.
+/// The first bytes of a file, which determine how it is read, with the reading of the others.
 package struct FileStart: Sendable {
   /// The format of the file's text.
   package let format: PointFormat
@@ -271,17 +271,20 @@ package struct FileStart: Sendable {
 
   /// Reads the first bytes of a file.
   ///
+  /// - Parameters:
+  ///   - path: the path of the file.
+  ///   - format: the format of the file's text; `nil` if the text determines it.
   /// - Throws: ``FileError`` when the file can't be read or is not of a format of places, `GzipError` when it can't be
   ///   unpacked.
-  package init(of path: String) async throws {
+  package init(of path: String, format: PointFormat?) async throws {
     var rest = FileChunks(path: path).makeAsyncIterator()
     var chunks: [[UInt8]] = []
-    var parser = PointParser(format: nil)
+    var parser = PointParser(format: format)
     var rows: [PointParser.Row] = []
     var decoder: GzipDecoder?
     var archive: FileText?
     do {
-      while parser.format == nil, let chunk = try await rest.next() {
+      while chunks.isEmpty || parser.format == nil, let chunk = try await rest.next() {
         if chunks.isEmpty, ZipArchive.mayBegin(with: chunk), try ZipArchive.table(at: path) != nil {
           archive = FileText(path: path)
           break
@@ -299,7 +302,7 @@ package struct FileStart: Sendable {
       // Any other error is that of a header or a row, which is reported when the text is parsed.
       if let file = error.foreignFile { throw FileError(path: path, reason: file.explanation(path: path)) }
     }
-    format = parser.format ?? .csv
+    self.format = parser.format ?? .csv
     isCompressed = decoder != nil
     isArchive = archive != nil
     self.chunks = chunks

@@ -1,3 +1,4 @@
+import Basics
 import Geo
 import Points
 
@@ -113,58 +114,95 @@ struct RowChecks {
   private static let fewestWholeDegrees = 10
 }
 
-/// The contents of rows, by which repeats are found: as many as fit into some megabytes, the first ones.
+/// The hashes of rows, by which repeats are found: as many as fit into some megabytes, the first ones.
 private struct RepeatedContents {
   private static let maximumCount = 1 << 19
 
-  private var hashes: Set<Int> = []
+  /// A table with open addressing, of which at most half is occupied; 0 is a vacant position.
+  private var hashes = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
+  private var count = 0
 
   /// Returns a Boolean value that indicates whether a row has the contents of an earlier one.
   mutating func isRepeat(_ row: ImportRow) -> Bool {
-    var hasher = Hasher()
-    hasher.combine(row.id)
-    hasher.combine(row.draft)
-    let hash = hasher.finalize()
-    if hashes.count < Self.maximumCount { return !hashes.insert(hash).inserted }
-    return hashes.contains(hash)
+    let hash = max(Self.hash(of: row), 1)
+    let position = position(of: hash)
+    if hashes[position] == hash { return true }
+    guard count < Self.maximumCount else { return false }
+    hashes[position] = hash
+    count += 1
+    if 2 * count > hashes.count { grow() }
+    return false
+  }
+
+  /// Returns the position of a hash, or that at which it is to be added.
+  private func position(of hash: UInt64) -> Int {
+    let mask = hashes.count - 1
+    var position = Int(truncatingIfNeeded: hash) & mask
+    while hashes[position] != 0, hashes[position] != hash { position = (position + 1) & mask }
+    return position
+  }
+
+  private mutating func grow() {
+    let former = hashes
+    hashes = ContiguousArray(repeating: 0, count: 2 * former.count)
+    for hash in former where hash != 0 { hashes[position(of: hash)] = hash }
+  }
+
+  private static func hash(of row: ImportRow) -> UInt64 {
+    var hash = FoldedHash()
+    hash.combine(row.id?.high ?? 0)
+    hash.combine(row.id?.low ?? 0)
+    let draft = row.draft
+    // Zero has two bit patterns.
+    hash.combine((draft.coordinate.latitude + 0).bitPattern)
+    hash.combine((draft.coordinate.longitude + 0).bitPattern)
+    hash.combine(draft.name)
+    hash.combine(draft.category ?? "")
+    hash.combine(draft.tags.json)
+    hash.combine(draft.origin?.source ?? "")
+    hash.combine(draft.origin?.sourceID ?? "")
+    return hash.value
   }
 }
 
-/// The coordinates that many rows share (J. Misra and D. Gries, "Finding repeated elements", 1982). The count of each is
-/// at most the number of rows divided by ``maximumCount`` too low.
+/// The coordinates that many rows share. Each part of them has a candidate, for which its rows vote and against which
+/// the others do (R. S. Boyer and J S. Moore, "MJRTY", 1991), so that a count is never too high, and at most too low by
+/// the number of the part's other rows.
 private struct FrequentCoordinates {
-  struct Coordinates: Hashable {
-    let latitude: Double
-    let longitude: Double
+  private struct Candidate {
+    var latitude = 0.0
+    var longitude = 0.0
+    var rows = 0
+    var firstRow = 0
   }
 
-  private static let maximumCount = 256
+  private static let partCount = 512
 
   /// The smallest number of rows with the same coordinates, and their smallest share, that are implausible.
   private static let fewestRows = 10
   private static let smallestShare = 0.05
 
-  private var counts: [Coordinates: (rows: Int, firstRow: Int)] = [:]
+  private var candidates = ContiguousArray(repeating: Candidate(), count: partCount)
 
   mutating func add(latitude: Double, longitude: Double, row: Int) {
-    let coordinates = Coordinates(latitude: latitude, longitude: longitude)
-    if counts[coordinates]?.rows != nil {
-      counts[coordinates]?.rows += 1
-    } else if counts.count < Self.maximumCount {
-      counts[coordinates] = (1, row)
+    let hash = SplitMix64.mix(latitude.bitPattern &+ SplitMix64.mix(longitude.bitPattern))
+    let part = Int(truncatingIfNeeded: hash) & (Self.partCount - 1)
+    if candidates[part].rows == 0 {
+      candidates[part] = Candidate(latitude: latitude, longitude: longitude, rows: 1, firstRow: row)
+    } else if candidates[part].latitude == latitude, candidates[part].longitude == longitude {
+      candidates[part].rows += 1
     } else {
-      for key in counts.keys { counts[key]?.rows -= 1 }
-      counts = counts.filter { $0.value.rows > 0 }
+      candidates[part].rows -= 1
     }
   }
 
   /// Returns the coordinates of most rows; `nil` if that is plausible.
   func mostFrequent(of count: Int) -> (latitude: Double, longitude: Double, rows: Int, firstRow: Int)? {
-    guard
-      let (key, value) = counts.max(by: { ($0.value.rows, $1.value.firstRow) < ($1.value.rows, $0.value.firstRow) }),
-      value.rows >= Self.fewestRows, Double(value.rows) >= Double(count) * Self.smallestShare
-    else { return nil }
-    return (key.latitude, key.longitude, value.rows, value.firstRow)
+    let most = candidates.max { ($0.rows, $1.firstRow) < ($1.rows, $0.firstRow) }
+    guard let most, most.rows >= Self.fewestRows, Double(most.rows) >= Double(count) * Self.smallestShare else {
+      return nil
+    }
+    return (most.latitude, most.longitude, most.rows, most.firstRow)
   }
 }
 
@@ -180,18 +218,19 @@ private struct DegreeGrid {
   private static let compactShare = 0.8
   private static let fewestRows = 20
 
-  private var counts: [Int32] = []
-  private var firstRows: [Int32] = []
+  private struct Cell {
+    var count: Int32 = 0
+    var firstRow: Int32 = 0
+  }
+
+  private var cells: ContiguousArray<Cell> = []
   private var total = 0
 
   mutating func add(latitude: Double, longitude: Double, row: Int) {
-    if counts.isEmpty {
-      counts = [Int32](repeating: 0, count: Self.width * Self.height)
-      firstRows = counts
-    }
+    if cells.isEmpty { cells = ContiguousArray(repeating: Cell(), count: Self.width * Self.height) }
     let index = Self.row(latitude) * Self.width + Self.column(longitude)
-    if counts[index] == 0 { firstRows[index] = Int32(clamping: row) }
-    if counts[index] < .max { counts[index] += 1 }
+    if cells[index].count == 0 { cells[index].firstRow = Int32(clamping: row) }
+    if cells[index].count < .max { cells[index].count += 1 }
     total += 1
   }
 
@@ -204,21 +243,23 @@ private struct DegreeGrid {
   /// The number of rows that are far from the others and near them when swapped, with the number of the first; `nil` if
   /// there are none, or if the others are not near each other.
   var swapped: (rows: Int, firstRow: Int)? {
-    guard total >= Self.fewestRows, let centre = counts.indices.max(by: { counts[$0] < counts[$1] }) else { return nil }
+    guard total >= Self.fewestRows,
+      let centre = cells.indices.max(by: { cells[$0].count < cells[$1].count })
+    else { return nil }
     let (row, column) = (centre / Self.width, centre % Self.width)
     func isNear(_ otherRow: Int, _ otherColumn: Int) -> Bool {
       abs(otherRow - row) <= Self.nearCells && abs(otherColumn - column) <= Self.nearCells
     }
     var near = 0
     var found: (rows: Int, firstRow: Int) = (0, .max)
-    for index in counts.indices where counts[index] > 0 {
+    for index in cells.indices where cells[index].count > 0 {
       let (otherRow, otherColumn) = (index / Self.width, index % Self.width)
       if isNear(otherRow, otherColumn) {
-        near += Int(counts[index])
+        near += Int(cells[index].count)
       } else if isNear(otherColumn - 90, otherRow + 90) {
         // The cell of the swapped coordinates: 90 rows and 180 columns are below zero.
-        found.rows += Int(counts[index])
-        found.firstRow = min(found.firstRow, Int(firstRows[index]))
+        found.rows += Int(cells[index].count)
+        found.firstRow = min(found.firstRow, Int(cells[index].firstRow))
       }
     }
     return found.rows > 0 && Double(near) >= Double(total) * Self.compactShare ? found : nil

@@ -278,34 +278,10 @@ private struct ValueTable: Sendable {
     }
   }
 
-  /// The seed of the hashes, so that no client can choose texts that collide.
-  private static let seed = UInt64.random(in: 0 ... .max)
-
   private static func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt64 {
-    var hash = seed ^ UInt64(text.count)
-    guard let start = UnsafeRawPointer(text.baseAddress) else { return SplitMix64.mix(hash) }
-    var position = 0
-    while position + 8 <= text.count {
-      hash = combined(hash, start.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-      position += 8
-    }
-    if position < text.count, text.count >= 8 {
-      hash = combined(hash, start.loadUnaligned(fromByteOffset: text.count - 8, as: UInt64.self))
-    } else {
-      var rest: UInt64 = 0
-      while position < text.count {
-        rest = rest << 8 | UInt64(text[position])
-        position += 1
-      }
-      hash = combined(hash, rest)
-    }
-    return SplitMix64.mix(hash)
-  }
-
-  @inline(__always)
-  private static func combined(_ hash: UInt64, _ word: UInt64) -> UInt64 {
-    let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
-    return product.high ^ product.low
+    var hash = FoldedHash()
+    hash.combine(bytes: text)
+    return hash.value
   }
 }
 

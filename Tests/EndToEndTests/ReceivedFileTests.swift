@@ -1,5 +1,4 @@
 import Foundation
-import Gzip
 import PostgresTestSupport
 import Testing
 
@@ -37,16 +36,25 @@ import Testing
     wcAAAAGgAAAAUAAAAAAAAAAAAAAIABAAAAAGEuY3N2UEsFBgAAAAABAAEAMwAAAD8AAAAAAA==
     """
 
-  @Test(arguments: StoreKind.allCases) func theTableInAnArchiveIsRead(kind: StoreKind) async throws {
+  /// A CSV file, compressed by Python's module gzip.
+  private static let compressed = "H4sIAAAAAAACA8tLzE3VyUks0cnJz0vnck5MO7xSx8RCz0jH0EzPmAsAcFORYB4AAAA="
+
+  @Test(arguments: StoreKind.allCases) func aPackedTableIsReadWhateverItsName(kind: StoreKind) async throws {
     let store = try await EmptyStore(kind)
     let server = try await store.serve()
     let (target, environment) = try await Self.target(kind, store, server)
-    let file = store.folder.path(of: "a.zip")
-    try #require(Data(base64Encoded: Self.archive)).write(to: URL(filePath: file))
 
-    let outcome = try await WaymarkProcess.run(["import"] + target + [file], environment: environment)
+    for (packed, name) in [
+      (Self.archive, "a.zip"), (Self.archive, "b.csv"), (Self.compressed, "c.csv.gz"), (Self.compressed, "d.csv"),
+      (Self.compressed, "e"),
+    ] {
+      let file = store.folder.path(of: name)
+      try #require(Data(base64Encoded: packed)).write(to: URL(filePath: file))
 
-    #expect(outcome.status == 0 && outcome.output.hasPrefix("1 rows: 1 created"), "\(outcome.output)\(outcome.log)")
+      let outcome = try await WaymarkProcess.run(["import"] + target + [file], environment: environment)
+
+      #expect(outcome.status == 0 && outcome.output.hasPrefix("1 rows: 1 created"), "\(name): \(outcome.log)")
+    }
     withExtendedLifetime(server) {}
   }
 

@@ -101,11 +101,10 @@ struct ImportServer {
   ) async throws(ImportServerError) -> (ServerReport, PointFiles.File) {
     let key = UUID().uuidString
     let start = try await start(of: file)
-    let file = PointFiles.File(path: file.path, format: file.format ?? start?.format)
-    let isCompressed = start?.isCompressed ?? file.path.lowercased().hasSuffix(".gz")
+    let file = PointFiles.File(path: file.path, format: start.format)
     func send(_ buffers: FileBuffers) async throws(ImportServerError) -> ServerReport {
       try await self.send(
-        file, key: key, body: .stream(buffers, length: .unknown), isCompressed: isCompressed, by: client)
+        file, key: key, body: .stream(buffers, length: .unknown), isCompressed: start.isCompressed, by: client)
     }
     do {
       return (try await send(FileBuffers(path: file.path, start: start, onProgress: progress(of: file))), file)
@@ -114,7 +113,7 @@ struct ImportServer {
       guard case .brokenOff = error, file.path != FileChunks.standardInputPath else { throw error }
       do {
         var start = start
-        start?.rewind()
+        start.rewind()
         return (try await send(FileBuffers(path: file.path, start: start, onProgress: progress(of: file))), file)
       } catch let second {
         // That the server is unavailable now does not determine the outcome of the first request.
@@ -124,11 +123,9 @@ struct ImportServer {
     }
   }
 
-  /// Returns the beginning of a file whose name does not determine its format; `nil` for others.
-  private func start(of file: PointFiles.File) async throws(ImportServerError) -> FileStart? {
-    guard file.format == nil else { return nil }
+  private func start(of file: PointFiles.File) async throws(ImportServerError) -> FileStart {
     do {
-      return try await FileStart(of: file.path)
+      return try await FileStart(of: file.path, format: file.format)
     } catch let error as FileError {
       throw .unreadable("\(error.reason); nothing was imported")
     } catch {
@@ -178,14 +175,14 @@ private struct FileBuffers: AsyncSequence, Sendable {
   let path: String
 
   /// The chunks that have been read already, with the reading of the others.
-  var start: FileStart?
+  let start: FileStart
 
   let onProgress: @Sendable (_ bytesRead: Int) -> Void
 
   func makeAsyncIterator() -> Iterator {
     Iterator(
-      first: start?.chunks[...] ?? [], chunks: start?.rest ?? FileChunks(path: path).makeAsyncIterator(),
-      table: start?.isArchive == true ? FileText(path: path) : nil, onProgress: onProgress)
+      first: start.chunks[...], chunks: start.rest, table: start.isArchive ? FileText(path: path) : nil,
+      onProgress: onProgress)
   }
 
   struct Iterator: AsyncIteratorProtocol {
