@@ -82,7 +82,7 @@ let package = Package(
       .target(name: "CPages", exclude: ["common", "docs", "map", "status"]),
       .systemLibrary(name: "CPrefetch"),
       .target(name: "CTCPInfo"),
-      .target(name: "CTimeZones", exclude: ["make", "make.py", "zones.bin"]),
+      .target(name: "CTimeZones", exclude: ["NOTICE", "make", "make.py", "zones.bin"]),
       .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),

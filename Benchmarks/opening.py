@@ -1,6 +1,8 @@
 """Measures searches for places that are open now: Waymark over HTTP, with searches for all places in alternating rounds.
 
-The places are in cities around the world, and each has one of many different opening hours.
+The places are in cities around the world, and each has one of many different opening hours. The positions of the
+searches are in cities where it is day, and for comparison in those where it is night: there the nearest open places are
+far away.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import tempfile
 import time
 
 from programs import Server, load
+from servers import memory_mib
 
 DAYS = ["Mo-Fr", "Mo-Sa", "Mo-Su", "Tu-Su", "Tu-Sa", "Mo-Th"]
 CITIES = 300
@@ -64,16 +67,20 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         write_places(work / "places.csv", cities, generator, options)
-        kinds = {"nearest": "", "open": "&open=now"}
-        positions = [
-            (x + generator.gauss(0, SPREAD_DEGREES), y + generator.gauss(0, SPREAD_DEGREES))
-            for x, y in (generator.choice(cities) for _ in range(TARGETS))]
-        for kind, condition in kinds.items():
+        day, night = range(10, 16), range(0, 4)
+        kinds = {"nearest 20": (day, ""), "nearest 20 that are open": (day, "&open=now"),
+                 "the same at night": (night, "&open=now")}
+        utc = time.gmtime().tm_hour
+        for kind, (hours_of_day, condition) in kinds.items():
+            chosen = [city for city in cities if int((utc + city[0] / 15) % 24) in hours_of_day]
+            positions = [
+                (x + generator.gauss(0, SPREAD_DEGREES), y + generator.gauss(0, SPREAD_DEGREES))
+                for x, y in (generator.choice(chosen) for _ in range(TARGETS))]
             (work / kind).write_text("".join(
                 f"GET /locations?lat={y:.5f}&long={(x + 540) % 360 - 180:.5f}{condition}\n" for x, y in positions))
         server = Server(options.waymark, POINT_STORE="memory", DATA_FILE=str(work / "places.csv"))
         try:
-            resident = server.resident_mib() * (1 << 20)
+            resident = memory_mib(server.process.pid, "VmRSS") * (1 << 20)
             start = time.monotonic()
             server.get("/locations?lat=48.2&long=16.4&open=now")
             first = time.monotonic() - start
@@ -81,7 +88,7 @@ def main():
             start = time.monotonic()
             server.get("/locations/facets?by=category&open=now")
             counted = time.monotonic() - start
-            memory = (server.resident_mib() * (1 << 20) - resident) / options.places
+            memory = (memory_mib(server.process.pid, "VmRSS") * (1 << 20) - resident) / options.places
             rates = {kind: [] for kind in kinds}
             for _ in range(options.rounds):
                 for kind in kinds:
@@ -89,11 +96,11 @@ def main():
             results = {kind: [statistics.median(column) for column in zip(*rounds)] for kind, rounds in rates.items()}
         finally:
             server.stop()
-    ratio = statistics.median(
-        own[0] / other[0] for own, other in zip(rates["open"], rates["nearest"]))
+    everywhere, opened, _ = rates.values()
+    ratio = statistics.median(own[0] / other[0] for own, other in zip(opened, everywhere))
     print("| | requests/s | p50, µs | p99, µs |\n| --- | ---: | ---: | ---: |")
     for kind, (rate, p50, p99, _) in results.items():
-        print(f"| nearest 20{' that are open' if kind == 'open' else ''} | {rate:,.0f} | {p50:,.0f} | {p99:,.0f} |")
+        print(f"| {kind} | {rate:,.0f} | {p50:,.0f} | {p99:,.0f} |")
     print(f"\nratio {ratio:.2f} (goal: 0.70); first search {first:.2f} s (1); count of all open places {counted:.2f} s; "
           f"resident memory {memory:.1f} bytes a place more (40)")
 

@@ -143,8 +143,7 @@ import Testing
   }
 
   @Test func searchOnAnEventLoopEndsWhereHoursWouldHaveToBeIndexed() throws {
-    let points = try Self.points(2_000, seed: 6)
-    let snapshot = PointSnapshot(points)
+    let snapshot = PointSnapshot(try Self.points(2_000, seed: 6))
     var query = PointQuery(opening: .init(at: .instant(minutes: Self.start)))
     query.needsBuiltIndexes = true
 

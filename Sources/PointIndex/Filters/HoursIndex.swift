@@ -65,7 +65,7 @@ final class HoursIndex: Sendable {
   /// The number of the entry of places whose hours are not known at any time.
   private static let unknown: UInt32 = 0
 
-  /// The numbers of the entries by slot.
+  /// The numbers of the entries by slot; empty if no place has hours.
   private let numbers: FixedBuffer<UInt32>
   private let entries: FixedBuffer<Entry>
   private let cells: Cells
@@ -83,11 +83,12 @@ final class HoursIndex: Sendable {
   /// Creates the index of some places. O(n).
   init(records: PointRecords, coordinates: UnsafePointer<Coordinate>) {
     var builder = Builder(coordinates: coordinates)
-    numbers = FixedBuffer(count: records.count) { numbers in
+    let numbers = FixedBuffer<UInt32>(count: records.count) { numbers in
       for slot in 0..<records.count {
         (numbers + slot).initialize(to: builder.number(of: slot, tags: records.tags(at: slot)))
       }
     }
+    self.numbers = builder.entries.count > 1 ? numbers : FixedBuffer([])
     entries = FixedBuffer(builder.entries)
     cells = Cells(count: builder.entries.count)
     zones = builder.zones
@@ -107,6 +108,7 @@ final class HoursIndex: Sendable {
   func state(
     at slot: Int, _ minutes: [Int64], of segment: Segment, _ limit: SearchLimit?
   ) -> HoursState {
+    guard numbers.count > 0 else { return .unknown }
     let number = numbers.pointer[slot]
     if number == Self.unknown { return .unknown }
     let minute = minutes.count == 1 ? minutes[0] : minutes[Int(entries.pointer[Int(number)].zone)]

@@ -313,7 +313,7 @@ extension PointSnapshot {
     if points.count > 0 { kept.append(Part(segment: Segment(points, text: textConfiguration))) }
     let former = parts.map(\.segment)
     let next = kept.map { isLarge($0) ? $0 : $0.compacted(text: textConfiguration) }
-    for part in next { part.segment.buildIndexes(like: former) }
+    for part in next { part.segment.buildTagIndexes(like: former) }
     return PointSnapshot(
       parts: next, text: textConfiguration, pyramid: pyramid(after: pyramidChanges, parts: next))
   }
@@ -360,7 +360,7 @@ extension PointSnapshot {
       former.reduce(0) { $0 + $1.count }, textBytes: former.reduce(0) { $0 + $1.segment.records.texts.count })
     for part in former { points.append(contentsOf: part.segment, isDead: part.isDead) }
     let segment = Segment(points, text: textConfiguration)
-    segment.buildIndexes(like: parts.map(\.segment))
+    segment.buildTagIndexes(like: parts.map(\.segment))
     return Merge(former: former, part: Part(segment: segment))
   }
 

@@ -36,8 +36,8 @@ final class Segment: Sendable {
   /// The indexes of the tags that were searched.
   private let tagIndexes = Mutex<[TagIndex]>([])
 
-  /// The index of the opening hours, built when they are first searched.
-  private let builtHours = Mutex<HoursIndex?>(nil)
+  /// The index of the opening hours; of few places, or of those in a file, it is built when it is first searched.
+  private let builtHours: Mutex<HoursIndex?>
 
   private let textConfiguration: TextIndexConfiguration
   private let builtTextIndex: Mutex<TextIndex?>
@@ -100,14 +100,18 @@ final class Segment: Sendable {
     (records, sourceReferences) = references
     (idOrder, shuffleOrder, spaceBounds, geographicBounds) = orders
     let indexes = Parallel.both(where: count > 20_000) { [numbers = buffer.categories, records, idOrder] in
-      CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns)
+      (
+        CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns),
+        count <= Self.maximumUnindexed ? nil : HoursIndex(records: records, coordinates: columns.coordinates)
+      )
     } and: { [numbers = buffer.categories, records] in
       count <= Self.maximumUnindexed
         ? nil
         : TextIndex(
           records: records, categories: numbers.texts, positions: columns, configuration: configuration)
     }
-    categories = indexes.0
+    categories = indexes.0.0
+    builtHours = Mutex(indexes.0.1)
     textConfiguration = configuration
     builtTextIndex = Mutex(indexes.1)
     fileName = nil
@@ -140,6 +144,7 @@ final class Segment: Sendable {
     records = try PointRecords(file)
     categories = try CategoryIndex(file)
     textConfiguration = configuration
+    builtHours = Mutex(nil)
     builtTextIndex = Mutex(file.has(.wordStarts) ? try TextIndex(file, categories: categories.names) : nil)
   }
 
@@ -292,7 +297,7 @@ final class Segment: Sendable {
     builtHours.withLock { $0 != nil } ? 0 : Self.stepsPerPlaceOfHours * count
   }
 
-  /// The index of the opening hours. Built in O(n) when they are first searched, and kept.
+  /// The index of the opening hours. Built in O(n) if it is not yet, and kept.
   var hours: HoursIndex {
     if let index = builtHours.withLock({ $0 }) { return index }
     // Not under the lock: other searches would wait.
@@ -313,10 +318,9 @@ final class Segment: Sendable {
     builtHours.withLock { $0 = hours }
   }
 
-  /// Builds the indexes of the tags and of the opening hours that other segments have, so that no search waits for them.
-  func buildIndexes(like others: [Segment]) {
+  /// Builds the indexes of the tags that are indexed in other segments, so that no search waits for them.
+  func buildTagIndexes(like others: [Segment]) {
     guard count > Self.maximumUnindexed else { return }
-    if others.contains(where: { $0.builtHours.withLock { $0 != nil } }) { _ = hours }
     for tag in Set(others.flatMap { other in other.tagIndexes.withLock { $0.map(\.tag) } }) { _ = index(ofTag: tag) }
   }
 
