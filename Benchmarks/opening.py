@@ -78,7 +78,7 @@ def main():
                 for x, y in (generator.choice(chosen) for _ in range(TARGETS))]
             (work / kind).write_text("".join(
                 f"GET /locations?lat={y:.5f}&long={(x + 540) % 360 - 180:.5f}{condition}\n" for x, y in positions))
-        server = Server(options.waymark, POINT_STORE="memory", DATA_FILE=str(work / "places.csv"))
+        server = Server(options.waymark, POINT_STORE="memory", DATA_FILE=str(work / "places.csv"), FILTER_TIMEOUT_MS="10000")
         try:
             resident = memory_mib(server.process.pid, "VmRSS") * (1 << 20)
             start = time.monotonic()
