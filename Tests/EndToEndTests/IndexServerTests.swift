@@ -101,6 +101,22 @@ import Testing
     #expect(try await !skipping.outcome().log.contains("the index continues from its files"))
   }
 
+  @Test(.timeLimit(.minutes(5))) func serverThatCannotWriteTheFilesOfItsIndexServesItsPlaces() async throws {
+    let store = try await EmptyStore(.memory)
+    let settings = ["INDEX_PATH": "/proc/waymark"]
+    for count in 1...2 {
+      let server = try await store.serve(settings)
+      let driver = ServerDriver(port: try await server.port())
+      let created = try await driver.send("POST", "/locations", headers: json, body: place)
+      let listed = try await driver.get("/locations?q=a")
+      server.send(SIGTERM)
+
+      #expect(created.status == 201)
+      #expect(try listed.places.count == count)
+      #expect(try await server.outcome().log.contains("INDEX_PATH can't be used"))
+    }
+  }
+
   @Test(.timeLimit(.minutes(5))) func callsThatNeedTheIndexNameTheSettingThatTurnsItOff() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
