@@ -19,7 +19,7 @@ package final class MemoryStore: PointStore, StoreIndex {
   /// The origin of an index.
   package enum IndexOrigin: Hashable, Sendable {
     /// It was built. The reason is that for which files are not used; `nil` if there are none.
-    case built(reason: String?)
+    case built(reason: ExactText?)
     /// It continues from its files, after some changes.
     case files(changes: Int)
   }
@@ -114,7 +114,8 @@ package final class MemoryStore: PointStore, StoreIndex {
     } else {
       let isUnknown = kept != nil
       indexOrigin = .built(
-        reason: isUnknown ? "the journal is another one, or was changed by another program" : rejection)
+        reason: isUnknown
+          ? "the journal is another one, or was changed by another program" : rejection.map { ExactText($0) })
       snapshot = PointSnapshot(contents.points, text: configuration)
     }
     places = PointIndex(snapshot, version: dataVersions.last)

@@ -22,7 +22,7 @@ package protocol PointJournal: Sendable {
 ///
 /// A journal that has the mark has had that state, whatever happened to its file: it was restored from a backup, copied
 /// or reset to an earlier state. What was committed since is in the same journal.
-package struct JournalAnchor: Hashable, Sendable {
+package struct JournalAnchor: Sendable {
   /// A random text that no other anchor has.
   package let token: String
 
@@ -121,7 +121,7 @@ package struct JournalBatch: Sendable {
   package internal(set) var anchor: NewAnchor?
 
   /// An anchor of the state after a batch.
-  package struct NewAnchor: Hashable, Sendable {
+  package struct NewAnchor: Sendable {
     package let token: String
 
     /// The anchor that is kept beside the new one; `nil` if all others are removed.
