@@ -292,27 +292,31 @@ class IndexBench:
         return self.bench.targets("writes", lines)
 
     def measure_visibility(self, writer, reader, condition, target):
-        """Measures the time from the acknowledgement of a write until the other instance has it in a response."""
-        writes, reads = Connection(writer.port), Connection(reader.port)
-        random_numbers, milliseconds = random.Random(3), []
-        for number in range(VISIBLE_WRITES):
-            place = json.dumps({"name": f"Visible {number}", "lat": 0.1, "long": number / 1000})
-            status, _, body = writes.send(request("/locations", "POST", place))
-            acknowledged = time.monotonic()
-            if status != 201:
-                raise SystemExit(f"a write returned {status}")
-            read = request(f"/locations/{json.loads(body)['id']}")
-            while reads.send(read)[0] != 200:
-                if time.monotonic() > acknowledged + 10:
-                    raise SystemExit("a write was not read within 10 seconds")
-            milliseconds.append((time.monotonic() - acknowledged) * 1000)
-            time.sleep(random_numbers.uniform(0, 0.03))
-        milliseconds.sort()
+        milliseconds = visible_milliseconds(writer, reader)
         for percent in (50, 99):
             value = milliseconds[math.ceil(percent / 100 * VISIBLE_WRITES) - 1]
             self.bench.fact(f"bounded, ms from a write's response to a read of it on another instance{condition}, p{percent}",
                       f"{value:.1f}", target)
         self.bench.fact(f"the same, longest of {VISIBLE_WRITES}", f"{milliseconds[-1]:.1f}")
+
+
+def visible_milliseconds(writer, reader):
+    """Returns the times from the acknowledgement of a write until another instance has it in a response, in order."""
+    writes, reads = Connection(writer.port), Connection(reader.port)
+    random_numbers, milliseconds = random.Random(3), []
+    for number in range(VISIBLE_WRITES):
+        place = json.dumps({"name": f"Visible {number}", "lat": 0.1, "long": number / 1000})
+        status, _, body = writes.send(request("/locations", "POST", place))
+        acknowledged = time.monotonic()
+        if status != 201:
+            raise SystemExit(f"a write returned {status}")
+        read = request(f"/locations/{json.loads(body)['id']}")
+        while reads.send(read)[0] != 200:
+            if time.monotonic() > acknowledged + 10:
+                raise SystemExit("a write was not read within 10 seconds")
+        milliseconds.append((time.monotonic() - acknowledged) * 1000)
+        time.sleep(random_numbers.uniform(0, 0.03))
+    return sorted(milliseconds)
 
 
 def medians(values, digits):

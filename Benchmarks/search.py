@@ -32,7 +32,7 @@ class SearchBench:
         self.work = work
         self.places = work / "places.csv"
         with open(self.places, "wb") as file:
-            subprocess.run([options.generator, "places", "--named", str(options.places)], stdout=file, check=True)
+            subprocess.run([options.generator, "places", "--content", "names", str(options.places)], stdout=file, check=True)
         output = subprocess.run([options.generator, "texts", str(options.places), "--texts", "2000"], stdout=subprocess.PIPE, check=True)
         self.texts = {}
         for line in output.stdout.decode().splitlines():

@@ -39,7 +39,7 @@ class TileBench:
         self.work = work
         self.places = work / "places.csv"
         with open(self.places, "wb") as file:
-            subprocess.run([options.generator, "places", "--named", str(options.places)], stdout=file, check=True)
+            subprocess.run([options.generator, "places", "--content", "names", str(options.places)], stdout=file, check=True)
         with open(self.places, newline="", encoding="utf-8") as file:
             self.positions = [(float(row["lat"]), float(row["long"])) for row in csv.DictReader(file)]
         random.seed(1)

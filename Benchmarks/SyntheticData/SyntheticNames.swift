@@ -28,6 +28,11 @@ package struct SyntheticNames {
   /// The number of languages.
   package static let languageCount = languages.count
 
+  /// A country of each language.
+  static let countries = [
+    "GB", "DE", "FR", "ES", "PL", "VN", "RU", "GR", "EG", "IL", "IN", "TH", "JP", "CN", "KR", "GE",
+  ]
+
   /// Returns the next name, in the language of a number.
   package mutating func name(language number: Int) -> String {
     let language = Self.languages[number % Self.languages.count]

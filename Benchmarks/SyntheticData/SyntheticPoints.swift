@@ -4,16 +4,28 @@ package import Points
 /// A generator of places distributed like real ones: most in towns of very different sizes and in a few categories,
 /// some at shared positions; and a list of places that are hard to search.
 package struct SyntheticPoints {
-  /// The number of different categories.
-  package static let categoryCount = 60
+  /// What the places say of themselves.
+  package enum Content: String, CaseIterable {
+    /// Names that are numbers, and two tags.
+    case numbers
+
+    /// Names of many languages, and addresses and tags of importance for some.
+    case names
+
+    /// Names of many languages, and the fields that Overture Maps documents for its places: an address and a
+    /// confidence for each, a telephone number for 60 %, and an address of a website for 50 %.
+    case contacts
+  }
 
   private struct Town {
     let center: Coordinate
     let radiusDegrees: Double
   }
 
+  private let content: Content
+  private let categoryCount: Int
   private var generator: SeededGenerator
-  private var names: SyntheticNames?
+  private var names: SyntheticNames
   private var towns: [Town] = []
   private var number = 0
 
@@ -21,10 +33,11 @@ package struct SyntheticPoints {
   ///
   /// - Parameters:
   ///   - townCount: the number of towns, at least 1; the first ones have most places.
-  ///   - areNamed: a Boolean value that indicates whether the places have names of many languages, addresses and tags
-  ///     of importance, instead of numbers.
-  package init(seed: UInt64, townCount: Int = 400, areNamed: Bool = false) throws {
-    names = areNamed ? SyntheticNames(seed: seed &+ 1) : nil
+  ///   - categoryCount: the number of different categories, at least 1; the first ones have most places.
+  package init(seed: UInt64, townCount: Int = 400, categoryCount: Int = 60, content: Content = .numbers) throws {
+    self.content = content
+    self.categoryCount = categoryCount
+    names = SyntheticNames(seed: seed &+ 1)
     generator = SeededGenerator(seed: seed)
     for _ in 0..<townCount {
       let radius = 0.002 * Double.random(in: 1...15, using: &generator) * Double.random(in: 1...15, using: &generator)
@@ -82,18 +95,38 @@ package struct SyntheticPoints {
   }
 
   private mutating func label() -> (name: String, tags: [(key: String, value: String)]) {
-    guard names != nil else {
-      return ("Place \(number) of many", [("opening_hours", "Mo-Fr 08:00-18:00"), ("ref", String(number))])
+    switch content {
+    case .numbers: ("Place \(number) of many", [("opening_hours", "Mo-Fr 08:00-18:00"), ("ref", String(number))])
+    case .names: namedLabel()
+    case .contacts: labelWithContacts()
     }
+  }
+
+  private mutating func labelWithContacts() -> (name: String, tags: [(key: String, value: String)]) {
+    let language = Int.random(in: 0..<SyntheticNames.languageCount, using: &generator)
+    let draw = Int.random(in: 0..<1000, using: &generator)
+    var tags = [
+      (key: "addr:full", value: "\(names.properName(language: language)) \(1 + draw % 200)"),
+      ("addr:city", names.properName(language: language)),
+      ("addr:postcode", String(10_000 + number % 80_000)),
+      ("addr:country", SyntheticNames.countries[language]),
+      ("confidence", "0.\(draw)"),
+    ]
+    if draw % 10 < 6 { tags.append(("phone", "+\(30 + language)\(100_000_000 + number)")) }
+    if draw % 2 == 0 { tags.append(("website", "https://\(names.properName(language: 0).lowercased())\(draw).example/")) }
+    return (names.name(language: language), tags)
+  }
+
+  private mutating func namedLabel() -> (name: String, tags: [(key: String, value: String)]) {
     let language = Int.random(in: 0..<SyntheticNames.languageCount, using: &generator)
     let draw = Int.random(in: 0..<100, using: &generator)
-    let name = names?.name(language: language) ?? ""
+    let name = names.name(language: language)
     var tags = [(key: "ref", value: String(number))]
-    if draw < 15 { tags.append(("name:en", names?.name(language: 0) ?? "")) }
+    if draw < 15 { tags.append(("name:en", names.name(language: 0))) }
     if draw % 3 == 0 {
-      tags.append(("addr:street", names?.properName(language: language) ?? ""))
+      tags.append(("addr:street", names.properName(language: language)))
       tags.append(("addr:housenumber", String(draw + 1)))
-      tags.append(("addr:city", names?.properName(language: language) ?? ""))
+      tags.append(("addr:city", names.properName(language: language)))
     }
     if draw == 50 { tags.append(("wikidata", "Q\(number)")) }
     if draw == 51 { tags.append(("population", String(100 * (number % 50_000)))) }
@@ -119,7 +152,7 @@ package struct SyntheticPoints {
   private mutating func category() -> String? {
     guard Int.random(in: 0..<10, using: &generator) > 0 else { return nil }
     let draw = Double.random(in: 0..<1, using: &generator)
-    return "category \(Int(draw * draw * draw * Double(Self.categoryCount)))"
+    return "category \(Int(draw * draw * draw * Double(categoryCount)))"
   }
 }
 

@@ -38,7 +38,7 @@ struct JournalCommand: AsyncParsableCommand {
     let file = try await SQLiteJournal.open(path: path)
     let journal = MeasuredJournal(journal: file)
     let store = try await MemoryStore(journal: journal)
-    var synthetic = try SyntheticPoints(seed: 1, areNamed: true)
+    var synthetic = try SyntheticPoints(seed: 1, content: .names)
     let (batches, continuation) = AsyncStream.makeStream(of: [ImportRow].self)
     continuation.yield(try synthetic.rows(count: places))
     continuation.finish()

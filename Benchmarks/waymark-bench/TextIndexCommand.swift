@@ -77,7 +77,7 @@ struct TextIndexCommand: ParsableCommand {
   static func snapshot(
     places: Int, samples count: Int, words: [String] = []
   ) throws -> (snapshot: PointSnapshot, samples: [ImportRow]) {
-    var synthetic = try SyntheticPoints(seed: 1, areNamed: true)
+    var synthetic = try SyntheticPoints(seed: 1, content: .names)
     var random = SeededGenerator(seed: 2)
     var buffer = PointBuffer()
     var samples: [ImportRow] = []
@@ -184,7 +184,7 @@ struct TextsCommand: ParsableCommand {
   @Option(help: "The seed of the places.") var seed: UInt64 = 1
 
   func run() throws {
-    var synthetic = try SyntheticPoints(seed: seed, areNamed: true)
+    var synthetic = try SyntheticPoints(seed: seed, content: .names)
     var random = SeededGenerator(seed: seed + 1)
     var samples: [PointDraft] = []
     for start in stride(from: 0, to: places, by: 10_000) {

@@ -18,6 +18,8 @@ struct WaymarkBench: AsyncParsableCommand {
   )
 }
 
+extension SyntheticPoints.Content: ExpressibleByArgument {}
+
 /// `waymark-bench places`: synthetic places as CSV.
 struct WritePointsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,19 +29,33 @@ struct WritePointsCommand: ParsableCommand {
 
   @Argument(help: "The number of places.") var count: Int
   @Option(help: "The same seed gives the same places.") var seed: UInt64 = 1
-  @Flag(name: .customLong("named"), help: "Give the places names of many languages, and addresses.") var areNamed =
-    false
+  @Option(help: "What the places have: numbers, names in many languages, or contacts too.") var content =
+    SyntheticPoints.Content.numbers
+  @Option(help: "The number of towns.") var towns = 400
+  @Option(help: "The number of categories.") var categories = 60
 
   /// The number of places of the category `rare`.
   private static let rareCount = 50
 
   func validate() throws {
     if count < Self.rareCount { throw ValidationError("count must be at least \(Self.rareCount), got \(count)") }
+    if towns < 1 { throw ValidationError("--towns must be at least 1, got \(towns)") }
+    if categories < 1 { throw ValidationError("--categories must be at least 1, got \(categories)") }
   }
 
   func run() throws {
-    if areNamed { return try writeNamed() }
-    var places = try SyntheticPoints(seed: seed)
+    var places = try SyntheticPoints(seed: seed, townCount: towns, categoryCount: categories, content: content)
+    switch content {
+    case .numbers: try writeNumbered(&places)
+    case .names:
+      try write(&places, columns: ["name:en", "addr:street", "addr:housenumber", "addr:city", "wikidata", "population"])
+    case .contacts:
+      try write(
+        &places, columns: ["addr:full", "addr:city", "addr:postcode", "addr:country", "confidence", "phone", "website"])
+    }
+  }
+
+  private func writeNumbered(_ places: inout SyntheticPoints) throws {
     print("name,category,lat,long,source,sourceId,opening_hours,ref")
     var written = 0
     while written < count {
@@ -57,14 +73,9 @@ struct WritePointsCommand: ParsableCommand {
     }
   }
 
-  /// The tags of places with names, which are columns.
-  private static let columns = [
-    "name:en", "addr:street", "addr:housenumber", "addr:city", "wikidata", "population",
-  ]
-
-  private func writeNamed() throws {
-    var places = try SyntheticPoints(seed: seed, areNamed: true)
-    print("name,category,lat,long,source,sourceId," + Self.columns.joined(separator: ","))
+  /// Writes places with a column for each tag.
+  private func write(_ places: inout SyntheticPoints, columns: [String]) throws {
+    print("name,category,lat,long,source,sourceId," + columns.joined(separator: ","))
     for start in stride(from: 0, to: count, by: 10_000) {
       var text = ""
       for row in try places.rows(count: min(10_000, count - start)) {
@@ -72,7 +83,7 @@ struct WritePointsCommand: ParsableCommand {
         let tags = place.tags.dictionary
         let (latitude, longitude) = (place.coordinate.latitude, place.coordinate.longitude)
         text += "\(place.name),\(place.category ?? ""),\(latitude),\(longitude),synthetic,node/\(row.number),"
-        text += Self.columns.map { tags[ExactText($0)] ?? "" }.joined(separator: ",") + "\n"
+        text += columns.map { tags[ExactText($0)] ?? "" }.joined(separator: ",") + "\n"
       }
       print(text, terminator: "")
     }

@@ -27,7 +27,7 @@ enum TextPlaces {
 
   /// Returns places of random names in many scripts, of which some have a list of the names of others.
   static func synthetic(_ count: Int, seed: UInt64) throws -> [PointOfInterest] {
-    var generator = try SyntheticPoints(seed: seed, townCount: 20, areNamed: true)
+    var generator = try SyntheticPoints(seed: seed, townCount: 20, content: .names)
     let rows = try generator.rows(count: count)
     return try rows.enumerated().map { index, row in
       var draft = row.draft
