@@ -20,7 +20,7 @@ import urllib.parse
 from http_clients import Connection, metrics, request
 from index import visible_milliseconds
 from programs import Database, Server, load
-from servers import memory_mib, MIGRATIONS, Waymark
+from servers import children, memory_mib, processor_seconds, Waymark
 
 MILLION = 1_000_000
 # The columns of the index.
@@ -90,6 +90,7 @@ class Places:
             raise SystemExit(f"the generator exited with {generator.returncode}")
         say(f"Imported {count:,} places in {time.monotonic() - start:.0f} s")
         self.sql("VACUUM ANALYZE points")
+        self.row_bytes = int(self.sql("SELECT pg_total_relation_size('points')")) / count
         self.make_queries(name)
 
     def sql(self, text):
@@ -125,8 +126,8 @@ class Places:
 
     def serve(self, **settings):
         """Returns a server that is ready, with or without its index."""
-        return Server(
-            self.bench.options.waymark, DATABASE_URL=self.url, POINT_INDEX="on", READ_CONSISTENCY="strict", **settings)
+        settings = {"READ_CONSISTENCY": "strict"} | settings
+        return Server(self.bench.options.waymark, DATABASE_URL=self.url, POINT_INDEX="on", **settings)
 
     def follow(self, **settings):
         """Returns a server whose index is complete, and the seconds from its start until a search by name."""
@@ -157,12 +158,14 @@ class WorldBench:
 
     def measure(self):
         self.world = Places(self, "world", self.options.places)
+        self.fact("bytes of a place in PostgreSQL, its indexes included", f"{self.world.row_bytes:.0f}")
         server = self.measure_build()
         self.measure_mixed(server)
         self.measure_tiles(server)
         self.measure_visibility(server)
         server.stop()
         self.measure_start()
+        self.measure_cost()
         self.measure_rates()
 
     def copy_seconds(self):
@@ -190,6 +193,24 @@ class WorldBench:
         self.fact("bytes of a place on disk", f"{size / count:.0f}")
         self.fact("the greatest number of them while they were written", f"{peak.bytes / count:.0f}", "450")
         return server
+
+    def measure_cost(self):
+        """Measures the processor time of requests, of the server and of PostgreSQL."""
+        postmaster = int((self.database.data / "postmaster.pid").read_text().split()[0])
+
+        def used(process):
+            return processor_seconds(process) + sum(map(processor_seconds, children(process)))
+
+        for consistency in ("strict", "bounded"):
+            server, _ = self.world.follow(INDEX_PATH=str(self.world.folder), READ_CONSISTENCY=consistency)
+            self.load(server, self.world, "nearest 20")
+            before = server.processor_seconds(), used(postmaster)
+            requests = self.load(server, self.world, "nearest 20")[0] * self.options.seconds
+            after = server.processor_seconds(), used(postmaster)
+            own, database = (1e6 * (end - begin) / requests for begin, end in zip(before, after))
+            self.fact(f"nearest 20, {consistency}, microseconds of processor time of the server, and of PostgreSQL",
+                      f"{own:.1f}, {database:.1f}")
+            server.stop()
 
     def measure_mixed(self, server):
         self.load(server, self.world, "mixed", self.options.mixed)

@@ -177,6 +177,11 @@ class PostgresCluster:
         self.database_proxies = []
 
     @property
+    def entrances(self):
+        """What clients connect to."""
+        return self.instances
+
+    @property
     def primary(self):
         return self.nodes[0]
 

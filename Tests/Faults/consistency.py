@@ -45,18 +45,31 @@ INDEX_READS = re.compile(r'point_index_reads_total\{source="(\w+)"\}')
 
 
 class Cluster(PostgresCluster):
-    """Two instances over a primary and its standby, connected directly, so that requests cost little."""
+    """Instances over a primary and its standby, connected directly, so that requests cost little."""
+
+    instance_count = 2
+    # The statuses of requests that failed without an effect.
+    failure_statuses = (429, 503, 504)
 
     def __init__(self, folder, program, settings):
         super().__init__(folder, program, settings)
         # The number of reads of earlier processes of each instance, by source, and of the present one.
         self.former_reads = collections.Counter()
-        self.reads = [collections.Counter() for _ in range(2)]
+        self.reads = [collections.Counter() for _ in range(self.instance_count)]
 
     @property
     def url(self):
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in sorted(self.nodes, key=lambda node: node.number))
         return f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write&connect_timeout=2"
+
+    def instance_settings(self, number):
+        """Returns settings of one instance."""
+        return {"INDEX_PATH": str(self.folder / f"index-{number}")}
+
+    def unknown_outcomes(self, method):
+        """Returns the statuses of writes, besides those that Waymark says are of unknown outcome, that may have had an
+        effect."""
+        return ()
 
     @property
     def sessions_url(self):
@@ -69,7 +82,7 @@ class Cluster(PostgresCluster):
             await node.replication.start()
         await asyncio.to_thread(self.primary.create)
         await asyncio.to_thread(self.primary.start)
-        for number in range(2):
+        for number in range(self.instance_count):
             environment = {
                 "POINT_STORE": "postgres",
                 "POINT_INDEX": "on",
@@ -78,7 +91,8 @@ class Cluster(PostgresCluster):
                 "DATABASE_STATEMENT_TIMEOUT_MS": "4000",
                 "REQUEST_DEADLINE_MS": "1000",
             }
-            self.instances.append(Instance(self.program, environment | self.settings, number))
+            self.instances.append(
+                Instance(self.program, environment | self.settings | self.instance_settings(number), number))
         await asyncio.to_thread(self.instances[0].command, "migrate")
         await self.build_standby()
         await asyncio.gather(*(instance.start_until_ready() for instance in self.instances))
@@ -125,7 +139,9 @@ class Load:
         # False while the builds of indexes are counted, since a truncation has them built too.
         self.may_truncate = True
         self.positions = collections.deque(maxlen=100)
-        # The last entity tag and the content it stands for, by instance and path.
+        # The seconds and the status of each read that failed; `None` without a response.
+        self.failed_reads = []
+        # The last entity tag and the content it stands for, by entrance and path.
         self.tags = {}
         # Deleted places whose ids are not used again.
         self.retired = collections.deque(maxlen=200)

@@ -188,8 +188,8 @@ class Writer:
         self.ledger.recent.extend(list(changes)[:10])
 
     async def send(self, kind, method, path, headers, body, changes, commit, is_atomic=True):
-        """Sends a write to one of the instances, records its outcome, and reads the result."""
-        instance = self.random.choice([each for each in self.cluster.instances if each.is_up] or self.cluster.instances)
+        """Sends a write to one of the entrances, records its outcome, and reads the result."""
+        instance = self.random.choice([each for each in self.cluster.entrances if each.is_up] or self.cluster.entrances)
         self.lane.begin(commit, changes, is_atomic)
         lows = self.ledger.lows()
         response = None
@@ -218,6 +218,8 @@ class Writer:
         text = response.body.decode(errors="replace")
         self.ledger.errors[f"write {response.status}"] += 1
         if "outcome-unknown" in text or not is_atomic:
+            await self.settle(commit)
+        elif response.status in self.cluster.unknown_outcomes(method):
             await self.settle(commit)
         elif response.status in (429, 503, 504):
             self.ledger.reject(self.lane, commit)
@@ -628,11 +630,13 @@ class Prober:
         self.load = load
         self.ledger = load.ledger
         self.random = load.generator(seed)
-        self.wires = [Wire() for _ in load.cluster.instances]
+        self.wires = [Wire() for _ in load.cluster.entrances]
 
     async def probe(self, slot, position=None, written_by=None):
-        """Reads a place that was just written, from the other instance or from any one."""
-        instances = [each for each in self.load.cluster.instances if each.is_up and each is not written_by]
+        """Reads a place that was just written, from the other entrance, if there is one, or from any one."""
+        instances = [each for each in self.load.cluster.entrances if each.is_up]
+        if len(instances) > 1:
+            instances = [each for each in instances if each is not written_by]
         if instances and slot.id is not None:
             instance = self.random.choice(instances)
             await self.read(instance, f"/locations/{slot.id}", [(slot.lane, [slot])], True, position)
@@ -642,7 +646,7 @@ class Prober:
         load, ledger = self.load, self.ledger
         headers = ""
         # Usually a tag that any client got from this instance, sometimes from the other one.
-        tagged_by = self.random.randrange(2) if self.random.random() < 0.2 else instance.number
+        tagged_by = self.random.randrange(len(self.wires)) if self.random.random() < 0.2 else instance.number
         known = load.tags.get((tagged_by, path))
         if known and self.random.random() < load.conditional_share:
             headers = f"If-None-Match: {known[0]}\r\n"
@@ -661,6 +665,7 @@ class Prober:
             status, head, body = await self.wires[instance.number].request(instance.port, message)
         except OSError:
             ledger.errors["read without a response"] += 1
+            load.failed_reads.append((ledger.now() - began, None))
             await asyncio.sleep(0.02)
             return
         kind = "place" if is_place else "filtered list" if "filter=" in path else "list"
@@ -690,7 +695,8 @@ class Prober:
                 load.tags[instance.number, path] = tag, values
         else:
             ledger.errors[f"{kind} {status}"] += 1
-            if status not in (429, 503, 504):
+            load.failed_reads.append((ledger.now() - began, status))
+            if status not in load.cluster.failure_statuses:
                 ledger.report(WRONG, f"{label}: {body[:200]}")
             await asyncio.sleep(0.01)
             return
