@@ -28,6 +28,7 @@ class Bulk:
         copy_in, copy_out = "psql \\copy … from", "psql \\copy … to"
         compare = self.bench.compare
         compare("import of a CSV file, rows", self.import_by_command, copy_in, self.copy_in, "≥ 0.6")
+        compare("import --exclusive of a CSV file, rows", self.import_exclusively, copy_in, self.copy_in, "≥ 1")
         compare("import over HTTP, rows", lambda: self.import_over_http(server), copy_in, self.copy_in, "≥ 0.5")
         self.bench.sql("VACUUM ANALYZE points")
         compare("export as CSV, rows", self.export_by_command, copy_out, self.copy_out, "≥ 0.5")
@@ -49,6 +50,10 @@ class Bulk:
     def import_by_command(self):
         self.empty()
         return self.timed(lambda: self.run("import", str(self.places)), is_import=True)
+
+    def import_exclusively(self):
+        self.empty()
+        return self.timed(lambda: self.run("import", "--exclusive", str(self.places)), is_import=True)
 
     def import_over_http(self, server):
         self.empty()

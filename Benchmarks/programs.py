@@ -45,10 +45,10 @@ class Database(Postgres):
 class Server(Waymark):
     """A running Waymark."""
 
-    def __init__(self, program, **environment):
+    def __init__(self, program, ready_seconds=300, **environment):
         super().__init__(program, environment)
         self.start()
-        self.wait_until_ready(seconds=300)
+        self.wait_until_ready(seconds=ready_seconds)
 
     def get(self, target, **headers):
         """Returns the body and the header fields of a response."""

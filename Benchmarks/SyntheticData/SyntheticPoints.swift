@@ -113,7 +113,9 @@ package struct SyntheticPoints {
       ("confidence", "0.\(draw)"),
     ]
     if draw % 10 < 6 { tags.append(("phone", "+\(30 + language)\(100_000_000 + number)")) }
-    if draw % 2 == 0 { tags.append(("website", "https://\(names.properName(language: 0).lowercased())\(draw).example/")) }
+    if draw % 2 == 0 {
+      tags.append(("website", "https://\(names.properName(language: 0).lowercased())\(draw).example/"))
+    }
     return (names.name(language: language), tags)
   }
 

@@ -48,7 +48,8 @@ struct WritePointsCommand: ParsableCommand {
     switch content {
     case .numbers: try writeNumbered(&places)
     case .names:
-      try write(&places, columns: ["name:en", "addr:street", "addr:housenumber", "addr:city", "wikidata", "population"])
+      try write(
+        &places, columns: ["name:en", "addr:street", "addr:housenumber", "addr:city", "wikidata", "population"])
     case .contacts:
       try write(
         &places, columns: ["addr:full", "addr:city", "addr:postcode", "addr:country", "confidence", "phone", "website"])

@@ -139,7 +139,7 @@ class Load:
         # False while the builds of indexes are counted, since a truncation has them built too.
         self.may_truncate = True
         self.positions = collections.deque(maxlen=100)
-        # The seconds and the status of each read that failed; `None` without a response.
+        # The seconds and the status with the problem's code of each read that failed; `None` without a response.
         self.failed_reads = []
         # The last entity tag and the content it stands for, by entrance and path.
         self.tags = {}

@@ -6,6 +6,7 @@ import json
 import re
 
 from connection import Connection, NoResponse, NotSent
+from http_clients import problem_code
 from lanes import WRONG
 
 # The time after which a write without a response takes effect no more: longer than the statement timeout of instances.
@@ -695,7 +696,7 @@ class Prober:
                 load.tags[instance.number, path] = tag, values
         else:
             ledger.errors[f"{kind} {status}"] += 1
-            load.failed_reads.append((ledger.now() - began, status))
+            load.failed_reads.append((ledger.now() - began, f"{status} {problem_code(body)}"))
             if status not in load.cluster.failure_statuses:
                 ledger.report(WRONG, f"{label}: {body[:200]}")
             await asyncio.sleep(0.01)

@@ -24,7 +24,7 @@ from consistency import Cluster, Load, ReadFaults, cancel, finish
 from http_clients import metrics
 from lane_clients import Reader
 from lanes import WRONG
-from servers import MIGRATIONS, argument_parser, free_port, temporary_folder
+from servers import MIGRATIONS, argument_parser, create_key, free_port, temporary_folder
 
 CONFIGURATION = MIGRATIONS.parent / "deploy/nginx/waymark.conf"
 INSTANCES = 4
@@ -42,7 +42,7 @@ class Balancer:
 
     name, number, is_up = "nginx", 0, True
 
-    def __init__(self, folder, instances):
+    def __init__(self, folder, instances, key):
         self.port = free_port()
         servers = "".join(f"server 127.0.0.1:{instance.port} max_fails=0;\n" for instance in instances)
         text = CONFIGURATION.read_text()
@@ -52,12 +52,15 @@ class Balancer:
         text = re.sub(r"    listen .*\n", "", text)
         text = re.sub(r"    ssl_.*\n", "", text)
         text = text.replace("    server_name", f"    listen 127.0.0.1:{self.port};\n    server_name")
+        # Writes through a proxy need a key.
+        text = text.replace(
+            "    proxy_http_version", f"    proxy_set_header Authorization \"Bearer {key}\";\n    proxy_http_version")
         temporary = "".join(
             f"{kind}_temp_path {folder}/nginx-{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         self.file = folder / "nginx.conf"
         self.file.write_text(
             f"daemon off; pid {folder}/nginx.pid; error_log stderr crit; worker_processes 1;\n"
-            f"events {{ worker_connections 4096; }}\nhttp {{ access_log off;\n{temporary}{text}}}\n")
+            f"events {{ worker_connections 4096; }}\nhttp {{ access_log off; keepalive_requests 1000000000;\n{temporary}{text}}}\n")
         self.process = None
 
     def start(self):
@@ -75,7 +78,8 @@ class BalancedCluster(Cluster):
     failure_statuses = (*Cluster.failure_statuses, 502)
 
     def __init__(self, folder, program, settings):
-        super().__init__(folder, program, settings)
+        self.key, file = create_key(program, folder)
+        super().__init__(folder, program, settings | {"API_KEYS_FILE": str(file)})
         self.balancer = None
 
     @property
@@ -88,7 +92,7 @@ class BalancedCluster(Cluster):
 
     async def start(self):
         await super().start()
-        self.balancer = Balancer(self.folder, self.instances)
+        self.balancer = Balancer(self.folder, self.instances, self.key)
         self.balancer.start()
 
     async def wait_for_files(self):

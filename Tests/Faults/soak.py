@@ -12,13 +12,11 @@ import asyncio
 import collections
 import os
 import random
-import re
-import subprocess
 
 from chaos import Scenario, option_parser, run_and_exit
 from history import UNEXPECTED
 from injectors import LoadFaults
-from servers import memory_mib
+from servers import create_key, memory_mib
 
 INTERVAL_SECONDS = 30
 # Memory is compared with its value after this time, and measured between faults, because bursts of clients take memory.
@@ -34,12 +32,7 @@ class SoakScenario(Scenario):
 
     def environment(self, folder, options):
         """Configures the instances with a key that may write."""
-        command = [options.waymark, "keys", "create", "soak", "--scope", "write"]
-        # Standard output has the line of the key file, standard error the key.
-        created = subprocess.run(command, env=os.environ | {"API_KEYS_FILE": ""}, check=True, capture_output=True, text=True)
-        file = folder / "keys.txt"
-        file.write_text(created.stdout)
-        key = re.search(r"wm_[A-Za-z0-9_-]+", created.stderr)[0]
+        key, file = create_key(options.waymark, folder)
         return {"API_KEYS_FILE": str(file)}, {"Authorization": f"Bearer {key}"}
 
     def injectors(self, cluster, ledger, shared_ids, options):

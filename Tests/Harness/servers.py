@@ -45,6 +45,16 @@ def exit_after_each_store(check, options):
 # Servers
 
 
+def create_key(program, folder):
+    """Creates a key that may write, and a key file in the folder. Returns both."""
+    command = [program, "keys", "create", "check", "--scope", "write"]
+    # Standard output has the line of the key file, standard error the key.
+    created = subprocess.run(command, env=os.environ | {"API_KEYS_FILE": ""}, check=True, capture_output=True, text=True)
+    file = folder / "keys.txt"
+    file.write_text(created.stdout)
+    return re.search(r"wm_[A-Za-z0-9_-]+", created.stderr)[0], file
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
