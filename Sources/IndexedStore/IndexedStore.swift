@@ -93,6 +93,12 @@ package struct IndexedStore: PointStore, StoreIndex {
     }
   }
 
+  package func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
+    try await follower.observers.observe(.point) { () throws(PointStoreError) in
+      try await database.committedPoint(id: id)
+    }
+  }
+
   package func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     try await read(.categories) {
       $0.categoryCounts(in: box)

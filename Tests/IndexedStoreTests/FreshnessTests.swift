@@ -21,7 +21,7 @@ import Testing
   ///
   /// - Parameter waitLimit: the longest wait of a read for the index.
   private func withStore(
-    _ freshness: ReadFreshness, waitLimit: Duration = .seconds(600),
+    _ freshness: ReadFreshness, waitLimit: Duration = .seconds(600), database: MemoryStore = MemoryStore(),
     _ body: (IndexedStore, ScriptedFeed) async throws -> Void
   ) async throws {
     let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
@@ -30,7 +30,7 @@ import Testing
     let task = Task { await index.run() }
     try await index.waitUntilFollowing()
     feed.state.withLock { $0.copyMayEnd = false }
-    let store = IndexedStore(MemoryStore(), index: index)
+    let store = IndexedStore(database, index: index)
     #expect(await store.currentPosition() == Self.former)
     try await body(store, feed)
     task.cancel()
@@ -51,6 +51,22 @@ import Testing
 
       #expect(store.databaseReads == 1)
       #expect(store.indexReads == 0)
+    }
+  }
+
+  @Test func updateIsOfTheCommittedPlaceAlsoWhereReadsMayBeOlder() async throws {
+    let database = MemoryStore()
+    try await withStore(ReadFreshness(.bounded(maximumAge: .seconds(600))), database: database) { store, _ in
+      let created = try await database.create(ImportRow.sample("a", 1, 2).draft, once: nil)
+      let service = PointsService(store: store)
+      let replacement = try ImportRow.sample("b", 1, 2).draft
+      #expect(try await service.point(id: created.id) == nil)
+
+      let updated = try await service.update(id: created.id, if: .versions([created.version])) {
+        (_) throws(Never) in replacement
+      }
+
+      #expect(updated.draft.name == "b")
     }
   }
 

@@ -307,7 +307,8 @@ public final class PointsService: Sendable {
     for _ in 0..<Self.maximumAttempts {
       let current: PointOfInterest?
       do {
-        current = try await point(id: id)
+        // Whether the place exists and its condition holds is not decided by a read that may be older.
+        current = try await observe(.point) { () throws(PointStoreError) in try await store.committedPoint(id: id) }
       } catch {
         throw .write(.store(error))
       }

@@ -34,6 +34,11 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointStoreError``.
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest?
 
+  /// Returns the place of an id as the last committed write left it, or `nil`, also where ``point(id:)`` may be older.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest?
+
   /// Returns every category with the number of its places, the most frequent first, ties by the Unicode scalars of the
   /// category.
   ///
@@ -141,6 +146,8 @@ public protocol PointStore: Sendable {
 }
 
 extension PointStore {
+  public func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await point(id: id) }
+
   /// Returns every category with the number of its places; see ``categoryCounts(in:)``.
   ///
   /// - Throws: ``PointStoreError``.
