@@ -174,6 +174,31 @@ private enum ImportStatements {
     FROM import_matches
     """
 
+  // MARK: Exclusive imports
+
+  static let lockOutAll = "LOCK TABLE points IN ACCESS EXCLUSIVE MODE"
+
+  /// The query that returns whether there are places, and whether the role may change the table.
+  static let canBeExclusive = """
+    SELECT EXISTS (SELECT FROM points), pg_has_role(relowner, 'USAGE')
+    FROM pg_class
+    WHERE oid = 'points'::regclass
+    """
+
+  /// The query for the statements that drop each index of the places, and those that create them again.
+  static let indexes = """
+    SELECT
+      coalesce('ALTER TABLE points DROP CONSTRAINT ' || quote_ident(conname), 'DROP INDEX ' || indexrelid::regclass),
+      coalesce(
+        'ALTER TABLE points ADD CONSTRAINT ' || quote_ident(conname) || ' ' || pg_get_constraintdef(pg_constraint.oid),
+        pg_get_indexdef(indexrelid))
+    FROM pg_index LEFT JOIN pg_constraint ON conrelid = indrelid AND conindid = indexrelid
+    WHERE indrelid = 'points'::regclass
+    ORDER BY indexrelid
+    """
+
+  static let settingsOfIndexes = "SET LOCAL maintenance_work_mem = '512MB'"
+
   // MARK: Removals
 
   /// The definition of the table of places to delete.
@@ -372,9 +397,15 @@ extension PostgresStore {
         """
     )
     if let key, try await claim(key, session) { return nil }
+    if options.isExclusive { try await checkExclusive(session) }
     try await session.run(script: ImportStatements.createStage)
     try await stage(&rows, session)
     try await session.run(script: ImportStatements.lock)
+    if options.isExclusive, !options.dryRun {
+      // Not before all rows have arrived.
+      try await session.run(script: ImportStatements.lockOutAll)
+      try await checkExclusive(session)
+    }
     let (report, isDone) = try await merge(options, session)
     if isDone { return report }
     if let key { try await storeReport(key.hashed(), report, session) }
@@ -392,6 +423,19 @@ extension PostgresStore {
     return report
   }
 
+  /// Checks that there are no places, and that the role may drop the indexes.
+  ///
+  /// - Throws: ``StoreNotEmpty``, ``PointStoreError/misconfigured(reason:)``, or the error of the database.
+  private func checkExclusive(_ session: Session) async throws {
+    guard let row = try await session.run(ImportStatements.canBeExclusive).rows.first else {
+      throw PointStoreError.unexpected(reason: "there is no table points")
+    }
+    if try row.boolean(0) { throw StoreNotEmpty() }
+    guard try row.boolean(1) else {
+      throw PointStoreError.misconfigured(reason: "an exclusive import needs the role that owns the table points")
+    }
+  }
+
   private static let minimumRowsToAnalyze = 1000
 
   /// Merges the staged rows, and registers the data sets unless nothing is imported.
@@ -400,7 +444,8 @@ extension PostgresStore {
     if let removal = options.removal { try await stage(removal, session) }
     let isAtomic = options.mode == .atomic
     let merge = ImportMerge(
-      session: session, dryRun: options.dryRun, isAtomic: isAtomic, removal: options.removal)
+      session: session, dryRun: options.dryRun, isAtomic: isAtomic, removal: options.removal,
+      isExclusive: options.isExclusive)
     let report = try await merge.report()
     let takesNothing = options.dryRun || (isAtomic && report.rejected > 0)
     if !takesNothing {
@@ -480,6 +525,7 @@ private struct ImportMerge {
   let dryRun: Bool
   let isAtomic: Bool
   let removal: ImportRemoval?
+  let isExclusive: Bool
 
   /// The maximum number of attempts at a merge that conflicts with concurrent writes; the last one locks out other
   /// writers.
@@ -544,10 +590,23 @@ private struct ImportMerge {
     }
     if report.created > 0 {
       try await session.run(script: ImportStatements.findFormerIDs)
-      report.created = try await session.run(script: ImportStatements.insert(version: version)).affectedRows
+      report.created = try await insert(version: version)
       try await session.run(script: ImportStatements.renewVersions(version, since: oldestTransaction))
     }
     return report
+  }
+
+  /// Inserts the new places, and returns their number. An exclusive import creates the indexes anew after that, which
+  /// takes less time than to add each place.
+  private func insert(version: Int64) async throws -> Int {
+    let insert = ImportStatements.insert(version: version)
+    guard isExclusive else { return try await session.run(script: insert).affectedRows }
+    let indexes = try await session.run(ImportStatements.indexes).rows.map { (try $0.text(0), try $0.text(1)) }
+    for (drop, _) in indexes { try await session.run(script: drop) }
+    let count = try await session.run(script: insert).affectedRows
+    try await session.run(script: ImportStatements.settingsOfIndexes)
+    for (_, create) in indexes { try await session.run(script: create) }
+    return count
   }
 
   /// Deletes the places that are to be deleted, and returns their number; in a dry run it only counts them.

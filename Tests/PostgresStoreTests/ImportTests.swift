@@ -55,6 +55,78 @@ import Testing
     #expect(points.allSatisfy { $0.id.high >> 12 & 0xF == 7 && $0.createdAt == $0.updatedAt })
   }
 
+  private static let indexes = """
+    SELECT string_agg(
+      concat_ws(' ', pg_get_indexdef(indexrelid), conname, pg_get_constraintdef(pg_constraint.oid)), E'\n'
+      ORDER BY indexrelid::regclass::text)
+    FROM pg_index LEFT JOIN pg_constraint ON conrelid = indrelid AND conindid = indexrelid
+    WHERE indrelid = 'points'::regclass AND indisvalid
+    """
+
+  @Test func exclusiveImportLeavesTheSamePlacesIndexesAndChangesAsAnother() async throws {
+    let databases = [try await TemporaryDatabase.make(), try await TemporaryDatabase.make()]
+    let stores = [try await databases[0].migratedStore(), try await databases[1].migratedStore()]
+    let rows =
+      try (1...2000).map { try row($0, "place \($0)", origin: "\($0)", latitude: Double($0) / 100) }
+      + [row(2001, "place 7 again", origin: "7"), row(2002, "with an id", id: Self.id)]
+    let before = try await databases[0].run(Self.indexes)
+
+    let report = try await stores[0].importRows(rows.inOneBatch, options: ImportOptions(isExclusive: true))
+    let other = try await stores[1].importRows(rows)
+
+    #expect(report == other)
+    #expect(counts(report) == [2001, 0, 0, 1])
+    #expect(try await names(stores[0]) == names(stores[1]))
+    #expect(try await databases[0].run(Self.indexes) == before)
+    #expect(try await databases[0].run("SELECT count(*) FROM changes WHERE kind = 'created'") == "2001")
+    // They are of use: a place is found by each key, and none twice.
+    _ = try await stores[0].importRows([row(1, "replaced", origin: "9")])
+    #expect(try await stores[0].count(matching: PointQuery()) == 2001)
+  }
+
+  @Test func exclusiveImportNeedsAnEmptyTableOfTheRoleAndChangesNothingOtherwise() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let rows = [try row(1, "new", origin: "1")]
+    let exclusive = ImportOptions(isExclusive: true)
+    let before = try await database.run(Self.indexes)
+    let role = "writer_\(database.name)"
+    try await database.run(
+      "CREATE ROLE \(role) LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO \(role); "
+        + "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO \(role)")
+    let writer = try PostgresStore(
+      configuration: PostgresConfiguration(
+        url: "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"), migrations: [])
+
+    await #expect { try await writer.importRows(rows.inOneBatch, options: exclusive) } throws: { error in
+      if case PointStoreError.misconfigured = error { true } else { false }
+    }
+    _ = try await store.importRows([row(1, "old")])
+    await #expect(throws: StoreNotEmpty.self) { try await store.importRows(rows.inOneBatch, options: exclusive) }
+
+    #expect(try await names(store) == ["old"])
+    #expect(try await database.run(Self.indexes) == before)
+    await writer.shutDown()
+  }
+
+  @Test func interruptedExclusiveImportKeepsTheIndexes() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let before = try await database.run(Self.indexes)
+    // Creating this index fails after the places were inserted.
+    try await database.run("CREATE UNIQUE INDEX points_name ON points (name)")
+
+    await #expect(throws: PointStoreError.self) {
+      try await store.importRows(
+        [row(1, "same", origin: "1"), row(2, "same", origin: "2")].inOneBatch, options: ImportOptions(isExclusive: true)
+      )
+    }
+    try await database.run("DROP INDEX points_name")
+
+    #expect(try await database.run(Self.indexes) == before)
+    #expect(try await names(store).isEmpty)
+  }
+
   @Test func timeOfTheLastImportOfASourceIsRecordedThoughNothingChanged() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     #expect(try await store.lastImports().isEmpty)

@@ -166,15 +166,20 @@ public struct ImportOptions: Sendable {
   /// The data sets to register or to replace in the same transaction, if it accepts a row.
   public var sources: [DataSource]
 
+  /// A Boolean value that indicates whether the import may lock out all other readers and writers of a store without
+  /// places, where that makes it faster.
+  public var isExclusive: Bool
+
   public init(
     mode: ImportMode = .partial, dryRun: Bool = false, key: ImportKey? = nil, removal: ImportRemoval? = nil,
-    sources: [DataSource] = []
+    sources: [DataSource] = [], isExclusive: Bool = false
   ) {
     self.mode = mode
     self.dryRun = dryRun
     self.key = key
     self.removal = removal
     self.sources = sources
+    self.isExclusive = isExclusive
   }
 
   /// The data sets that the import names: ``sources``, and the one of which it deletes places.
@@ -184,6 +189,13 @@ public struct ImportOptions: Sendable {
     }
     return sources + [DataSource(name: name)]
   }
+}
+
+/// The error of an exclusive import into a store that has places.
+public struct StoreNotEmpty: Error, Hashable, Sendable, CustomStringConvertible {
+  public init() {}
+
+  public var description: String { "an exclusive import needs a store without places" }
 }
 
 /// The places that an import deletes.
