@@ -173,6 +173,49 @@ import Testing
     #expect((threads.value > 0) == leaves)
   }
 
+  @Test func failedSearchIsNotRepeatedBesideTheEventLoop() async throws {
+    let searches = Counter()
+    let store = StubStore(onPage: { _ throws(PointStoreError) in
+      searches.add()
+      throw .overloaded
+    })
+
+    let response = try await ServiceDriver(store: store).send(.GET, "/locations?limit=1")
+
+    #expect(response.status == 503)
+    #expect(searches.value == 1)
+  }
+
+  /// An index that has no places to read, and records for which searches it was required.
+  private struct AbsentIndex: StoreIndex {
+    let onSnapshot: @Sendable (_ isRequired: Bool) -> Void
+
+    func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
+      onSnapshot(isRequired)
+      return nil
+    }
+  }
+
+  @Test(arguments: [
+    ("/locations?limit=1000&source=osm", false), ("/locations?limit=1&source=osm&filter=name%3D'x'", true),
+  ])
+  func longSearchWaitsForTheIndexIfItNeedsOneAndIsElseMadeByTheStore(target: String, needsIndex: Bool) async throws {
+    let required = Mutex<[Bool]>([])
+    let searches = Mutex<[PointQuery]>([])
+    var store = StubStore(onPage: { query throws(PointStoreError) in
+      searches.withLock { $0.append(query) }
+      return PointPage(points: [], hasMore: false)
+    })
+    store.index = AbsentIndex { isRequired in required.withLock { $0.append(isRequired) } }
+
+    let response = try await ServiceDriver(store: store).send(.GET, target)
+
+    #expect(response.status == 200)
+    #expect(required.withLock { $0 } == [needsIndex])
+    // It is beside the event loop, so it may build what it needs.
+    #expect(searches.withLock { $0.map(\.needsBuiltIndexes) } == [false])
+  }
+
   @Test func onlyASearchOfASourceOnTheEventLoopNeedsBuiltIndexes() {
     let ofSource = PointQuery(source: .init(name: "osm"))
 

@@ -2,6 +2,7 @@ import Basics
 import Geo
 import JSONText
 import Points
+import PostgresClient
 import PostgresTestSupport
 import Synchronization
 import TestSupport
@@ -60,6 +61,30 @@ import Testing
     #expect(step([short, long, read], including: [2]) == .page(count: 1))
     #expect(step([long, short, short], including: [2]) == .search(limit: 3, including: [id(0), id(2)]))
     #expect(step([long, long, short], including: [1]) == .search(limit: 3, including: [id(0), id(1)]))
+  }
+
+  @Test func textsHaveTheLengthsOfTheNameAndOfTagsThatAreLeftOut() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    let tags = [
+      try Tags([("k", "v")]), try Tags((0..<500).map { (key: "key \($0)", value: String(repeating: "x", count: 20)) }),
+    ]
+    let drafts = try tags.map { tags in
+      try PointDraft(
+        name: String(repeating: "é", count: 300), category: nil, coordinate: Coordinate(latitude: 1, longitude: 1),
+        tags: tags, source: nil, sourceID: nil)
+    }
+    try await store.importRows(
+      drafts.enumerated().map { ImportRow(number: $0 + 1, id: .sample(UInt64($0)), draft: $1) })
+
+    let query = PointQuery()
+    let (statement, parameters) = PostgresStore.listing(query, PointFilter(query, center: nil))
+    let texts = try await Array(store.read(statement, parameters).rows.map(\.texts))
+
+    #expect(
+      texts == [
+        PageStep.Texts(bytes: 600 + tags[0].json.utf8.count, lacksTags: false),
+        PageStep.Texts(bytes: 600 + tags[1].json.utf8.count, lacksTags: true),
+      ])
   }
 
   @Test func concurrentlyChangedPlacesAreCompleteAndListedOnce() async throws {

@@ -64,10 +64,8 @@ extension PointsService {
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     try requireTextSearch()
-    var filters = query.filters
-    filters.limit = query.limit
     return try await searching(
-      filters, as: .matches, needsIndex: true, for: request
+      query.filters, as: .matches, needsIndex: true, for: request
     ) { snapshot throws(PointStoreError) in
       try matches(of: query, in: snapshot, isRecorded: isRecorded)
     } inStore: { isOnEventLoop throws(PointStoreError) in
