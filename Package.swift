@@ -85,10 +85,11 @@ let package = Package(
       .target(name: "CTimeZones", exclude: ["NOTICE", "make", "make.py", "zones.bin"]),
       .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
-        name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
+        name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData",
+        swiftSettings: computing),
       .target(
         name: "TestSupport", dependencies: ["Basics", "CQL2", "Geo", "JSONText", "Points", "SyntheticData", logging],
-        path: "Tests/TestSupport", swiftSettings: strict),
+        path: "Tests/TestSupport", swiftSettings: computing),
       .target(
         name: "HTTPTestSupport",
         dependencies: [

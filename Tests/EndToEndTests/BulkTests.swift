@@ -5,7 +5,7 @@ import Points
 import Testing
 
 /// Tests of bulk import and export over HTTP, with the built program.
-@Suite(.serialized) struct BulkTests {
+struct BulkTests {
   /// Places that are difficult to represent in the formats.
   private static let hardPlaces = #"""
     {"name":"\u0022quoted\u0022, with a comma","lat":1,"long":1,"tags":{"":"","a\nb":"\u0001\r\n\t\\'"}}

@@ -3,10 +3,11 @@ import Geo
 import Points
 import PostgresTestSupport
 import SyntheticData
+import TestSupport
 import Testing
 
 /// Tests of both stores with the same real places, queried over HTTP and compared with the reference implementation.
-@Suite(.enabled(if: SharedData.isThere, Comment(rawValue: SharedData.absence)), .serialized)
+@Suite(.enabled(if: SharedData.isThere, Comment(rawValue: SharedData.absence)))
 struct RealPlacesTests {
   @Test(arguments: StoreKind.allCases)
   func theNearestPlacesAreThoseOfTheReference(kind: StoreKind) async throws {

@@ -165,7 +165,7 @@ import WaymarkTesting
   }
 
   private func waymark(
-    _ service: MockService, user: String = "user-7", clock: any Clock<Duration> = ContinuousClock(),
+    _ service: MockService, user: String = "user-7", clock: any Clock<Duration> = StoppedClock(),
     provider: @escaping @Sendable (String?) async throws -> String?
   ) -> Waymark {
     var configuration = LoaderConfiguration(
