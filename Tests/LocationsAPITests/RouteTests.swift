@@ -80,7 +80,7 @@ import Testing
     let driver = try await ServiceDriver(places: [.at(0, 0, name: "Near"), .at(0, 1, name: "Far")])
 
     let hit = try await driver.send(.GET, "/locations/check?lat=0&long=0.0004")
-    let miss = try await driver.send(.GET, "/locations/check?lat=0&long=0.0005")
+    let miss = try await driver.send(.GET, "/locations/check?lat=0&long=0.00045")
     let wide = try await driver.send(.GET, "/locations/check?lat=0&long=0.0005&radius=56")
 
     #expect(try hit.object["isPointOfInterest"] as? Bool == true)
@@ -163,6 +163,25 @@ import Testing
 
     #expect(response.status == 200)
     #expect(response.text == #"{"status":"ok","writes":{"status":"refused","reason":"the disk is full"}}"#)
+  }
+
+  /// An index that is not complete.
+  private struct BuiltIndex: StoreIndex {
+    func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? { nil }
+    var followsDatabase: Bool { true }
+    var state: (phase: String, points: Int)? { ("building", 7) }
+    var isAwaited: Bool { true }
+  }
+
+  @Test(arguments: [(StoreReadiness.ready, 503), (.readOnly(reason: "a standby"), 200)])
+  func serverIsReadyWithoutAnIndexOnlyWhereThereWillBeNone(readiness: StoreReadiness, status: Int) async throws {
+    var store = StubStore()
+    store.index = BuiltIndex()
+    store.onReadiness = { () throws(PointStoreError) in readiness }
+
+    let response = try await ServiceDriver(store: store).send(.GET, "/health/ready")
+
+    #expect(response.status == status)
   }
 
   @Test func readinessNamesTheMigrateCommandForAnOutdatedSchema() async throws {

@@ -49,6 +49,7 @@ import Testing
     #expect(response.status == 200 && expected.status == 200, "\(response.text) \(expected.text)")
     #expect(response.headers.first(name: "content-type") == expected.headers.first(name: "content-type"))
     #expect(response.headers.first(name: "cache-control") == "no-store")
+    #expect(response.headers["vary"] == expected.headers["vary"])
     if query != "" && !query.contains("geojson") { #expect(response.text == expected.text) }
   }
 

@@ -33,6 +33,17 @@ import Testing
     #expect(response.headers["vary"] == ["accept, accept-encoding, accept-language"])
   }
 
+  @Test func suggestionsAreNotRecordedAsSearches() async throws {
+    let searches = SearchCounter()
+    let service = PointsService(store: MemoryStore(), analytics: searches)
+
+    let response = try await ServiceDriver(LocationsAPI(.init(service: service, version: "1"))).send(
+      .GET, "/locations/suggest?q=mus")
+
+    #expect(response.status == 200)
+    #expect(searches.count == 0)
+  }
+
   @Test func categoriesAreCountedInTheIndex() async throws {
     let store = MemoryStore()
     _ = try await store.create(.at(0, 0, name: "A", category: "museum"), once: nil)

@@ -47,6 +47,7 @@ import Testing
     #expect(response.status == 422)
     #expect(try response.code == "invalid-place")
     #expect(try Set(response.pointers) == Set(pointers))
+    #expect(try (response.object["detail"] as? String)?.hasSuffix(" more") == false)
   }
 
   @Test func onlyTheFirstOfManyBrokenRulesAreNamed() async throws {

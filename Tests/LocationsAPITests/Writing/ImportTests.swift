@@ -33,6 +33,35 @@ import Testing
     #expect(try await Set(store.allPoints().map(\.draft.name)) == ["a", "c"])
   }
 
+  @Test func licenceIsATextOfASource() async throws {
+    let longest = String(repeating: "x", count: DataSource.maximumLength)
+    let row = #"{"name":"a","lat":1,"long":2,"id":"1"}"#
+
+    #expect(try await send(row, query: "?source=s&licence=\(longest)").status == 200)
+    let tooLong = try await send(row, query: "?source=s&licence=\(longest)x")
+    let ofNoSource = try await send(row, query: "?licence=L")
+
+    for response in [tooLong, ofNoSource] {
+      #expect(response.status == 400)
+      #expect(try response.parameters == ["licence"])
+    }
+  }
+
+  @Test func attributionOfAPlaceIsThatOfItsSourceOrElseItsLicenceOrName() async throws {
+    let row = #"{"name":"a","lat":1,"long":2,"id":"1"}"#
+    _ = try await send(row, query: "?source=a&licence=L&attribution=A")
+    _ = try await send(row, query: "?source=b&licence=L")
+    _ = try await store.importRows([.sample("c", 1, 2, source: "c", sourceID: "1")])
+
+    let response = try await driver.send(.GET, "/locations?fields=source,attribution")
+
+    for text in [
+      #""source":"a","attribution":"A""#, #""source":"b","attribution":"L""#, #""source":"c","attribution":"c""#,
+    ] {
+      #expect(response.text.contains(text))
+    }
+  }
+
   @Test func rowsAreMatchedByTheirOrigin() async throws {
     _ = try await send(rows)
 

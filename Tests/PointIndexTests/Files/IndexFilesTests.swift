@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func estimateOfWhatSearchesReadIsThatOfTheirColumns() throws {
-    var synthetic = try SyntheticPoints(seed: 4, areNamed: true)
+    var synthetic = try SyntheticPoints(seed: 4, content: .names)
     let rows = try synthetic.rows(count: 50_000)
     let points = rows.enumerated().map { number, row in
       PointOfInterest(
