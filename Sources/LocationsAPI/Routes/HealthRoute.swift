@@ -20,7 +20,10 @@ struct ReadyRoute: CallHandler {
     .GET, "/health/ready", id: "isReady", group: .operations, link: "ready",
     summary: "Check that the store responds and its schema is current", ignoresQuery: true, caching: .forbidden,
     responses: [.init(200, "It does.", media: .json(.component("Health")))],
-    problems: [.init(503, .storeUnavailable), .init(503, .storeMisconfigured), .init(503, .overloaded)])
+    problems: [
+      .init(503, .storeUnavailable), .init(503, .storeMisconfigured), .init(503, .overloaded),
+      .init(503, .indexNotReady),
+    ])
 
   /// The maximum age of the store's state: the store is called once in that time, whatever the rate of probes.
   static let maximumAge: Duration = .seconds(1)

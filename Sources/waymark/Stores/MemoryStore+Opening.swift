@@ -11,23 +11,24 @@ extension MemoryStore {
   /// Opens the file in which the places are kept, and loads them.
   ///
   /// - Parameters:
-  ///   - files: the files of the index; `nil` for none, or if damaged rows are left out: the index would not show that
-  ///     they are missing.
+  ///   - files: returns the files of the index, once the file is open, so that no other process uses either. They are
+  ///     not used if damaged rows are left out: the index would not show that they are missing.
   ///   - skipsDamaged: a Boolean value that indicates whether damaged rows are left out, instead of nothing being
   ///     loaded.
   static func open(
-    path: String, files: IndexFiles?, skipsDamaged: Bool, text: TextIndexConfiguration = .init(),
+    path: String, files: () -> IndexFiles?, skipsDamaged: Bool, text: TextIndexConfiguration = .init(),
     clock: MonotoneClock, logger: Logger
-  ) async throws(PointStoreError) -> (MemoryStore, SQLiteJournal) {
+  ) async throws(PointStoreError) -> (MemoryStore, SQLiteJournal, IndexFiles?) {
     guard skipsDamaged else {
       let journal = try await SQLiteJournal.open(path: path)
-      return (try await MemoryStore(journal: journal, files: files, text: text, clock: clock), journal)
+      let files = files()
+      return (try await MemoryStore(journal: journal, files: files, text: text, clock: clock), journal, files)
     }
     let damage = DamageReport(path: path, logger: logger)
     let journal = try await SQLiteJournal.open(path: path) { damage.note($0) }
     let memory = try await MemoryStore(journal: journal, text: text, clock: clock)
     damage.finish()
-    return (memory, journal)
+    return (memory, journal, nil)
   }
 
   /// Loads places into an empty store from files, or from the bundled sample.

@@ -89,9 +89,9 @@ struct RunningStore: Service {
     clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
     let start = ContinuousClock.now
-    let indexFiles = indexFiles(indexPath, logger: logger)
-    let (memory, journal) = try await MemoryStore.open(
-      path: path, files: indexFiles, skipsDamaged: skipsDamaged, text: text, clock: clock, logger: logger)
+    let (memory, journal, indexFiles) = try await MemoryStore.open(
+      path: path, files: { Self.indexFiles(indexPath, logger: logger) }, skipsDamaged: skipsDamaged, text: text,
+      clock: clock, logger: logger)
     log(memory.indexOrigin, of: memory, in: ContinuousClock.now - start, logger)
     if memory.wasNew, !files.isEmpty {
       try await memory.load(files: files, logger: logger)
@@ -126,7 +126,8 @@ struct RunningStore: Service {
           "places": .stringConvertible(memory.count), "changes": .stringConvertible(changes),
           "seconds": .stringConvertible((duration / .milliseconds(10)).rounded() / 100),
         ])
-    case .built(let reason?): logger.notice("the files of the index are not used", metadata: ["reason": "\(reason)"])
+    case .built(let reason?):
+      logger.notice("the files of the index are not used", metadata: ["reason": "\(reason.text)"])
     case .built(nil): break
     }
   }
