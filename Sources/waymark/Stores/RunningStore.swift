@@ -127,7 +127,7 @@ struct RunningStore: Service {
           "seconds": .stringConvertible((duration / .milliseconds(10)).rounded() / 100),
         ])
     case .built(let reason?):
-      logger.notice("the files of the index are not used", metadata: ["reason": "\(reason.text)"])
+      logger.notice("the files of the index are not used", metadata: ["reason": "\(reason)"])
     case .built(nil): break
     }
   }
