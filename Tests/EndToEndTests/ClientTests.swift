@@ -208,12 +208,12 @@ import WaymarkClient
     let refused = try await problem { _ = try await waymark.importPlaces(places) }
     places.maximumDeletions = .percent(80)
     let report = try await waymark.importPlaces(places)
-    // Only an import with `source=` registers a data set.
-    let unregistered = try await problem { try await waymark.deleteSource("replaced") }
+    // The replacement has registered it, and it has places.
+    let kept = try await problem { try await waymark.deleteSource("replaced") }
 
     #expect(refused.code == .tooManyDeletions)
     #expect(report == ImportReport(unchanged: 5, deleted: 15))
-    #expect(unregistered.code == .notFound)
+    #expect(kept.code == .conflict)
   }
 
   @Test func exportIsTheFile() async throws {
