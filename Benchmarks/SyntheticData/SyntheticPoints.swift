@@ -4,7 +4,7 @@ package import Points
 /// A generator of places distributed like real ones: most in towns of very different sizes and in a few categories,
 /// some at shared positions; and a list of places that are hard to search.
 package struct SyntheticPoints {
-  /// What the places say of themselves.
+  /// The fields that places have.
   package enum Content: String, CaseIterable {
     /// Names that are numbers, and two tags.
     case numbers

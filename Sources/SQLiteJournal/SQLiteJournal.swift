@@ -283,7 +283,7 @@ struct Loading {
 
   private static let removedPlaces = "SELECT id FROM removed_place WHERE version > ?"
 
-  /// Whether the file has had the state of an anchor, and its counter was not set back since.
+  /// The query for whether the file has had the state of an anchor and its counter was not set back since.
   private static let hasAnchor = """
     SELECT EXISTS (
       SELECT 1 FROM index_anchor JOIN version_counter ON version <= highest WHERE token = ? AND version = ?)

@@ -416,22 +416,31 @@ def report(mode, options, load, faults, cluster, began, seconds):
     return not ledger.violations
 
 
-def main():
-    parser = argument_parser(__doc__, stores=False)
-    parser.add_argument("--reads", type=int, default=60_000, help="number of checked reads of each mode")
-    parser.add_argument("--kills", type=int, default=4, help="number of kills of each mode, besides a promotion")
+def reader_parser(description, modes, reads):
+    """Returns a parser with the options of checks that read until they have made a number of reads."""
+    parser = argument_parser(description, stores=False)
+    parser.add_argument("--reads", type=int, default=reads, help="number of checked reads of each mode")
     parser.add_argument("--readers", type=int, default=24, help="number of clients that read")
-    parser.add_argument("--mode", choices=(*MODES, "all"), default="all")
+    parser.add_argument("--mode", choices=(*modes, "all"), default="all")
     parser.add_argument("--progress", action="store_true", help="print the number of reads every ten seconds")
-    options = parser.parse_args()
+    return parser
+
+
+def run_and_exit(run, modes, options):
+    """Runs each selected mode, also after a failure, and exits with 1 if one fails."""
     # It warns of psql processes that ended with the server.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     try:
-        modes = MODES if options.mode == "all" else [options.mode]
-        results = [asyncio.run(run(mode, options)) for mode in modes]
+        results = [asyncio.run(run(mode, options)) for mode in (modes if options.mode == "all" else [options.mode])]
     except asyncio.CancelledError:
         sys.exit("ended by a signal")
     sys.exit(0 if all(results) else 1)
+
+
+def main():
+    parser = reader_parser(__doc__, MODES, reads=60_000)
+    parser.add_argument("--kills", type=int, default=4, help="number of kills of each mode, besides a promotion")
+    run_and_exit(run, MODES, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -11,20 +11,18 @@ and in the mode strict on a failed read that took longer than REQUEST_DEADLINE_M
 
 import asyncio
 import collections
-import logging
 import re
 import signal
 import statistics
 import subprocess
-import sys
 import time
 
 import consistency
-from consistency import Cluster, Load, ReadFaults, cancel, finish
+from consistency import Cluster, Load, ReadFaults, cancel, finish, reader_parser, run_and_exit
 from http_clients import metrics
 from lane_clients import Reader
 from lanes import WRONG
-from servers import MIGRATIONS, argument_parser, create_key, free_port, temporary_folder
+from servers import MIGRATIONS, create_key, free_port, temporary_folder
 
 CONFIGURATION = MIGRATIONS.parent / "deploy/nginx/waymark.conf"
 INSTANCES = 4
@@ -207,20 +205,9 @@ def report(mode, options, load, faults, seconds):
 
 
 def main():
-    parser = argument_parser(__doc__, stores=False)
-    parser.add_argument("--reads", type=int, default=100_000, help="number of checked reads of each mode")
+    parser = reader_parser(__doc__, MODES, reads=100_000)
     parser.add_argument("--rounds", type=int, default=2, help="number of times that each fault is injected in each mode")
-    parser.add_argument("--readers", type=int, default=24, help="number of clients that read")
-    parser.add_argument("--mode", choices=(*MODES, "all"), default="all")
-    parser.add_argument("--progress", action="store_true", help="print the number of reads every ten seconds")
-    options = parser.parse_args()
-    # It warns of psql processes that ended with the server.
-    logging.getLogger("asyncio").setLevel(logging.ERROR)
-    try:
-        results = [asyncio.run(run(mode, options)) for mode in (MODES if options.mode == "all" else [options.mode])]
-    except asyncio.CancelledError:
-        sys.exit("ended by a signal")
-    sys.exit(0 if all(results) else 1)
+    run_and_exit(run, MODES, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -307,7 +307,7 @@ public final class PointsService: Sendable {
     for _ in 0..<Self.maximumAttempts {
       let current: PointOfInterest?
       do {
-        // Whether the place exists and its condition holds is not decided by a read that may be older.
+        // A read that may be older can decide neither that the place is absent nor that the condition fails.
         current = try await observe(.point) { () throws(PointStoreError) in try await store.committedPoint(id: id) }
       } catch {
         throw .write(.store(error))

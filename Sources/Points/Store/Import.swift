@@ -192,10 +192,10 @@ public struct ImportOptions: Sendable {
 }
 
 /// The error of an exclusive import into a store that has places.
-public struct StoreNotEmpty: Error, Hashable, Sendable, CustomStringConvertible {
-  public init() {}
+package struct StoreNotEmpty: Error, Hashable, Sendable, CustomStringConvertible {
+  package init() {}
 
-  public var description: String { "an exclusive import needs a store without places" }
+  package var description: String { "an exclusive import needs a store without places" }
 }
 
 /// The places that an import deletes.
