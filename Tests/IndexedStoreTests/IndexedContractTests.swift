@@ -34,7 +34,7 @@ import Testing
   @Test func filterAreaAndRouteAreUnsupportedWithoutAnIndex() async throws {
     let corners = try [(0.0, 0.0), (0, 1), (1, 1)].map { try Coordinate(latitude: $0.0, longitude: $0.1) }
     var (inArea, alongRoute) = (PointQuery(), PointQuery())
-    inArea.area = .init(try GeodesicArea(polygons: [[corners]]))
+    inArea.area = try GeodesicArea(polygons: [[corners]])
     alongRoute.route = .init(try GeodesicRoute(corners), radiusMetres: 100)
     let opening = PointQuery(opening: .init(at: .instant(minutes: 0)))
     let queries = [PointQuery(filter: try PropertyFilter("name = 'x'")), inArea, alongRoute, opening]

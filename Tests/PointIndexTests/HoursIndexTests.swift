@@ -69,8 +69,8 @@ import Testing
     for number in 0..<60 {
       let minutes = Self.start + Int64.random(in: 0..<60 * 1_440, using: &random)
       let opening = PointQuery.Opening(
-        at: number % 3 == 0 ? .local(minutes: minutes) : .instant(minutes: minutes),
-        includesUnknown: number % 4 == 0, timeLimit: .seconds(600))
+        at: number % 3 == 0 ? .local(minutes: Int32(minutes)) : .instant(minutes: Int32(minutes)),
+        includesUnknown: number % 4 == 0)
       let expected = Self.expected(all, opening)
       #expect(try Self.found(PointQuery(opening: opening, limit: 1_000), in: snapshot) == expected)
       #expect(try snapshot.count(matching: PointQuery(opening: opening)) == expected.count)
@@ -85,6 +85,110 @@ import Testing
         matching: FacetQuery(facets: [.category], filters: PointQuery(opening: opening)))
       #expect(facets.count == expected.count)
     }
+  }
+
+  @Test func openPlacesAreFoundWhileTimePasses() throws {
+    let points = try Self.points(5_000, seed: 7)
+    let others = try Self.points(300, seed: 8)
+    let snapshot = PointSnapshot(points).applying(
+      PointChanges(puts: others, removals: points.prefix(100).map(\.id)))
+    let all = Array(points.dropFirst(100)) + Array(others)
+    let center = try Coordinate(latitude: 48, longitude: 16)
+    let distances = Dictionary(
+      uniqueKeysWithValues: all.map { ($0.id, Geodesic.distanceMetres(from: center, to: $0.draft.coordinate)) })
+    var random = SeededGenerator(seed: 9)
+    var minutes = Int32(Self.start)
+
+    for number in 0..<25 {
+      minutes += Int32.random(in: number % 5 == 4 ? -100...0 : 0...400, using: &random)
+      let opening = PointQuery.Opening(at: .instant(minutes: minutes), isNow: true, includesUnknown: number % 3 == 0)
+      let expected = Self.expected(all, opening).sorted { distances[$0, default: 0] < distances[$1, default: 0] }
+      let nearest = PointQuery(proximity: .init(center: center), opening: opening, limit: 20)
+      #expect(try snapshot.page(matching: nearest).points.map(\.point.id) == Array(expected.prefix(20)))
+      #expect(try snapshot.count(matching: PointQuery(opening: opening)) == expected.count)
+      let box = try BoundingBox(west: -20, south: -10, east: 60, north: 50)
+      let inBox = all.filter { box.contains($0.draft.coordinate) }.map(\.id)
+      #expect(
+        try Self.found(PointQuery(box: box, opening: opening, limit: 1_000), in: snapshot)
+          == Set(inBox).intersection(expected))
+    }
+  }
+
+  /// A search that counts the places that it comes to.
+  private struct Visit: TreeVisitor {
+    private(set) var places = 0
+
+    func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? { 0 }
+    func wants(_ key: Double) -> Bool { true }
+    mutating func visit(places: Range<Int>, in tree: SearchTree) { self.places += places.count }
+  }
+
+  /// Returns a snapshot of places in one region that are open in the morning, and of one that is always.
+  private static func region(_ count: Int) throws -> PointSnapshot {
+    var points: ContiguousArray<PointOfInterest> = []
+    for number in 0..<count {
+      let hours = number == 0 ? "24/7" : "08:00-1\(number % 3):\(10 + number % 50)"
+      let coordinate = try Coordinate(latitude: Double(number % 70) / 100, longitude: Double(number) / 10_000)
+      let draft = try PointDraft(
+        name: "P", coordinate: coordinate, tags: Tags([("opening_hours", hours), ("timezone", "UTC")]))
+      let time = Timestamp(microsecondsSinceEpoch: 0)
+      points.append(
+        PointOfInterest(
+          id: PointID(high: 10, low: UInt64(number)), draft: draft, version: 1, createdAt: time, updatedAt: time))
+    }
+    return PointSnapshot(points)
+  }
+
+  /// Returns the number of places that a search comes to, and its steps.
+  private static func visit(
+    _ snapshot: PointSnapshot, _ opening: PointQuery.Opening
+  ) throws -> (places: Int, steps: Int) {
+    let limit = SearchLimit(nil)
+    let filter = try #require(SlotFilter(PointQuery(opening: opening), in: snapshot, limit))
+    var visit = Visit()
+    snapshot.forEachTree(for: PointQuery(opening: opening), filter) { tree, _ in tree.walk(&visit) }
+    return (visit.places, limit.steps)
+  }
+
+  @Test func searchPassesByRegionsWhereAllIsClosed() throws {
+    let snapshot = try Self.region(5_000)
+    // Midnight, and some hours later.
+    let night = PointQuery.Opening(at: .instant(minutes: Int32(Self.start)), isNow: true)
+    let later = PointQuery.Opening(at: .instant(minutes: Int32(Self.start) + 200), isNow: true)
+    let morning = PointQuery.Opening(at: .instant(minutes: Int32(Self.start) + 500), isNow: true)
+
+    #expect(try Self.visit(snapshot, night).places == PackedTree.leafCapacity)
+    #expect(try Self.visit(snapshot, later) == (places: PackedTree.leafCapacity, steps: 0))
+    #expect(try Self.visit(snapshot, morning).places == 5_000)
+    #expect(try Self.visit(snapshot, later).places == PackedTree.leafCapacity)
+  }
+
+  @Test(arguments: [false, true]) func searchesForDifferentTimesKeepTheirStates(areLocal: Bool) throws {
+    let snapshot = try Self.region(5_000)
+    func opening(_ minutes: Int32) -> PointQuery.Opening {
+      let minutes = Int32(Self.start) + minutes
+      return PointQuery.Opening(at: areLocal ? .local(minutes: minutes) : .instant(minutes: minutes))
+    }
+    let first = try Self.visit(snapshot, opening(0))
+    let second = try Self.visit(snapshot, opening(600))
+
+    #expect(first.steps > 0 && second.steps > 0)
+    #expect(try Self.visit(snapshot, opening(0)) == (places: first.places, steps: 0))
+    #expect(try Self.visit(snapshot, opening(600)) == (places: second.places, steps: 0))
+  }
+
+  @Test func statesAtManyTimesTakeBoundedMemory() throws {
+    let snapshot = try Self.region(5_000)
+    let segment = try #require(snapshot.parts.first?.segment)
+    for hour in 0..<2_000 {
+      _ = try Self.visit(snapshot, .init(at: .instant(minutes: Int32(Self.start) + Int32(hour) * 60)))
+    }
+
+    #expect(segment.hours.byteCount < 40 * 5_000)
+  }
+
+  @Test func conditionTakesEightBytesOfAQuery() {
+    #expect(MemoryLayout<PointQuery.Opening?>.size == 8)
   }
 
   @Test func nextChangeIsTheFirstAtWhichAPlaceChanges() throws {
@@ -144,7 +248,7 @@ import Testing
 
   @Test func searchOnAnEventLoopEndsWhereHoursWouldHaveToBeIndexed() throws {
     let snapshot = PointSnapshot(try Self.points(2_000, seed: 6))
-    var query = PointQuery(opening: .init(at: .instant(minutes: Self.start)))
+    var query = PointQuery(opening: .init(at: .instant(minutes: Int32(Self.start))))
     query.needsBuiltIndexes = true
 
     #expect(throws: PointStoreError.stepLimit) { try snapshot.page(matching: query) }

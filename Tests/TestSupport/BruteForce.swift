@@ -120,7 +120,7 @@ package struct BruteForce: Sendable {
           guard let origin = found.point.draft.origin, ExactText(origin.source) == source.name else { return false }
           if let sourceID = source.sourceID, ExactText(origin.sourceID) != sourceID { return false }
         }
-        if let area = query.area, !area.shape.contains(found.point.draft.coordinate) { return false }
+        if let area = query.area, !area.contains(found.point.draft.coordinate) { return false }
         if let filter = query.filter {
           guard filter.condition.matches(PlaceRecord(point: found.point, tags: filter.tags)) else { return false }
         }

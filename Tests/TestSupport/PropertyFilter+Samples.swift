@@ -3,11 +3,11 @@ package import Basics
 package import Points
 
 extension PropertyFilter {
-  /// Creates a filter of a text, with a time limit that no test reaches.
+  /// Creates a filter of a text.
   ///
   /// - Throws: `FilterError`.
   package convenience init(_ text: String, queryables: Queryables = Queryables()) throws {
-    try self.init(FilterExpression(text: text), queryables: queryables, timeLimit: .seconds(600))
+    try self.init(FilterExpression(text: text), queryables: queryables)
   }
 
   /// Filters of every kind over synthetic places: some match few, some match many, some follow from an index.

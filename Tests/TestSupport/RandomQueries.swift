@@ -51,7 +51,7 @@ package struct RandomQueries {
   }
 
   /// Returns an area around a place: a star of a few vertices or many, or several of them.
-  package mutating func area() throws -> PointQuery.Area {
+  package mutating func area() throws -> GeodesicArea {
     var polygons: [[[Coordinate]]] = []
     repeat {
       let center = coordinates[Int.random(in: coordinates.indices, using: &generator)]
@@ -69,7 +69,7 @@ package struct RandomQueries {
       }
       if let area = try? GeodesicArea(polygons: [[ring]]) { polygons += area.polygons }
     } while polygons.isEmpty || chance(3)
-    return PointQuery.Area(try GeodesicArea(polygons: polygons), timeLimit: .seconds(600))
+    return try GeodesicArea(polygons: polygons)
   }
 
   /// Returns a route from place to place.
@@ -83,8 +83,7 @@ package struct RandomQueries {
             : try moved(line[line.count - 1], byDegrees: pow10(in: -2...1)))
       }
       if let route = try? GeodesicRoute(line) {
-        return PointQuery.Route(
-          route, radiusMetres: chance(9) ? 0 : pow10(in: 0...6), timeLimit: .seconds(600))
+        return PointQuery.Route(route, radiusMetres: chance(9) ? 0 : pow10(in: 0...6))
       }
     }
   }

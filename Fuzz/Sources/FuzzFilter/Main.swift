@@ -47,7 +47,7 @@ private func testEvaluation(of expression: FilterExpression) {
 }
 
 private func condition(_ expression: FilterExpression) -> CompiledFilter? {
-  (try? PropertyFilter(expression, queryables: queryables, timeLimit: .seconds(1)))?.condition
+  (try? PropertyFilter(expression, queryables: queryables))?.condition
 }
 
 private let queryables = Queryables(types: [

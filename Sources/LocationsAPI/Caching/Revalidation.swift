@@ -48,6 +48,20 @@ final class Revalidation: Sendable {
   /// The fields of the last response.
   private let last = Mutex<NamedFields?>(nil)
 
+  /// The fields of a response that ends.
+  private struct ExpiringFields {
+    /// The entity tag without the end.
+    let tag: String?
+    /// The end, in minutes since 1970-01-01T00:00:00Z.
+    let minute: Int64
+    /// The second for which they are valid.
+    let second: Int64
+    let fields: HTTPHeaders
+  }
+
+  /// The fields of the last response that ends.
+  private let lastExpiring = Mutex<ExpiringFields?>(nil)
+
   /// Creates a revalidation.
   ///
   /// - Parameters:
@@ -128,31 +142,21 @@ final class Revalidation: Sendable {
     return response
   }
 
-  /// Returns the same response of a search that does not depend on the time.
-  func respond(
-    to request: HTTPRequest,
-    in format: PointFormat,
-    languages: LanguageNegotiation = .none,
-    representation: String = "",
-    hasVersion: Bool = true,
-    _ search: () async throws(Problem) -> HTTPResponse
-  ) async throws(Problem) -> HTTPResponse {
-    try await respond(
-      to: request, in: format, languages: languages, representation: representation, hasVersion: hasVersion,
-      expires: false
-    ) { () async throws(Problem) in
-      ExpiringResponse(try await search(), expiry: nil)
-    }
-  }
-
   /// Has the fields of a response end at a time, in minutes since 1970-01-01T00:00:00Z; `nil` for none.
   private func expire(_ fields: inout HTTPHeaders, at minute: Int64?) {
     guard let minute, minute < Expiry.never else { return }
-    fields.remove(name: "last-modified")
-    if let tag = fields.first(name: "etag") {
-      fields.replaceOrAdd(name: "etag", value: Expiry.tag(tag, until: minute))
+    let now = clock.now()
+    let tag = fields.first(name: "etag")
+    let last = lastExpiring.withLock { $0 }
+    if let last, last.minute == minute, last.second == now.secondsSinceEpoch, last.tag.hasSameBytes(as: tag) {
+      fields = last.fields
+      return
     }
-    policy.expire(&fields, at: minute, now: clock.now())
+    fields.remove(name: "last-modified")
+    if let tag { fields.replaceOrAdd(name: "etag", value: Expiry.tag(tag, until: minute)) }
+    policy.expire(&fields, at: minute, now: now)
+    let expiring = ExpiringFields(tag: tag, minute: minute, second: now.secondsSinceEpoch, fields: fields)
+    lastExpiring.withLock { $0 = expiring }
   }
 
   /// Returns the fields with `Accept-Language` in `Vary` where a response depends on it.
@@ -271,9 +275,11 @@ final class Revalidation: Sendable {
 /// A response and the time at which places open or close, so that it is another one; see ``Points/PointPage/expiry``.
 struct ExpiringResponse {
   var response: HTTPResponse
+
+  /// The time in minutes since 1970-01-01T00:00:00Z; `nil` if the response does not depend on it.
   let expiry: Int64?
 
-  init(_ response: HTTPResponse, expiry: Int64?) {
+  init(_ response: HTTPResponse, expiry: Int64? = nil) {
     self.response = response
     self.expiry = expiry
   }

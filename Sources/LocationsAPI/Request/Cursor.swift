@@ -40,7 +40,7 @@ enum Cursor {
   ) -> [UInt8]? {
     guard opening?.isNow == true else { return Base64URL.decode(text, count: count) }
     guard let bytes = Base64URL.decode(text, count: count + minuteByteCount) else { return nil }
-    opening?.time = .instant(minutes: Int64(bytes[count...].reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF))
+    opening?.time = .instant(minutes: Int32(bytes[count...].reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF))
     opening?.isOfFirstPage = true
     return Array(bytes[..<count])
   }
@@ -153,7 +153,7 @@ enum Cursor {
     }
     if let area = query.area {
       hash.combine(7)
-      for polygon in area.shape.polygons {
+      for polygon in area.polygons {
         hash.combine(UInt64(polygon.count))
         for ring in polygon {
           hash.combine(UInt64(ring.count))
@@ -171,10 +171,10 @@ enum Cursor {
       switch opening.time {
       case .instant(let minutes):
         hash.combine(1)
-        hash.combine(UInt64(bitPattern: minutes))
+        hash.combine(UInt64(bitPattern: Int64(minutes)))
       case .local(let minutes):
         hash.combine(2)
-        hash.combine(UInt64(bitPattern: minutes))
+        hash.combine(UInt64(bitPattern: Int64(minutes)))
       }
     }
     return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)

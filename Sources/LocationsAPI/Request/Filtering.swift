@@ -7,7 +7,7 @@ package struct Filtering: Sendable {
   /// The types of tags.
   package let queryables: Queryables
 
-  /// The longest time that a search with a filter may take.
+  /// The longest time that a search with a condition that only an index evaluates may take.
   package let timeLimit: Duration
 
   /// The time of day, at which places are open.
@@ -19,7 +19,7 @@ package struct Filtering: Sendable {
   }
 
   func filter(_ condition: FilterExpression) throws(FilterError) -> PropertyFilter {
-    try PropertyFilter(condition, queryables: queryables, timeLimit: timeLimit)
+    try PropertyFilter(condition, queryables: queryables)
   }
 
   /// Returns the condition with the strings that are compared with dates and times as dates and times, as GDAL means

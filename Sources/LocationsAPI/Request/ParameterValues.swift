@@ -589,11 +589,11 @@ extension ParameterValues {
   mutating func filters(by filtering: Filtering) -> PointQuery {
     let center = has(.route) ? nil : coordinate(requiredFor: has(.radius) ? "radius" : nil)
     let radius = self.radius()
-    let route = route(radius: radius, by: filtering)
+    let route = route(radius: radius)
     return PointQuery(
       proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), categories: categories(),
-      source: source(), filter: filter(by: filtering), area: area(by: filtering), route: route,
-      opening: opening(by: filtering))
+      source: source(), filter: filter(by: filtering), area: area(), route: route,
+      opening: opening(by: filtering), timeLimit: filtering.timeLimit)
   }
 
   /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
@@ -673,11 +673,10 @@ extension ParameterValues {
 
 extension ParameterValues {
   /// Returns the area of `within`; `nil` where it is not given or invalid.
-  mutating func area(by filtering: Filtering) -> PointQuery.Area? {
+  mutating func area() -> GeodesicArea? {
     guard has(.within), !isMistyped(.within) else { return nil }
     do {
-      let shape = try GeodesicArea(geometry(of: .within))
-      return PointQuery.Area(shape, timeLimit: filtering.timeLimit)
+      return try GeodesicArea(geometry(of: .within))
     } catch {
       note(
         .invalid, Parameter.within.name, "must be a polygon or a multipolygon in WKT or GeoJSON, \(error)",
@@ -687,7 +686,7 @@ extension ParameterValues {
   }
 
   /// Returns the route of `route` with its radius; `nil` where it is not given or something is invalid.
-  mutating func route(radius: Double?, by filtering: Filtering) -> PointQuery.Route? {
+  mutating func route(radius: Double?) -> PointQuery.Route? {
     guard has(.route) else { return nil }
     for parameter in [Parameter.latitude, .longitude] where has(parameter) {
       note(.invalid, name(of: parameter), "must not be given where route is")
@@ -701,7 +700,7 @@ extension ParameterValues {
     do {
       let line = try lineOfRoute()
       guard let radius, radius <= greatest else { return nil }
-      return PointQuery.Route(line, radiusMetres: radius, timeLimit: filtering.timeLimit)
+      return PointQuery.Route(line, radiusMetres: radius)
     } catch {
       note(
         .invalid, Parameter.route.name,
@@ -736,8 +735,7 @@ extension ParameterValues {
           + "\(years.upperBound), got \(quoted(text))")
       return nil
     }
-    return PointQuery.Opening(
-      at: time, isNow: isNow, includesUnknown: unknown == .include, timeLimit: filtering.timeLimit)
+    return PointQuery.Opening(at: time, isNow: isNow, includesUnknown: unknown == .include)
   }
 
   /// Returns the time of a value of `open`, and whether it is the present; `nil` for any other text.
@@ -759,7 +757,7 @@ extension ParameterValues {
     guard
       years.contains(CivilDate(daysSinceEpoch: Int(minutes / 1_440)).year), minutes >= 0
     else { return nil }
-    return (offset == nil ? .local(minutes: minutes) : .instant(minutes: minutes), false)
+    return (offset == nil ? .local(minutes: Int32(minutes)) : .instant(minutes: Int32(minutes)), false)
   }
 
   /// Returns the first day of `from`; `nil` where it is not given or invalid.
@@ -795,12 +793,9 @@ enum UnknownHours: String, CaseIterable {
   case exclude, include
 }
 
-extension Timestamp {
-  /// The whole minutes since 1970-01-01T00:00:00Z, rounded down.
-  var minutesSinceEpoch: Int64 { Int64((Double(microsecondsSinceEpoch) / 60_000_000).rounded(.down)) }
-}
-
 extension PointQuery.Opening.Time {
   /// Returns the minute of a time.
-  static func now(_ now: Timestamp) -> PointQuery.Opening.Time { .instant(minutes: now.minutesSinceEpoch) }
+  static func now(_ now: Timestamp) -> PointQuery.Opening.Time {
+    .instant(minutes: Int32(clamping: max(0, now.minutesSinceEpoch)))
+  }
 }

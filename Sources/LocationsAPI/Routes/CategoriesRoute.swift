@@ -24,7 +24,7 @@ struct CategoriesRoute: CallHandler {
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
-      try await count(in: box, for: request)
+      ExpiringResponse(try await count(in: box, for: request))
     }
   }
 

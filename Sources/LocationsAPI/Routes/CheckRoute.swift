@@ -42,7 +42,8 @@ struct CheckRoute: CallHandler {
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     guard let coordinate else { throw .internal }
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
-      try await check(coordinate, withinMetres: radius, fields: fields, languages, for: request)
+      ExpiringResponse(
+        try await check(coordinate, withinMetres: radius, fields: fields, languages, for: request))
     }
   }
 

@@ -7,7 +7,7 @@ extension PointQuery {
   private static let shortLimit = 100
 
   /// A Boolean value that indicates whether the search or its page may take long, and so leaves the event loop.
-  fileprivate var isLong: Bool { limit > Self.shortLimit || timeLimit != nil }
+  fileprivate var isLong: Bool { limit > Self.shortLimit || hasLongCondition }
 
   /// The estimated number of bytes of each place of a long page.
   private static let placeBytes = 1024
@@ -16,10 +16,11 @@ extension PointQuery {
   fileprivate var memoryBytes: Int? { limit > Self.shortLimit ? limit * Self.placeBytes : nil }
 
   /// Returns the query for a search in the store. On the event loop, it ends with
-  /// ``Points/PointStoreError/stepLimit`` if the places of its source would have to be indexed first.
+  /// ``Points/PointStoreError/stepLimit`` if the places of its source or the opening hours would have to be indexed
+  /// first, or the hours of many places examined.
   func bounded(ifOnEventLoop isOnEventLoop: Bool) -> PointQuery {
     var query = self
-    query.needsBuiltIndexes = isOnEventLoop && source != nil
+    query.needsBuiltIndexes = isOnEventLoop && (source != nil || opening != nil)
     return query
   }
 }
@@ -27,8 +28,8 @@ extension PointQuery {
 /// The searches for a page of places, for every call that has pages.
 ///
 /// A search leaves the event loop of its request, and its response with it, if its page is long or it has a condition
-/// that takes long (memory is reserved for a long page), or if it turns out to need many steps: for a text, or to
-/// index the places of a source. If the places found have long texts, their response leaves the event loop.
+/// that takes long (memory is reserved for a long page), or if it turns out to need many steps: for a text, for opening
+/// hours, or to index the places of a source. If the places found have long texts, their response leaves the event loop.
 extension PointsService {
   /// Returns the response of a page of places.
   ///

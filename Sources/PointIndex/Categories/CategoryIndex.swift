@@ -99,6 +99,9 @@ struct CategoryIndex: Sendable {
   /// The number of bytes of the trees and orders.
   var byteCount: Int { slots.byteCount + idOrder.byteCount + space.byteCount + geographic.byteCount }
 
+  /// The number of nodes of the trees.
+  var nodeCount: Int { space.count }
+
   /// Returns the number of a category, or `nil` if no place has it.
   func number(of category: String) -> Int? {
     numbers.existingNumber(of: category).map { Int($0) }
@@ -112,7 +115,8 @@ struct CategoryIndex: Sendable {
       count: count(of: category),
       slots: slots.pointer + placeStarts[category],
       space: space.pointer + nodeStarts[category],
-      geographic: geographic.pointer + nodeStarts[category]
+      geographic: geographic.pointer + nodeStarts[category],
+      firstNode: nodeStarts[category]
     )
   }
 

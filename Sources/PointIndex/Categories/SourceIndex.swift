@@ -69,7 +69,7 @@ final class SourceIndex: Sendable {
     ownTree.map { tree in
       PackedTree(
         count: idOrder.count, slots: tree.slots.pointer, space: tree.space.pointer,
-        geographic: tree.geographic.pointer)
+        geographic: tree.geographic.pointer, firstNode: nil)
     }
   }
 }

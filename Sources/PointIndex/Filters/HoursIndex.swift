@@ -4,6 +4,14 @@ import OpeningHours
 import Points
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// The opening hours of the places of a ``Segment``.
 ///
 /// Places with the same hours, zone and holidays share an entry, which has the state of the last evaluation and the time
@@ -12,76 +20,47 @@ import Synchronization
 /// once in some hours.
 final class HoursIndex: Sendable {
   /// The hours of some places.
-  private struct Entry: BitwiseCopyable {
+  fileprivate struct Entry: BitwiseCopyable {
     /// The slot of one of the places.
     let slot: UInt32
     let zone: UInt16
     let holidays: UInt16
   }
 
-  /// A state and the minutes since 1970-01-01T00:00:00Z in which it holds: in the lowest 31 bits the first one, in the
-  /// next 31 the one behind the last, in the others the state.
-  private struct Cell {
-    static let bits: UInt64 = 31
-    static let mask: UInt64 = 1 << bits - 1
-
-    let rawValue: UInt64
-
-    init(rawValue: UInt64) {
-      self.rawValue = rawValue
-    }
-
-    init(from start: Int64, until end: Int64, _ state: HoursState) {
-      rawValue =
-        UInt64(start) & Self.mask | (UInt64(min(end, Int64(Self.mask))) << Self.bits)
-        | UInt64(state.rawValue) << (2 * Self.bits)
-    }
-
-    var end: Int64 { Int64(rawValue >> Self.bits & Self.mask) }
-    var state: HoursState { HoursState(rawValue: UInt8(rawValue >> (2 * Self.bits))) ?? .unknown }
-
-    @inline(__always)
-    func contains(_ minute: Int64) -> Bool { minute >= Int64(rawValue & Self.mask) && minute < end }
-  }
-
-  /// Cells that many searches read and write: each is written as a whole, and any evaluation is as good as another.
-  private final class Cells: @unchecked Sendable {
-    // Sendable: the memory is that of atomics, freed with the last reference.
-    let pointer: UnsafeMutablePointer<Atomic<UInt64>>
-    let count: Int
-
-    init(count: Int) {
-      self.count = count
-      pointer = .allocate(capacity: count)
-      for index in 0..<count { (pointer + index).initialize(to: Atomic(0)) }
-    }
-
-    deinit {
-      pointer.deinitialize(count: count)
-      pointer.deallocate()
-    }
-  }
-
   /// The number of the entry of places whose hours are not known at any time.
-  private static let unknown: UInt32 = 0
+  static let unknown: UInt32 = 0
 
   /// The numbers of the entries by slot; empty if no place has hours.
   private let numbers: FixedBuffer<UInt32>
   private let entries: FixedBuffer<Entry>
-  private let cells: Cells
+  private let nodeCount: Int
   private let zones: [ZoneRules]
   private let holidays: [HolidayCalendar]
 
-  /// The time until which no entry changes its state, in the form of a ``Cell``.
+  /// The states at the present.
+  private let present: HoursStates
+
+  /// The states at other times that were asked for, each an hour, the latest last.
+  private let others = Mutex<[(hour: PointQuery.Opening.Time, states: HoursStates)]>([])
+
+  /// The time until which no entry changes its state.
   private let change = Atomic<UInt64>(0)
 
-  var byteCount: Int { numbers.byteCount + entries.byteCount + cells.count * MemoryLayout<UInt64>.stride }
+  var byteCount: Int {
+    numbers.byteCount + entries.byteCount + present.byteCount
+      + others.withLock { $0.reduce(0) { $0 + $1.states.byteCount } }
+  }
 
   /// The number of different hours.
   var entryCount: Int { entries.count - 1 }
 
   /// Creates the index of some places. O(n).
-  init(records: PointRecords, coordinates: UnsafePointer<Coordinate>) {
+  ///
+  /// - Parameters:
+  ///   - nodeCount: the number of nodes of the trees over the places.
+  ///   - minute: a time at which all hours are evaluated, in minutes since 1970-01-01T00:00:00Z, so that no search has
+  ///     to; `nil` for none.
+  init(records: PointRecords, coordinates: UnsafePointer<Coordinate>, nodeCount: Int, evaluatingAt minute: Int64?) {
     var builder = Builder(coordinates: coordinates)
     let numbers = FixedBuffer<UInt32>(count: records.count) { numbers in
       for slot in 0..<records.count {
@@ -89,78 +68,166 @@ final class HoursIndex: Sendable {
       }
     }
     self.numbers = builder.entries.count > 1 ? numbers : FixedBuffer([])
+    self.nodeCount = builder.entries.count > 1 ? nodeCount : 0
     entries = FixedBuffer(builder.entries)
-    cells = Cells(count: builder.entries.count)
     zones = builder.zones
     holidays = builder.holidays
+    present = HoursStates(entryCount: entries.count, nodeCount: self.nodeCount)
+    if let minute { evaluate(at: minute, builder.entriesByText, records: records, coordinates: coordinates) }
   }
 
-  /// The number of steps of an evaluation, each a few nanoseconds.
-  private static let stepsPerEvaluation = 1024
-  private static let stepsPerComparison = 2
-
-  /// Returns the state of the place in a slot at a time.
-  ///
-  /// - Parameters:
-  ///   - minutes: the time in minutes since 1970-01-01T00:00:00Z: in each zone, or a single one in all.
-  ///   - limit: the limit of the search.
-  @inline(__always)
-  func state(
-    at slot: Int, _ minutes: [Int64], of segment: Segment, _ limit: SearchLimit?
-  ) -> HoursState {
-    guard numbers.count > 0 else { return .unknown }
-    let number = numbers.pointer[slot]
-    if number == Self.unknown { return .unknown }
-    let minute = minutes.count == 1 ? minutes[0] : minutes[Int(entries.pointer[Int(number)].zone)]
-    let cell = Cell(rawValue: cells.pointer[Int(number)].load(ordering: .relaxed))
-    if cell.contains(minute) {
-      limit?.spend(Self.stepsPerComparison)
-      return cell.state
+  /// Evaluates entries, those with the same text one after another.
+  private func evaluate(
+    at minute: Int64, _ numbers: [UInt32], records: PointRecords, coordinates: UnsafePointer<Coordinate>
+  ) {
+    var expression: HoursExpression?
+    var text: String?
+    for number in numbers {
+      let own = self.text(ofEntry: Int(number), in: records)
+      if !own.hasSameBytes(as: text) { (text, expression) = (own, own.flatMap { try? HoursExpression(text: $0) }) }
+      let cell = cell(ofEntry: Int(number), expression, at: minute, coordinates: coordinates)
+      present.entries[Int(number)].store(cell.rawValue, ordering: .relaxed)
     }
-    limit?.spend(Self.stepsPerEvaluation)
-    return evaluated(Int(number), at: minute, of: segment).state
   }
+
+  private func text(ofEntry number: Int, in records: PointRecords) -> String? {
+    HoursTags(records.tags(at: Int(entries.pointer[number].slot))).hours.flatMap(HoursTags.text)
+  }
+
+  private func cell(
+    ofEntry number: Int, _ expression: HoursExpression?, at minute: Int64, coordinates: UnsafePointer<Coordinate>
+  ) -> HoursCell {
+    guard let expression else { return .unknown }
+    let entry = entries.pointer[number]
+    let context = HoursContext(
+      zone: zones[Int(entry.zone)], holidays: holidays[Int(entry.holidays)], position: coordinates[Int(entry.slot)])
+    let interval = expression.interval(at: minute * 60, in: context)
+    return HoursCell(from: minute, until: max(minute + 1, interval.end / 60), interval.state)
+  }
+
+  /// The numbers of the entries by slot; `nil` if no place has hours. Valid for the life of the index.
+  var numbersBySlot: UnsafePointer<UInt32>? { numbers.count > 0 ? numbers.pointer : nil }
+
+  /// Returns the number of the zone of an entry.
+  func zone(ofEntry number: Int) -> Int { Int(entries.pointer[number].zone) }
 
   /// Evaluates an entry.
   @inline(never)
-  private func evaluated(_ number: Int, at minute: Int64, of segment: Segment) -> Cell {
-    let entry = entries.pointer[number]
-    let slot = Int(entry.slot)
-    let tags = HoursTags(segment.records.tags(at: slot))
-    guard let text = tags.hours.flatMap(HoursTags.text), let expression = try? HoursExpression(text: text) else {
-      return Cell(from: 0, until: .max, .unknown)
-    }
-    let context = HoursContext(
-      zone: zones[Int(entry.zone)], holidays: holidays[Int(entry.holidays)],
-      position: segment.columns.coordinates[slot])
-    let interval = expression.interval(at: minute * 60, in: context)
-    let cell = Cell(from: minute, until: max(minute + 1, interval.end / 60), interval.state)
-    cells.pointer[number].store(cell.rawValue, ordering: .relaxed)
+  func evaluated(_ number: Int, at minute: Int64, of segment: Segment, in states: HoursStates) -> HoursCell {
+    let expression = text(ofEntry: number, in: segment.records).flatMap { try? HoursExpression(text: $0) }
+    let cell = cell(ofEntry: number, expression, at: minute, coordinates: segment.columns.coordinates)
+    states.entries[number].store(cell.rawValue, ordering: .relaxed)
     return cell
   }
 
   /// Returns the minute after a given one at which the state of a place changes first, or earlier; at most the greatest
-  /// of a ``Cell``. O(e) for e entries, once for each change.
+  /// of a ``HoursCell``. O(e) for e entries, once for each change.
   func nextChange(after minute: Int64, of segment: Segment) -> Int64 {
-    let known = Cell(rawValue: change.load(ordering: .relaxed))
+    let known = HoursCell(rawValue: change.load(ordering: .relaxed))
     if known.contains(minute) { return known.end }
-    var end = Int64(Cell.mask)
+    var end = HoursCell.never
     for number in 1..<entries.count {
-      var cell = Cell(rawValue: cells.pointer[number].load(ordering: .relaxed))
-      if !cell.contains(minute) { cell = evaluated(number, at: minute, of: segment) }
+      var cell = present.cell(ofEntry: number)
+      if !cell.contains(minute) { cell = evaluated(number, at: minute, of: segment, in: present) }
       end = min(end, cell.end)
     }
-    change.store(Cell(from: minute, until: end, .unknown).rawValue, ordering: .relaxed)
+    change.store(HoursCell(from: minute, until: end, .unknown).rawValue, ordering: .relaxed)
     return end
   }
 
-  /// Returns a time in minutes since 1970-01-01T00:00:00Z: in each zone, or a single one in all.
-  func minutes(of time: PointQuery.Opening.Time) -> [Int64] {
+  /// Returns a time in minutes since 1970-01-01T00:00:00Z: in each zone, or none if it is the same in all.
+  func minutesByZone(of time: PointQuery.Opening.Time) -> [Int64] {
     switch time {
-    case .instant(let minutes): [minutes]
-    case .local(let minutes): zones.map { $0.instant(ofLocalSeconds: minutes * 60) / 60 }
+    case .instant: []
+    case .local(let minutes): zones.map { $0.instant(ofLocalSeconds: Int64(minutes) * 60) / 60 }
     }
   }
+
+  /// The number of bytes of the states at other times than the present, for each place of the segment; those at the
+  /// latest are kept in any case.
+  private static let bytesOfOtherTimesPerPlace = 8
+
+  /// Returns the states at a time.
+  func states(at opening: PointQuery.Opening) -> HoursStates {
+    if opening.isNow { return present }
+    let hour = opening.time.hour
+    return others.withLock { others in
+      let known = others.firstIndex { $0.hour == hour }.map { others.remove(at: $0).states }
+      let states = known ?? HoursStates(entryCount: entries.count, nodeCount: nodeCount)
+      others.append((hour, states))
+      let maximumCount = Self.bytesOfOtherTimesPerPlace * numbers.count / max(1, states.byteCount)
+      others.removeFirst(max(0, others.count - max(1, maximumCount)))
+      return states
+    }
+  }
+}
+
+extension PointQuery.Opening.Time {
+  /// The hour in which the time is.
+  fileprivate var hour: Self {
+    switch self {
+    case .instant(let minutes): .instant(minutes: minutes / 60)
+    case .local(let minutes): .local(minutes: minutes / 60)
+    }
+  }
+}
+
+/// A state and the minutes since 1970-01-01T00:00:00Z in which it holds: in the lowest 31 bits the first one, in the
+/// next 31 the one behind the last, in the others the state.
+struct HoursCell {
+  private static let bits: UInt64 = 31
+  private static let mask: UInt64 = 1 << bits - 1
+
+  /// The greatest end.
+  static let never = Int64(mask)
+
+  /// The cell of a place of which it is never known whether it is open.
+  static let unknown = HoursCell(from: 0, until: never, .unknown)
+
+  let rawValue: UInt64
+
+  init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  init(from start: Int64, until end: Int64, _ state: HoursState) {
+    rawValue =
+      UInt64(start) & Self.mask | (UInt64(min(end, Self.never)) << Self.bits)
+      | UInt64(state.rawValue) << (2 * Self.bits)
+  }
+
+  var end: Int64 { Int64(rawValue >> Self.bits & Self.mask) }
+  var state: HoursState { HoursState(rawValue: UInt8(rawValue >> (2 * Self.bits))) ?? .unknown }
+
+  @inline(__always)
+  func contains(_ minute: Int64) -> Bool { minute >= Int64(rawValue & Self.mask) && minute < end }
+}
+
+/// The states of the entries of a ``HoursIndex`` and of the nodes of trees over its places, around one time.
+///
+/// Many searches read and write the cells, without a lock: each is written as a whole, and any evaluation is as good as
+/// another. The cell of a node has the state open if one of its places is, else unknown if that of one is unknown. It
+/// holds as long as the places that it was made of certainly have their states.
+final class HoursStates: @unchecked Sendable {
+  // Sendable: the memory is that of atomics, freed with the last reference.
+  let entries: UnsafeMutablePointer<Atomic<UInt64>>
+  let nodes: UnsafeMutablePointer<Atomic<UInt64>>
+  let byteCount: Int
+
+  init(entryCount: Int, nodeCount: Int) {
+    byteCount = (entryCount + nodeCount) * MemoryLayout<Atomic<UInt64>>.stride
+    // Zeros, which hold at no time. The system provides a page of a large block when it is first used.
+    guard let memory = calloc(entryCount + nodeCount, MemoryLayout<Atomic<UInt64>>.stride) else {
+      fatalError("no memory for the states of \(entryCount) opening hours")
+    }
+    entries = memory.bindMemory(to: Atomic<UInt64>.self, capacity: entryCount + nodeCount)
+    nodes = entries + entryCount
+  }
+
+  deinit { free(entries) }
+
+  @inline(__always)
+  func cell(ofEntry number: Int) -> HoursCell { HoursCell(rawValue: entries[number].load(ordering: .relaxed)) }
 }
 
 extension HoursIndex {
@@ -203,8 +270,8 @@ extension HoursIndex {
 
     /// The first stands for unknown hours.
     private(set) var entries: ContiguousArray<Entry> = [Entry(slot: 0, zone: 0, holidays: 0)]
-    /// Not empty, since a time that is a single one in all zones is told by the count.
-    private(set) var zones: [ZoneRules] = [.utc, .utc]
+    private var textsOfEntries: ContiguousArray<Int> = []
+    private(set) var zones: [ZoneRules] = [.utc]
     /// The first stands for an unknown country.
     private(set) var holidays: [HolidayCalendar] = [.none]
 
@@ -218,6 +285,20 @@ extension HoursIndex {
 
     init(coordinates: UnsafePointer<Coordinate>) {
       self.coordinates = coordinates
+    }
+
+    /// The numbers of the entries without the first, those with the same text one after another.
+    var entriesByText: [UInt32] {
+      var starts = [Int](repeating: 0, count: texts.count + 1)
+      for text in textsOfEntries { starts[text + 1] += 1 }
+      for text in texts.indices { starts[text + 1] += starts[text] }
+      return [UInt32](unsafeUninitializedCapacity: textsOfEntries.count) { numbers, count in
+        count = textsOfEntries.count
+        for (index, text) in textsOfEntries.enumerated() {
+          numbers.initializeElement(at: starts[text], to: UInt32(index + 1))
+          starts[text] += 1
+        }
+      }
     }
 
     /// Returns the number of the entry of a place.
@@ -239,6 +320,7 @@ extension HoursIndex {
 
     private mutating func append(_ slot: Int, _ key: Key) -> UInt32 {
       entries.append(Entry(slot: UInt32(slot), zone: key.zone, holidays: key.holidays))
+      textsOfEntries.append(key.text)
       return UInt32(entries.count - 1)
     }
 
@@ -300,29 +382,6 @@ extension HoursIndex {
       // As many codes as clients may think of are not kept.
       if number > 0 { holidaysByCode[ExactText(code)] = number }
       return number
-    }
-  }
-}
-
-/// The condition of a query on the opening hours of the places of a segment.
-struct OpeningFilter {
-  private let index: HoursIndex
-  private let minutes: [Int64]
-  private let includesUnknown: Bool
-
-  init(_ opening: PointQuery.Opening, in segment: Segment) {
-    index = segment.hours
-    minutes = index.minutes(of: opening.time)
-    includesUnknown = opening.includesUnknown
-  }
-
-  /// Returns a Boolean value that indicates whether the place in a slot matches.
-  @inline(__always)
-  func matches(_ slot: Int, of segment: Segment, _ limit: SearchLimit?) -> Bool {
-    switch index.state(at: slot, minutes, of: segment, limit) {
-    case .open: limit?.isExpired != true
-    case .unknown: includesUnknown && limit?.isExpired != true
-    case .closed: false
     }
   }
 }

@@ -53,7 +53,7 @@ struct RegionFilter {
   init?(_ query: PointQuery, _ limit: SearchLimit? = nil) {
     guard query.box != nil || query.area != nil else { return nil }
     box = query.box.map { BoxFilter($0) }
-    area = query.area?.shape
+    area = query.area
     self.limit = limit
   }
 

@@ -41,6 +41,11 @@ final class SearchLimit: @unchecked Sendable {
     nextCheck = min(Self.stepsPerCheck, self.maximumSteps)
   }
 
+  /// Creates the limit of a query, of which a search without conditions that need an index has none.
+  convenience init(_ query: PointQuery) {
+    self.init(query.needsIndex ? query.timeLimit : nil)
+  }
+
   /// The error of a search that has expired.
   var error: PointStoreError { steps >= maximumSteps ? .stepLimit : .filterTimeout }
 

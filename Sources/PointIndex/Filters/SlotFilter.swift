@@ -41,7 +41,7 @@ struct QueryFilter {
     if let route, route.nearest(to: slot, columns) == nil { return false }
     if let proximity, !proximity.contains(slot, columns) { return false }
     if let filter, !filter.matches(slot, of: segment) { return false }
-    return opening.map { OpeningFilter($0, in: segment).matches(slot, of: segment, nil) } ?? true
+    return opening.map { OpeningFilter($0, in: segment, nil).matches(slot) } ?? true
   }
 }
 
@@ -62,7 +62,7 @@ final class SlotFilter {
     filter = query.filter
     let segments = snapshot.parts.map(\.segment)
     self.segments = segments
-    openings = query.opening.map { opening in segments.map { OpeningFilter(opening, in: $0) } } ?? []
+    openings = query.opening.map { opening in segments.map { OpeningFilter(opening, in: $0, limit) } } ?? []
     self.limit = limit
     steps =
       query.filter.map {
@@ -70,13 +70,16 @@ final class SlotFilter {
       } ?? 0
   }
 
+  /// Returns the condition on opening hours in a part; `nil` if there is none.
+  func opening(ofPart part: Int) -> OpeningFilter? { openings.isEmpty ? nil : openings[part] }
+
   /// Returns a Boolean value that indicates whether the place in a slot of a tree matches.
   func matches(_ slot: Int, in tree: SearchTree) -> Bool { matches(slot, ofPart: Int(tree.part)) }
 
   /// Returns a Boolean value that indicates whether the place in a slot of a part matches.
   @inline(never)
   func matches(_ slot: Int, ofPart part: Int) -> Bool {
-    if !openings.isEmpty, !openings[part].matches(slot, of: segments[part], limit) { return false }
+    if !openings.isEmpty, !openings[part].matches(slot) { return false }
     guard let filter else { return true }
     return limit.spend(steps) && filter.matches(slot, of: segments[part])
   }

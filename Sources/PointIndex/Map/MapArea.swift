@@ -121,7 +121,7 @@ extension PointSnapshot {
       return
     }
     guard let narrowed = query.narrowedByFilter else { return }
-    let limit = searchLimit ?? SearchLimit(query.timeLimit)
+    let limit = searchLimit ?? SearchLimit(query)
     let filter = SlotFilter(query, in: self, limit)
     let region = RegionFilter(narrowed, limit)
     let source = query.source?.sourceID == nil ? nil : query.source
@@ -133,7 +133,7 @@ extension PointSnapshot {
         if let filter, !filter.matches(slot, in: tree) { return !limit.isExpired }
         return body(part, slot)
       }
-      forEachTree(for: narrowed) { tree, _ in
+      forEachTree(for: narrowed, filter) { tree, _ in
         guard !isStopped else { return }
         if let region {
           var walk = RegionWalk(in: region, visit)

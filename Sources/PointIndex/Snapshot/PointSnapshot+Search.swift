@@ -40,7 +40,7 @@ extension PointSnapshot {
 
   /// Returns the first matching places, in order, and one more than the limit where there is one.
   private func filteredCandidates(for query: PointQuery) throws(PointStoreError) -> [Candidate] {
-    guard let timeLimit = query.timeLimit else {
+    guard query.needsIndex else {
       if query.needsBuiltIndexes, stepsToIndex(sourceOf: query) > Self.stepsToIndexAtOnce { throw .stepLimit }
       return candidates(for: query)
     }
@@ -51,7 +51,7 @@ extension PointSnapshot {
     if isBounded, stepsToIndex(sourceOf: query) + stepsToIndex(openingOf: query) > Self.stepsToIndexAtOnce {
       throw .stepLimit
     }
-    let limit = SearchLimit(timeLimit, maximumSteps: isBounded ? Self.stepsOfOpening : nil)
+    let limit = SearchLimit(query.timeLimit, maximumSteps: isBounded ? Self.stepsOfOpening : nil)
     let slotFilter = SlotFilter(query, in: self, limit)
     let found =
       plan.map { candidates(of: $0, for: narrowed, slotFilter, limit) } ?? candidates(for: narrowed, slotFilter, limit)
@@ -127,7 +127,7 @@ extension PointSnapshot {
       let filter = RouteFilter(route, limit)
       var search = RouteSearch(
         route: filter, after: query.after, region: region, filter: slotFilter, capacity: maximumCount)
-      while search.advance() { forEachTree(for: query) { tree, _ in tree.walk(&search) } }
+      while search.advance() { forEachTree(for: query, slotFilter) { tree, _ in tree.walk(&search) } }
       return search.removeAllSorted()
     }
     if let proximity = query.proximity {
@@ -135,7 +135,7 @@ extension PointSnapshot {
       return nearest(maximumCount, filter, region, query, slotFilter)
     }
     var search = IDSearch(region: region, after: query.after?.id, filter: slotFilter, capacity: maximumCount)
-    forEachTree(for: query) { tree, slotsByID in search.search(tree, byID: slotsByID) }
+    forEachTree(for: query, slotFilter) { tree, slotsByID in search.search(tree, byID: slotsByID) }
     let found = search.removeAllSorted()
     prefetch(found)
     return found
@@ -185,7 +185,7 @@ extension PointSnapshot {
     if (proximity.after?.distanceMetres ?? 0) < Self.farStart {
       var search = ChordSearch(
         proximity: proximity, region: region, filter: filter, capacity: maximumCount + Self.margin)
-      forEachTree(for: query) { tree, _ in tree.walk(&search) }
+      forEachTree(for: query, filter) { tree, _ in tree.walk(&search) }
       // Without others the chord is infinite, and this is more than any distance.
       let leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: search.chordSquaredOfOthers.squareRoot())
       var found = search.removeAll()
@@ -200,7 +200,7 @@ extension PointSnapshot {
     }
     var search = GeodesicSearch(
       proximity: proximity, region: region, filter: filter, capacity: maximumCount, bound: bound)
-    forEachTree(for: query) { tree, _ in tree.walk(&search) }
+    forEachTree(for: query, filter) { tree, _ in tree.walk(&search) }
     return search.removeAllSorted()
   }
 
@@ -226,9 +226,13 @@ extension PointSnapshot {
   ///
   /// Each part has a tree over the places of each category of the query, or over all its places where the query has no
   /// categories. Places of other sources than the query's are left out or count as dead.
+  ///
+  /// - Parameter filter: the filter of the search; nodes without an open place are skipped by its condition on opening
+  ///   hours.
   @inline(__always)
   func forEachTree(
     for query: PointQuery,
+    _ filter: SlotFilter? = nil,
     _ search: (SearchTree, UnsafeBufferPointer<UInt32>) -> Void
   ) {
     let categories = query.categories
@@ -238,14 +242,16 @@ extension PointSnapshot {
       if ofSource == nil, query.source != nil { continue }
       let isMasked = ofSource?.tree == nil || !categories.isEmpty
       let tombstones = isMasked ? part.tombstones(besides: ofSource?.others) : part.tombstones
+      let opening = filter?.opening(ofPart: index)
       // The trees point into all of these.
-      withExtendedLifetime((segment, tombstones, ofSource)) {
+      withExtendedLifetime((segment, tombstones, ofSource, opening)) {
         func tree(_ nodes: PackedTree) -> SearchTree {
           SearchTree(
             part: UInt32(index),
             columns: segment.columns,
             tombstones: tombstones?.pointer,
-            nodes: nodes
+            nodes: nodes,
+            opening: opening.map { .passUnretained($0) }
           )
         }
         if categories.isEmpty {
@@ -338,13 +344,13 @@ extension PointSnapshot {
     if let source = query.source, let sourceID = source.sourceID {
       return candidate(of: SourceReference(source: source.name.text, sourceID: sourceID.text), query).count
     }
-    let limit = SearchLimit(query.timeLimit)
+    let limit = SearchLimit(query)
     let filter = SlotFilter(query, in: self, limit)
     let proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
     var count = MatchCount(
       region: RegionFilter(query, limit), route: query.route.map { RouteFilter($0, limit) }, proximity: proximity,
       filter: filter)
-    forEachTree(for: query) { tree, _ in tree.walk(&count) }
+    forEachTree(for: query, filter) { tree, _ in tree.walk(&count) }
     if limit.isExpired { throw .filterTimeout }
     return count.places
   }

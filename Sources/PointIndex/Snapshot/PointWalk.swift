@@ -83,7 +83,7 @@ extension PointSnapshot {
   static func stepsPerBatch(of query: PointQuery) -> Int {
     let terms = query.filter?.condition.termCount ?? 0
     let pieces = query.route?.line.pieceCount ?? 0
-    let positions = query.area?.shape.polygons.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } } ?? 0
+    let positions = query.area?.polygons.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } } ?? 0
     let conditions = terms / termsPerStep + pieces / piecesPerStep + positions / areaPositionsPerStep
     return max(1, exportBatch * 16 / max(1, conditions))
   }

@@ -100,10 +100,15 @@ final class Segment: Sendable {
     (records, sourceReferences) = references
     (idOrder, shuffleOrder, spaceBounds, geographicBounds) = orders
     let indexes = Parallel.both(where: count > 20_000) { [numbers = buffer.categories, records, idOrder] in
-      (
-        CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns),
-        count <= Self.maximumUnindexed ? nil : HoursIndex(records: records, coordinates: columns.coordinates)
-      )
+      let categories = CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns)
+      let hours =
+        count <= Self.maximumUnindexed
+        ? nil
+        : HoursIndex(
+          records: records, coordinates: columns.coordinates,
+          nodeCount: Self.nodeCount(places: count, categories),
+          evaluatingAt: SystemClock().now().minutesSinceEpoch)
+      return (categories, hours)
     } and: { [numbers = buffer.categories, records] in
       count <= Self.maximumUnindexed
         ? nil
@@ -226,7 +231,14 @@ final class Segment: Sendable {
 
   /// The tree over all places; valid for the life of the segment.
   var tree: PackedTree {
-    PackedTree(count: count, slots: nil, space: spaceBounds.pointer, geographic: geographicBounds.pointer)
+    PackedTree(
+      count: count, slots: nil, space: spaceBounds.pointer, geographic: geographicBounds.pointer,
+      firstNode: categories.nodeCount)
+  }
+
+  /// Returns the number of nodes of the trees over the places of each category and over all places.
+  private static func nodeCount(places: Int, _ categories: CategoryIndex) -> Int {
+    categories.nodeCount + PackedTree.nodeCount(places: places)
   }
 
   /// The slots in the order of their places' ids; valid for the life of the segment.
@@ -301,7 +313,9 @@ final class Segment: Sendable {
   var hours: HoursIndex {
     if let index = builtHours.withLock({ $0 }) { return index }
     // Not under the lock: other searches would wait.
-    let index = HoursIndex(records: records, coordinates: coordinates.pointer)
+    let index = HoursIndex(
+      records: records, coordinates: coordinates.pointer, nodeCount: Self.nodeCount(places: count, categories),
+      evaluatingAt: nil)
     return builtHours.withLock { known in
       if let known { return known }
       known = index

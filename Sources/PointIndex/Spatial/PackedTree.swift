@@ -24,6 +24,9 @@ struct PackedTree: BitwiseCopyable {
   let space: UnsafePointer<SpaceBounds>
   let geographic: UnsafePointer<GeographicBounds>
 
+  /// The number of the first node among those of the trees of the segment; `nil` if they are not counted.
+  let firstNode: Int?
+
   /// Returns the number of nodes of a tree over the given number of places.
   static func nodeCount(places: Int) -> Int {
     guard places > leafCapacity else { return 0 }
@@ -109,6 +112,9 @@ struct SearchTree: BitwiseCopyable {
   /// The nodes of the tree over the places.
   let nodes: PackedTree
 
+  /// The condition on opening hours, by which nodes are skipped; `nil` if there is none. It belongs to the search.
+  var opening: Unmanaged<OpeningFilter>?
+
   /// Returns the slot of the place at a position in the tree.
   @inline(__always)
   func slot(of place: Int) -> Int {
@@ -173,6 +179,7 @@ extension SearchTree {
           guard visitor.wants(entry.key) else { continue }
           let level = Int(entry.level)
           let index = Int(entry.node) - starts[level]
+          if let opening, !mayMatch(opening, node: index, ofLevel: level, starts: starts) { continue }
           if level == 0 {
             let first = index * PackedTree.leafCapacity
             visitor.visit(places: first..<min(first + PackedTree.leafCapacity, count), in: self)
@@ -184,6 +191,16 @@ extension SearchTree {
           }
         }
       }
+    }
+  }
+
+  @inline(__always)
+  private func mayMatch(
+    _ opening: Unmanaged<OpeningFilter>, node: Int, ofLevel level: Int, starts: UnsafeMutableBufferPointer<Int>
+  ) -> Bool {
+    opening._withUnsafeGuaranteedRef {
+      $0.mayMatch(
+        node: node, ofLevel: level, starts: UnsafePointer(starts.baseAddress.unsafelyUnwrapped), in: nodes)
     }
   }
 

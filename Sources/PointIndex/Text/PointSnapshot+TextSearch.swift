@@ -9,7 +9,7 @@ extension PointSnapshot {
   ///   area or a route is exceeded, and ``Points/PointStoreError/stepLimit`` where the step limit is.
   public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
     let limit = SearchLimit(
-      min(query.timeLimit, query.filters.timeLimit ?? query.timeLimit), maximumSteps: query.stepLimit)
+      query.timeLimit, maximumSteps: query.stepLimit)
     var found = try search(for: query, limit) { page(of: $0, of: $1) } ?? TextPage(matches: [], next: nil)
     found.expiry = expiry(of: query.filters)
     return found

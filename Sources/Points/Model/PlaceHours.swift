@@ -97,8 +97,8 @@ package struct PlaceHours: Sendable {
   /// Returns the instant of a time, in seconds since 1970-01-01T00:00:00Z.
   package func instant(of time: PointQuery.Opening.Time) -> Int64 {
     switch time {
-    case .instant(let minutes): minutes * 60
-    case .local(let minutes): context.zone.instant(ofLocalSeconds: minutes * 60)
+    case .instant(let minutes): Int64(minutes) * 60
+    case .local(let minutes): context.zone.instant(ofLocalSeconds: Int64(minutes) * 60)
     }
   }
 

@@ -52,6 +52,9 @@ public struct Timestamp: Hashable, Sendable, Comparable {
     return remainder < 0 ? quotient - 1 : quotient
   }
 
+  /// Whole minutes since 1970-01-01T00:00:00Z, rounded down.
+  package var minutesSinceEpoch: Int64 { Int64((Double(microsecondsSinceEpoch) / 60_000_000).rounded(.down)) }
+
   /// Returns a Boolean value that indicates whether the first time is earlier.
   @inlinable
   public static func < (left: Timestamp, right: Timestamp) -> Bool {

@@ -52,20 +52,6 @@ public struct PointQuery: Hashable, Sendable {
     }
   }
 
-  /// An area that places are in.
-  public struct Area: Hashable, Sendable {
-    /// The polygons.
-    public let shape: GeodesicArea
-
-    /// The longest time that a search in the area may take.
-    public let timeLimit: Duration
-
-    public init(_ shape: GeodesicArea, timeLimit: Duration = .seconds(1)) {
-      self.shape = shape
-      self.timeLimit = timeLimit
-    }
-  }
-
   /// A route that places are near, and along which they are ordered.
   public struct Route: Hashable, Sendable {
     /// The line.
@@ -74,27 +60,23 @@ public struct PointQuery: Hashable, Sendable {
     /// The maximum distance from the line, in metres on the WGS 84 geodesic, inclusive.
     public let radiusMetres: Double
 
-    /// The longest time that a search along the route may take.
-    public let timeLimit: Duration
-
     /// Creates a condition.
     ///
     /// - Parameter radiusMetres: 0 to `GeodesicRoute.maximumRadiusMetres`.
-    public init(_ line: GeodesicRoute, radiusMetres: Double, timeLimit: Duration = .seconds(1)) {
+    public init(_ line: GeodesicRoute, radiusMetres: Double) {
       self.line = line
       self.radiusMetres = radiusMetres
-      self.timeLimit = timeLimit
     }
   }
 
-  /// A state of the opening hours.
+  /// A state of the opening hours, in eight bytes, since every query has room for it.
   public struct Opening: Hashable, Sendable {
     /// A whole minute, since hours change at no other times.
     public enum Time: Hashable, Sendable {
       /// An instant, in minutes since 1970-01-01T00:00:00Z.
-      case instant(minutes: Int64)
+      case instant(minutes: Int32)
       /// The time of each place's clock, in minutes since 1970-01-01T00:00:00 of its calendar.
-      case local(minutes: Int64)
+      case local(minutes: Int32)
     }
 
     /// The accepted years of a time.
@@ -112,16 +94,10 @@ public struct PointQuery: Hashable, Sendable {
     /// A Boolean value that indicates whether places match of which it is unknown.
     public let includesUnknown: Bool
 
-    /// The longest time that a search with the condition may take.
-    public let timeLimit: Duration
-
-    public init(
-      at time: Time, isNow: Bool = false, includesUnknown: Bool = false, timeLimit: Duration = .seconds(1)
-    ) {
+    public init(at time: Time, isNow: Bool = false, includesUnknown: Bool = false) {
       self.time = time
       self.isNow = isNow
       self.includesUnknown = includesUnknown
-      self.timeLimit = timeLimit
     }
   }
 
@@ -147,13 +123,16 @@ public struct PointQuery: Hashable, Sendable {
   public var filter: PropertyFilter?
 
   /// The area that the places are in; `nil` for any place. Only an index evaluates it.
-  public var area: Area?
+  public var area: GeodesicArea?
 
   /// The route that the places are near, and the order along it. Only an index evaluates it.
   public var route: Route?
 
   /// The condition that places are open; `nil` for any place. Only an index evaluates it.
   public var opening: Opening?
+
+  /// The longest time that the search may take if it ``needsIndex``.
+  public var timeLimit: Duration
 
   /// The maximum number of places on the page, at least 1. Callers bound it.
   public var limit: Int
@@ -172,9 +151,10 @@ public struct PointQuery: Hashable, Sendable {
     categories: Set<ExactText> = [],
     source: Source? = nil,
     filter: PropertyFilter? = nil,
-    area: Area? = nil,
+    area: GeodesicArea? = nil,
     route: Route? = nil,
     opening: Opening? = nil,
+    timeLimit: Duration = .seconds(3600),
     limit: Int = defaultLimit,
     after: Position? = nil
   ) {
@@ -186,6 +166,7 @@ public struct PointQuery: Hashable, Sendable {
     self.area = area
     self.route = route
     self.opening = opening
+    self.timeLimit = timeLimit
     self.limit = limit
     self.after = after
   }
@@ -195,11 +176,6 @@ public struct PointQuery: Hashable, Sendable {
 
   /// A Boolean value that indicates whether a condition takes long to evaluate.
   public var hasLongCondition: Bool { filter != nil || area != nil || route != nil }
-
-  /// The time limit of the search; `nil` where it has none.
-  public var timeLimit: Duration? {
-    [filter?.timeLimit, area?.timeLimit, route?.timeLimit, opening?.timeLimit].compactMap(\.self).min()
-  }
 }
 
 extension GeodesicArea {

@@ -104,18 +104,13 @@ public final class PropertyFilter: Sendable {
   /// The tags that the condition reads.
   public let tags: [Tag]
 
-  /// The longest time that a search with the condition may take.
-  public let timeLimit: Duration
-
   /// The number of the first tag among the properties of the condition.
   public static let firstTag = PointProperty.allCases.count
 
   /// Creates a filter.
   ///
   /// - Throws: `FilterError` where the condition cannot be evaluated on places.
-  public init(
-    _ expression: FilterExpression, queryables: Queryables, timeLimit: Duration
-  ) throws(FilterError) {
+  public init(_ expression: FilterExpression, queryables: Queryables) throws(FilterError) {
     var tags: [Tag] = []
     var numbers: [ExactText: Int] = [:]
     for name in expression.propertyNames where PointProperty(name: name.text) == nil && numbers[name] == nil {
@@ -136,15 +131,13 @@ public final class PropertyFilter: Sendable {
     }
     self.expression = expression
     self.tags = tags
-    self.timeLimit = timeLimit
   }
 }
 
 extension PropertyFilter: Hashable {
   /// Returns a Boolean value that indicates whether both filters have the same condition on the same types.
   public static func == (left: PropertyFilter, right: PropertyFilter) -> Bool {
-    left === right
-      || (left.expression == right.expression && left.tags == right.tags && left.timeLimit == right.timeLimit)
+    left === right || (left.expression == right.expression && left.tags == right.tags)
   }
 
   /// Adds the condition to a hash.

@@ -120,7 +120,7 @@ extension IndexSnapshot {
   public func expiry(of query: PointQuery) -> Int64? {
     guard let opening = query.opening, opening.isNow, !opening.isOfFirstPage, case .instant(let minute) = opening.time
     else { return nil }
-    return nextChangeOfHours(after: minute)
+    return nextChangeOfHours(after: Int64(minute))
   }
 
   /// Returns an encoded vector tile.

@@ -232,8 +232,8 @@ import Testing
       clock: FixedClock(Timestamp(microsecondsSinceEpoch: Self.start.microsecondsSinceEpoch + 1_000_000)))
     let request = ServiceDriver.request(.GET, "/locations")
 
-    let during = try await revalidation.respond(to: request, in: .json) { .init() }
-    let after = try await later.respond(to: request, in: .json) { .init() }
+    let during = try await revalidation.respond(to: request, in: .json) { ExpiringResponse(HTTPResponse()) }
+    let after = try await later.respond(to: request, in: .json) { ExpiringResponse(HTTPResponse()) }
 
     #expect(!during.headers.contains(name: "last-modified"))
     #expect(after.headers.contains(name: "last-modified"))

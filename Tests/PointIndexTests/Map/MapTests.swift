@@ -156,7 +156,7 @@ extension MapCell {
     var places = try ChangingPlaces(5_000, seed: 11)
     try places.change(batches: 20, sizes: [1, 200])
     let filter = try PropertyFilter(
-      try FilterExpression(text: "cuisine = 'thai'"), queryables: Queryables(), timeLimit: .seconds(600))
+      try FilterExpression(text: "cuisine = 'thai'"), queryables: Queryables())
     let queries: [(PointQuery, (PointOfInterest) -> Bool)] = [
       (
         PointQuery(categories: [ExactText("bar"), ExactText("école")]),
@@ -202,7 +202,7 @@ extension MapCell {
     var places = try ChangingPlaces(3_000, seed: 37)
     try places.change(batches: 20, sizes: [1, 100])
     let filter = try PropertyFilter(
-      try FilterExpression(text: "cuisine = 'thai'"), queryables: Queryables(), timeLimit: .seconds(600))
+      try FilterExpression(text: "cuisine = 'thai'"), queryables: Queryables())
     let bars = PointQuery(categories: [ExactText("bar")])
     let queries: [(String, PointQuery)] = [
       ("P7", PointQuery()), ("v0 P12", PointQuery()), ("museum P", PointQuery()), ("musuem P4", PointQuery()),

@@ -34,7 +34,7 @@ struct FeatureArguments {
     system = values.referenceSystem(.crs)
     let boxSystem = values.referenceSystem(.boxCRS)
     let filterSystem = values.referenceSystem(.filterCRS)
-    var query = PointQuery(box: values.box(in: boxSystem))
+    var query = PointQuery(box: values.box(in: boxSystem), timeLimit: filtering.timeLimit)
     query.limit = values.limit(atMost: Self.maximumLimit, default: Self.defaultLimit)
     var canMatch = Self.narrow(&query, to: collection, &values)
     let times = values.dateTimes()

@@ -107,7 +107,7 @@ struct ItemsRoute: CallHandler {
 
   private func response(
     of found: FeaturePage, _ arguments: FeatureArguments, _ collection: PointCollection, for request: HTTPRequest
-  ) -> HTTPResponse {
+  ) -> ExpiringResponse {
     let links = FeatureLinks(context.address, for: request, inPage: arguments.format == .html)
     var page = found
     page.links = links.selfAndAlternate(arguments.format, json: .geoJSON)
@@ -130,7 +130,7 @@ struct ItemsRoute: CallHandler {
     if let next = page.links.first(where: { $0.relation == "next" }) {
       response.headers.add(name: "link", value: "<\(next.target)>; rel=\"next\"; type=\"\(next.mediaType)\"")
     }
-    return response
+    return ExpiringResponse(response)
   }
 }
 

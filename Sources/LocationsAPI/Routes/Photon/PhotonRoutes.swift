@@ -59,7 +59,7 @@ struct PhotonSearchRoute: CallHandler {
     ) { () async throws(Problem) in
       var places: [PhotonPlace] = []
       if let query { places = try await find(query, filter, limit: limit, for: request) }
-      return HTTPResponse(places, languages)
+      return ExpiringResponse(HTTPResponse(places, languages))
     }
   }
 
@@ -114,7 +114,7 @@ struct PhotonReverseRoute: CallHandler {
     return try await revalidation.respond(
       to: request, in: .geoJSON, languages: languages
     ) { () async throws(Problem) in
-      HTTPResponse(try await find(query, filter, limit: limit, for: request), languages)
+      ExpiringResponse(HTTPResponse(try await find(query, filter, limit: limit, for: request), languages))
     }
   }
 

@@ -50,7 +50,9 @@ struct TileArguments {
   var variant = ""
 
   /// A Boolean value that indicates whether the tile may be kept: one of all places, without tags.
-  var areCacheable: Bool { text == nil && tags.isEmpty && variant.isEmpty && filters == PointQuery() }
+  var areCacheable: Bool {
+    text == nil && tags.isEmpty && variant.isEmpty && filters == PointQuery(timeLimit: filters.timeLimit)
+  }
 
   init(filters: PointQuery, text: ExactText?, tags: [ExactText]) {
     self.filters = filters
@@ -168,7 +170,7 @@ struct TileResponder: Sendable {
     unless isKept: @escaping @Sendable (ContentVersion) -> Bool
   ) async throws(Problem) -> (version: ContentVersion, bytes: [UInt8]?, expiry: Int64?) {
     let count = snapshot.maximumCount(of: query.tile)
-    if count <= Self.shortCount, query.filters.timeLimit == nil, query.text == nil {
+    if count <= Self.shortCount, !query.filters.needsIndex, query.text == nil {
       let tile = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try service.tile(matching: query, in: snapshot, unless: isKept)
       }
