@@ -66,10 +66,11 @@ import Testing
     let sources = try await driver.get("/sources")
     let attributed = try await driver.get("/locations?fields=name,attribution&limit=1")
     #expect(
-      String(decoding: sources.body, as: UTF8.self) == """
+      String(decoding: sources.body, as: UTF8.self).hasPrefix(
+        """
         [{"name":"overture","licence":"CDLA-Permissive-2.0","attribution":"Overture Maps Foundation",\
-        "url":"https://docs.overturemaps.org/attribution/"}]
-        """)
+        "url":"https://docs.overturemaps.org/attribution/"},
+        """))
     #expect(String(decoding: attributed.body, as: UTF8.self).contains(#""attribution":"Overture Maps Foundation""#))
     if kind == .postgres {
       let listed = try await WaymarkProcess.run(["sources"], environment: store.environment)
@@ -95,7 +96,7 @@ import Testing
     #expect(imported.output.hasPrefix("1 rows: 1 created"), "\(imported.log)")
     #expect(
       String(decoding: sources.body, as: UTF8.self)
-        == #"[{"name":"stops","licence":"CC0-1.0","attribution":"The town & you"}]"#)
+        .hasPrefix(#"[{"name":"stops","licence":"CC0-1.0","attribution":"The town & you"},"#))
     withExtendedLifetime(restarted) {}
   }
 

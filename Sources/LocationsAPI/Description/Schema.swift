@@ -496,6 +496,7 @@ extension Schema {
       [
         .required("name", Schema(.string)), .optional("licence", Schema(.string)),
         .optional("attribution", Schema(.string)), .optional("url", Schema(.string)),
+        .optional("usedFor", .oneOf(BuiltInData.allCases.map(\.rawValue))),
       ], others: nil),
     nil, example: ["name": "osm", "licence": "ODbL-1.0", "attribution": "© OpenStreetMap contributors"])
 

@@ -5,11 +5,14 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// `GET /sources`: the data sets that places come from, with licence and attribution.
+/// `GET /sources`: the data sets that places come from, and those that are built in, with licence and attribution.
 struct SourcesRoute: CallHandler {
   static let call = Call(
     .GET, "/sources", scope: .read, id: "listSources", group: .search, link: "sources", summary: "List the data sets",
-    description: "Where places come from, with licence and attribution.", parameters: [.format],
+    description:
+      "Where places come from, with licence and attribution. Those with `usedFor` are built in: the service computes"
+      + " opening hours with them.",
+    parameters: [.format],
     describing: ["f": .format([.json])], caching: .timed,
     responses: [.init(200, "The data sets.", media: .json(Schema(.array(of: .component("DataSource")))))])
 
@@ -32,15 +35,35 @@ struct SourcesRoute: CallHandler {
 
   private func response(_ sources: [DataSource]) -> HTTPResponse {
     var json = JSONWriter()
-    json.writeArray(of: sources) { source, json in
+    json.writeArray(of: sources.map { ($0, nil) } + BuiltInData.allCases.map { ($0.source, $0) }) { source, json in
+      let (source, use): (DataSource, BuiltInData?) = source
       json.write(member: "name", source.name)
       if let licence = source.licence { json.write(member: "licence", licence) }
       if let attribution = source.attribution { json.write(member: "attribution", attribution) }
       if let url = source.url { json.write(member: "url", url) }
+      if let use { json.write(member: "usedFor", use.rawValue) }
     }
     var response = HTTPResponse(json)
     response.addCaching(by: policy)
     return response
+  }
+}
+
+/// The data that the service computes opening hours with.
+enum BuiltInData: String, CaseIterable {
+  case timeZones, publicHolidays
+
+  var source: DataSource {
+    switch self {
+    case .timeZones:
+      DataSource(
+        name: "timezone-boundary-builder", licence: "ODbL-1.0", attribution: "© OpenStreetMap contributors",
+        url: "https://github.com/evansiroky/timezone-boundary-builder")
+    case .publicHolidays:
+      DataSource(
+        name: "holidays", licence: "MIT", attribution: "Vacanza Team and individual contributors",
+        url: "https://github.com/vacanza/holidays")
+    }
   }
 }
 
