@@ -370,8 +370,8 @@ class Popup:
         return self
 
     def problem(self):
-        node = self.screen.element("edit-problem")
-        return node.inner_text() if node.count() else ""
+        # Does not wait for the element, which may go at any time.
+        return "".join(self.screen.element("edit-problem").all_inner_texts())
 
     def apply_anyway(self):
         self.screen.element("apply-anyway").click()
