@@ -256,17 +256,18 @@ struct LineCounter {
   /// Returns the line of a position. Positions must not decrease; the time is linear in the distance to the last one.
   mutating func line(at position: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Int {
     guard position > self.position else { return line }
-    var ends = 0
-    var previous = lastByte
-    for index in self.position..<position {
-      let byte = bytes[index]
-      ends &+= (byte == 0x0D ? 1 : 0) &+ (byte == 0x0A && previous != 0x0D ? 1 : 0)
-      previous = byte
-    }
+    // Each byte is compared with the one before it in memory, so that the compiler can compare many at once.
+    var ends = Self.ends(bytes[self.position], after: lastByte)
+    for index in self.position + 1..<position { ends &+= Self.ends(bytes[index], after: bytes[index - 1]) }
     line += ends
-    lastByte = previous
+    lastByte = bytes[position - 1]
     self.position = position
     return line
+  }
+
+  /// Returns 1 if a byte ends a line: a carriage return, or a line feed that none precedes; otherwise 0.
+  private static func ends(_ byte: UInt8, after previous: UInt8) -> Int {
+    (byte == 0x0D ? 1 : 0) &+ (byte == 0x0A && previous != 0x0D ? 1 : 0)
   }
 
   /// Counts the bytes that are about to be dropped from the start of the current ones.

@@ -30,7 +30,7 @@ public struct PointID: Hashable, Sendable, BitwiseCopyable {
   ///
   /// It is for places without an id in a file that is loaded at each start: several instances, and the next start, give
   /// them the same ids. Two identities share an id with a probability of 1 in 2^74.
-  public init(derivedFrom identity: some Sequence<UInt8>) {
+  public init(derivedFrom identity: [UInt8]) {
     // FNV-1a in two lanes of different offsets, each finished with SplitMix64's mixer.
     var first = FNV1a()
     var second: UInt64 = 0x9AE1_6A3B_2F90_404F
@@ -65,11 +65,12 @@ extension PointID: Comparable {
 extension PointID: LosslessStringConvertible {
   /// Creates the id from the 36 characters of a UUID, in either case; `nil` for any other text.
   public init?(_ description: String) {
-    self.init(utf8: description.utf8)
+    guard let id = description.utf8.withContiguousBytes({ PointID(utf8: $0) }) else { return nil }
+    self = id
   }
 
   /// Creates the id from the bytes of the 36 characters of a UUID, in either case; `nil` for any others.
-  public init?(utf8 bytes: some Sequence<UInt8>) {
+  public init?(utf8 bytes: UnsafeBufferPointer<UInt8>) {
     var halves: (UInt64, UInt64) = (0, 0)
     var length = 0
     for byte in bytes {
