@@ -12,7 +12,8 @@ RUN swift package resolve
 COPY Sources Sources
 COPY Tests Tests
 COPY Benchmarks Benchmarks
-RUN swift build -c release --product waymark --static-swift-stdlib \
+# The options of build_release in scripts/lib.sh.
+RUN swift build -c release --product waymark --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked \
     && install -D -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/waymark" /out/waymark
 
 FROM debian:bookworm-slim
