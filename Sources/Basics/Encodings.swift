@@ -106,19 +106,16 @@ package enum Base64URL {
   package static func encode(_ bytes: [UInt8]) -> String {
     let length = (bytes.count * 8 + 5) / 6
     return String(unsafeUninitializedCapacity: length) { text in
-      var (pending, pendingBits, written) = (UInt32(0), 0, 0)
-      for byte in bytes {
-        pending = pending << 8 | UInt32(byte)
-        pendingBits += 8
-        while pendingBits >= 6 {
-          pendingBits -= 6
-          text[written] = alphabet.utf8Start[Int(pending >> UInt32(pendingBits) & 63)]
+      var written = 0
+      for start in stride(from: 0, to: bytes.count, by: 3) {
+        // Missing bytes are zero; their characters are left out.
+        var group = UInt32(bytes[start]) << 16
+        if start + 1 < bytes.count { group |= UInt32(bytes[start + 1]) << 8 }
+        if start + 2 < bytes.count { group |= UInt32(bytes[start + 2]) }
+        for shift in stride(from: UInt32(18), through: 0, by: -6) where written < length {
+          text[written] = alphabet.utf8Start[Int(group >> shift & 63)]
           written += 1
         }
-      }
-      if pendingBits > 0 {
-        text[written] = alphabet.utf8Start[Int(pending << UInt32(6 - pendingBits) & 63)]
-        written += 1
       }
       return written
     }

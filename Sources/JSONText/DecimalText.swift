@@ -43,17 +43,22 @@ public enum DecimalText {
     guard fraction != 0 else { return written }
     bytes[written] = UInt8(ascii: ".")
     written &+= 1
-    var rest = fraction
-    var digits = 7
-    while rest % 10 == 0 {
-      rest /= 10
-      digits &-= 1
-    }
-    for index in stride(from: digits &- 1, through: 0, by: -1) {
-      bytes[written &+ index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
-    }
-    return written &+ digits
+    let (upper, lower) = (UInt32(fraction) &* 10).quotientAndRemainder(dividingBy: 10_000)
+    write(pair: upper / 100, to: bytes + written)
+    write(pair: upper % 100, to: bytes + written + 2)
+    write(pair: lower / 100, to: bytes + written + 4)
+    write(pair: lower % 100, to: bytes + written + 6)
+    written &+= 7
+    while bytes[written &- 1] == UInt8(ascii: "0") { written &-= 1 }
+    return written
+  }
+
+  /// Writes a number below 100 as two digits.
+  @inlinable
+  static func write(pair value: UInt32, to bytes: UnsafeMutablePointer<UInt8>) {
+    let tens = value / 10
+    bytes[0] = UInt8(truncatingIfNeeded: 48 &+ tens)
+    bytes[1] = UInt8(truncatingIfNeeded: 48 &+ value &- 10 &* tens)
   }
 
   /// Writes the number with one decimal and returns the number of bytes; there must be room for

@@ -12,7 +12,7 @@ public struct QueryParameters: Sendable {
 
     /// The value as it was sent, for what must be split before it is decoded; see
     /// ``PercentEncoding/decode(_:plusIsSpace:)``.
-    public let rawValue: Substring
+    public let rawValue: String
   }
 
   /// The maximum number of parameters in a query.
@@ -30,21 +30,24 @@ public struct QueryParameters: Sendable {
       all = []
       return
     }
+    all = try query.utf8.withContiguousBytes { bytes throws(Problem) in try Self.parameters(in: bytes) }
+  }
+
+  private static func parameters(in query: UnsafeBufferPointer<UInt8>) throws(Problem) -> [Parameter] {
     var parameters: [Parameter] = []
     parameters.reserveCapacity(4)
-    let utf8 = query.utf8
-    var start = utf8.startIndex
-    while start < utf8.endIndex {
-      let end = utf8[start...].firstIndex(of: UInt8(ascii: "&")) ?? utf8.endIndex
+    var start = 0
+    while start < query.count {
+      let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
       if start < end {
-        guard parameters.count < Self.maximumCount else {
-          throw .invalidParameter("query", "has more than \(Self.maximumCount) parameters")
+        guard parameters.count < maximumCount else {
+          throw .invalidParameter("query", "has more than \(maximumCount) parameters")
         }
-        parameters.append(try Self.parameter(query[start..<end]))
+        parameters.append(try parameter(UnsafeBufferPointer(rebasing: query[start..<end])))
       }
-      start = end < utf8.endIndex ? utf8.index(after: end) : end
+      start = end + 1
     }
-    all = parameters
+    return parameters
   }
 
   /// Returns the parameters of that name.
@@ -62,14 +65,14 @@ public struct QueryParameters: Sendable {
     return found
   }
 
-  private static func parameter(_ pair: Substring) throws(Problem) -> Parameter {
-    let separator = pair.utf8.firstIndex(of: UInt8(ascii: "="))
-    let rawName = pair[..<(separator ?? pair.endIndex)]
-    let rawValue = separator.map { pair[pair.utf8.index(after: $0)...] } ?? pair[pair.endIndex...]
-    guard let name = PercentEncoding.decode(rawName, plusIsSpace: true) else {
-      throw .invalidParameter(String(rawName), "must have a name in percent-encoded UTF-8")
+  private static func parameter(_ pair: UnsafeBufferPointer<UInt8>) throws(Problem) -> Parameter {
+    let separator = pair.firstIndex(of: UInt8(ascii: "="), from: 0) ?? pair.count
+    let rawName = String(decoding: pair[..<separator], as: UTF8.self)
+    let rawValue = String(decoding: pair[separator...].dropFirst(), as: UTF8.self)
+    guard let name = PercentEncoding.decode(rawName[...], plusIsSpace: true) else {
+      throw .invalidParameter(rawName, "must have a name in percent-encoded UTF-8")
     }
-    guard let value = PercentEncoding.decode(rawValue, plusIsSpace: true) else {
+    guard let value = PercentEncoding.decode(rawValue[...], plusIsSpace: true) else {
       throw .invalidParameter(name, "must be percent-encoded UTF-8")
     }
     return Parameter(name: name, value: value, rawValue: rawValue)

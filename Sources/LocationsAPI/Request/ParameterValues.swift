@@ -202,7 +202,11 @@ struct ParameterValues {
   /// Returns the value that is an object in a body.
   private func object(_ parameter: Parameter) -> JSONValue? { objects.isEmpty ? nil : objects[parameter] }
 
-  subscript(parameter: Parameter) -> String? { texts.first { $0.parameter == parameter }?.text }
+  subscript(parameter: Parameter) -> String? {
+    // By index: a closure would be passed a copy of each text.
+    for index in texts.indices where texts[index].parameter == parameter { return texts[index].text }
+    return nil
+  }
 
   /// Sets the value of a parameter that has none.
   private mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter, text)) }

@@ -203,7 +203,7 @@ enum NextLink {
       query.withUTF8 { query in
         var start = query.startIndex
         while start < query.endIndex {
-          let end = query[start...].firstIndex(of: UInt8(ascii: "&")) ?? query.endIndex
+          let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.endIndex
           let pair = query[start..<end]
           if !pair.isEmpty, !isParameter(pair, named: name) {
             writeSeparator()

@@ -25,8 +25,8 @@ struct ChordSearch: ~Copyable {
   /// A lower bound of the squared chords of the matches left out; infinite when none was.
   var chordSquaredOfOthers: Double { heap.isFull ? heap.last.distance : .infinity }
 
-  /// Ends the search and returns its matches in no order, with the squares of their chords for distances.
-  mutating func removeAll() -> [Candidate] { heap.removeAll() }
+  /// Ends the search and returns its matches in order, with the squares of their chords for distances.
+  mutating func removeAllSorted() -> [Candidate] { heap.removeAllSorted() }
 }
 
 extension ChordSearch: TreeVisitor {
@@ -270,17 +270,15 @@ struct CandidateHeap: ~Copyable {
     return true
   }
 
-  /// Removes the candidates and returns them in no order.
-  mutating func removeAll() -> [Candidate] {
+  /// Removes the candidates and returns them in order. O(n log n).
+  mutating func removeAllSorted() -> [Candidate] {
+    for end in stride(from: count - 1, to: 0, by: -1) {
+      let candidate = candidates[end]
+      candidates[end] = candidates[0]
+      sink(candidate, within: end)
+    }
     defer { count = 0 }
     return Array(UnsafeBufferPointer(start: candidates, count: count))
-  }
-
-  /// Removes the candidates and returns them in order.
-  mutating func removeAllSorted() -> [Candidate] {
-    var candidates = removeAll()
-    candidates.sort { $0 < $1 }
-    return candidates
   }
 
   private mutating func rise(_ candidate: Candidate, from start: Int) {

@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 import NIOHTTP1
 
@@ -45,7 +46,8 @@ struct ResponseEncoder {
     var bound = 256 + reason.utf8.count + requestID.utf8.count + date.count + serverLine.count
     for (name, value) in response.headers { bound += name.utf8.count + value.utf8.count + 4 }
     let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { bytes in
-      var writer = FieldWriter(bytes)
+      guard let start = bytes.baseAddress else { return 0 }
+      var writer = FieldWriter(at: start.assumingMemoryBound(to: UInt8.self))
       writer.writeStatus(response.status.code, reason)
       guard let known = response.headers.forEachSent(keepsLength: keepsLength, { writer.writeField($0, $1) }) else {
         return 0
@@ -129,31 +131,35 @@ enum ResponseField {
 
 /// A writer of status lines and header fields (RFC 9112, sections 4 and 5) into memory that is large enough for them.
 struct FieldWriter {
-  private let bytes: UnsafeMutableRawBufferPointer
-  private(set) var count = 0
+  private let start: UnsafeMutablePointer<UInt8>
+  private var bytes: UncheckedBytes
 
-  init(_ bytes: UnsafeMutableRawBufferPointer) {
-    self.bytes = bytes
+  init(at start: UnsafeMutablePointer<UInt8>) {
+    self.start = start
+    bytes = UncheckedBytes(at: start)
   }
+
+  /// The number of bytes that were written.
+  var count: Int { bytes.end - start }
 
   // MARK: Lines
 
   /// Writes the status line. A reason phrase that could hold a line of its own is left out.
   mutating func writeStatus(_ code: UInt, _ reason: String) {
-    write("HTTP/1.1 ")
+    bytes.write("HTTP/1.1 ")
     write(decimal: Int(code))
-    write(" ")
-    let start = count
-    if !writeFieldValue(reason) { count = start }
-    write("\r\n")
+    bytes.write(" ")
+    let end = bytes.end
+    if !writeFieldValue(reason) { bytes.end = end }
+    bytes.write("\r\n")
   }
 
   /// Writes a field. Returns a Boolean value that indicates whether its name and value may be sent.
   mutating func writeField(_ name: String, _ value: String) -> Bool {
     guard writeToken(name) else { return false }
-    write(": ")
+    bytes.write(": ")
     guard writeFieldValue(value) else { return false }
-    write("\r\n")
+    bytes.write("\r\n")
     return true
   }
 
@@ -161,71 +167,60 @@ struct FieldWriter {
     switch framing {
     case .none, .close: break
     case .length(let length):
-      write("content-length: ")
+      bytes.write("content-length: ")
       write(decimal: length)
-      write("\r\n")
+      bytes.write("\r\n")
     case .chunked:
-      write("transfer-encoding: chunked\r\n")
+      bytes.write("transfer-encoding: chunked\r\n")
     }
   }
 
   /// Writes the `Connection` field, and the end of the head.
   mutating func write(_ persistence: ResponseEncoder.Persistence) {
     switch persistence {
-    case .implied: write("\r\n")
-    case .keepAlive: write("connection: keep-alive\r\n\r\n")
-    case .close: write("connection: close\r\n\r\n")
+    case .implied: bytes.write("\r\n")
+    case .keepAlive: bytes.write("connection: keep-alive\r\n\r\n")
+    case .close: bytes.write("connection: close\r\n\r\n")
     }
   }
 
   // MARK: Parts of lines
 
-  mutating func write(_ text: StaticString) {
-    let source = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: source)
-    count += source.count
-  }
+  mutating func write(_ text: StaticString) { bytes.write(text) }
 
-  mutating func write(_ source: [UInt8]) {
-    source.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: $0) }
-    count += source.count
-  }
+  mutating func write(_ source: [UInt8]) { source.withUnsafeBufferPointer { bytes.write($0) } }
 
   mutating func write(decimal number: Int) {
     precondition(number >= 0, "lengths and codes are not negative")
     var divisor = 1
     while number / divisor >= 10 { divisor *= 10 }
     while divisor > 0 {
-      bytes[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / divisor % 10)
-      count += 1
+      bytes.write(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / divisor % 10))
       divisor /= 10
     }
   }
 
   /// Writes a value. Returns a Boolean value that indicates whether it may be sent: no control characters but tabs.
   mutating func writeFieldValue(_ value: String) -> Bool {
-    let start = count
-    append(value)
+    let written = append(value)
+    // Without an early end, so that the compiler can compare many bytes at once.
     var isValid = true
-    for byte in bytes[start..<count] where !Self.isValueByte(byte) { isValid = false }
+    for byte in written { isValid = isValid && Self.isValueByte(byte) }
     return isValid
   }
 
   private mutating func writeToken(_ name: String) -> Bool {
-    let start = count
-    append(name)
-    var isValid = start < count
-    for byte in bytes[start..<count] where !Self.isTokenByte(byte) { isValid = false }
+    let written = append(name)
+    var isValid = !written.isEmpty
+    for byte in written { isValid = isValid && Self.isTokenByte(byte) }
     return isValid
   }
 
-  private mutating func append(_ text: String) {
-    let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
-    // The bytes of a native string can be copied; only those of other strings must be fetched one by one.
-    if text.utf8.withContiguousStorageIfAvailable({ rest.copyMemory(from: UnsafeRawBufferPointer($0)) }) == nil {
-      rest.copyBytes(from: text.utf8)
-    }
-    count += text.utf8.count
+  /// Writes a text, and returns its bytes.
+  private mutating func append(_ text: String) -> UnsafeBufferPointer<UInt8> {
+    let start = bytes.end
+    bytes.write(text: text)
+    return UnsafeBufferPointer(start: start, count: bytes.end - start)
   }
 
   /// Returns a Boolean value that indicates whether a byte may be in a value: no control characters other than tabs.
