@@ -209,7 +209,8 @@ extension Waymark {
   ///   - filter: the conditions.
   ///   - pageSize: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
   public func places(_ filter: PointFilter, pageSize: Int? = nil) -> PointQuery<PointOfInterest> {
-    PointQuery(PointsRequest(baseURL: baseURL, limit: pageSize, fields: .all), filter, self)
+    let fields: PointFields = filter.open == nil ? .all : .allWithOpening
+    return PointQuery(PointsRequest(baseURL: baseURL, limit: pageSize, fields: fields), filter, self)
   }
 
   /// Returns the place with an id.
@@ -218,6 +219,19 @@ extension Waymark {
   /// let place = try await waymark.place(id)
   /// ```
   public func place(_ id: UUID) async throws -> PointOfInterest { try await responses.place(id).value }
+
+  /// Returns the opening hours of a place from today on.
+  ///
+  /// ```swift
+  /// let hours = try await waymark.hours(of: id, days: 14)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - id: the place.
+  ///   - days: the number of days, 1 to 31; `nil` for the service's default, 7.
+  public func hours(of id: UUID, days: Int? = nil) async throws -> OpeningHours {
+    try await responses.hours(of: id, days: days).value
+  }
 
   /// Returns the nearest place at a coordinate; `nil` where there is none within the radius.
   ///

@@ -75,6 +75,15 @@ public struct WaymarkResponses: Sendable {
     try await waymark.loader(PointRequest(baseURL: baseURL)).load(requestData: id)
   }
 
+  /// Loads the opening hours of a place. See ``Waymark/hours(of:days:)``.
+  ///
+  /// ```swift
+  /// let isStale = try await waymark.responses.hours(of: id).isStale
+  /// ```
+  public func hours(of id: UUID, days: Int? = nil) async throws -> APIResponse<OpeningHours> {
+    try await waymark.loader(HoursRequest(baseURL: baseURL, days: days)).load(requestData: id)
+  }
+
   /// Loads the nearest place at a coordinate; `nil` where there is none. See ``Waymark/place(at:radius:)``.
   ///
   /// ```swift

@@ -85,6 +85,12 @@ struct MessageCatalogue {
     return text(of: key, for: Locale.preferredLanguages, in: file)
   }
 
+  /// Returns the text in the language of the app, or on Linux of a locale.
+  func text(of key: String, in locale: Locale) -> String {
+    guard let file else { return bundle.localizedString(forKey: key, value: key, table: nil) }
+    return text(of: key, for: [locale.identifier], in: file)
+  }
+
   /// Returns the text in the first of the languages that there is, or else in English.
   func text(of key: String, for languages: [String]) -> String {
     file.map { text(of: key, for: languages, in: $0) } ?? key

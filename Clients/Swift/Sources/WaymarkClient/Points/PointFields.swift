@@ -6,11 +6,18 @@ package enum PointFields: Hashable, Sendable {
   /// The standard fields, and also origin, version and times.
   case all
 
+  /// All fields, and the state of the opening hours.
+  case allWithOpening
+
+  /// The names of the fields of ``OpeningStatus``.
+  static let opening = ["openState", "openUntil", "opensAt", "timeZone"]
+
   /// The query parameter that selects the fields; `nil` for the service's default.
   var parameter: QueryParameter? {
     switch self {
     case .standard: nil
     case .all: QueryParameter("fields", .text("*"))
+    case .allWithOpening: QueryParameter("fields", .texts(["*"] + Self.opening))
     }
   }
 }

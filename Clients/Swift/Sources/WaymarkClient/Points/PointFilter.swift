@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The conditions and order of a search. All conditions must hold; without any, the result is all places, ordered by
 /// id.
 ///
@@ -37,11 +39,18 @@ public struct PointFilter: Hashable, Sendable {
   /// A condition on any properties.
   public var condition: PointCondition?
 
+  /// The time at which the places are open. Exports do not take it.
+  public var open: OpeningTime?
+
+  /// A Boolean value that indicates whether places match, too, of which it is unknown whether they are ``open``.
+  public var includesUnknownHours: Bool
+
   /// Creates a filter.
   public init(
     center: Coordinate? = nil, radiusMetres: Double? = nil, box: BoundingBox? = nil, area: SearchArea? = nil,
     route: SearchRoute? = nil, categories: [String] = [], source: String? = nil, sourceID: String? = nil,
-    tags: [String: [String]] = [:], condition: PointCondition? = nil
+    tags: [String: [String]] = [:], condition: PointCondition? = nil, open: OpeningTime? = nil,
+    includesUnknownHours: Bool = false
   ) {
     self.center = center
     self.radiusMetres = radiusMetres
@@ -53,6 +62,8 @@ public struct PointFilter: Hashable, Sendable {
     self.sourceID = sourceID
     self.tags = tags
     self.condition = condition
+    self.open = open
+    self.includesUnknownHours = includesUnknownHours
   }
 
   /// Returns the query parameters, in a fixed order.
@@ -87,6 +98,10 @@ public struct PointFilter: Hashable, Sendable {
       parameters.append(QueryParameter("tag." + key, .repeated(values)))
     }
     if let condition { parameters.append(try condition.parameter()) }
+    if let open {
+      parameters.append(QueryParameter("open", .text(open.text)))
+      if includesUnknownHours { parameters.append(QueryParameter("openUnknown", .text("include"))) }
+    }
     return parameters
   }
 
@@ -101,6 +116,28 @@ public struct PointFilter: Hashable, Sendable {
     guard center == nil, radiusMetres == nil, route == nil, takesBox || box == nil else { throw .unsupportedFilter }
     guard let text else { return try parameters() }
     return [try QueryParameter(searchText: text)] + (try parameters())
+  }
+}
+
+/// A time at which places are open.
+///
+/// ```swift
+/// let cafes = try await waymark.places(PointFilter(center: here, categories: ["cafe"], open: .now)).firstPage()
+/// print(cafes.first?.opening?.text() ?? "")
+/// ```
+public enum OpeningTime: Hashable, Sendable {
+  /// The time of the request.
+  case now
+  /// A moment, to the minute.
+  case at(Date)
+
+  /// The text of the parameter.
+  var text: String {
+    switch self {
+    case .now: "now"
+    case .at(let date):
+      RFC3339.text(of: Date(timeIntervalSince1970: (date.timeIntervalSince1970 / 60).rounded(.down) * 60))
+    }
   }
 }
 

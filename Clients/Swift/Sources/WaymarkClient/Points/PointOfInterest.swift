@@ -42,6 +42,10 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
   /// Additional data, as keys and values.
   public var tags: [String: String]
 
+  /// The state of the opening hours at the time of the filter; only in responses to searches for open places.
+  /// ``Waymark/hours(of:days:)`` has all hours.
+  public var opening: OpeningStatus?
+
   /// The data set of its origin, for example `osm`.
   public var source: String?
 
@@ -71,6 +75,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
     distanceMetres: Double? = nil,
     alongMetres: Double? = nil,
     tags: [String: String] = [:],
+    opening: OpeningStatus? = nil,
     source: String? = nil,
     sourceID: String? = nil,
     version: Int? = nil,
@@ -85,6 +90,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
     self.distanceMetres = distanceMetres
     self.alongMetres = alongMetres
     self.tags = tags
+    self.opening = opening
     self.source = source
     self.sourceID = sourceID
     self.version = version
@@ -133,7 +139,7 @@ extension PointOfInterest: Codable {
   private enum CodingKeys: String, CodingKey {
     case id, name, category, lat, long, distance, alongMetres, tags, source
     case sourceID = "sourceId"
-    case version, createdAt, updatedAt
+    case version, createdAt, updatedAt, openState, openUntil, opensAt, timeZone
   }
 
   /// Decodes a place from the service's JSON; unknown members are ignored.
@@ -141,14 +147,6 @@ extension PointOfInterest: Codable {
   /// - Throws: `DecodingError` where the name is missing or a member has an unexpected type.
   public init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: CodingKeys.self)
-    func date(_ key: CodingKeys) throws -> Date? {
-      guard let text = try members.decodeIfPresent(String.self, forKey: key) else { return nil }
-      guard let date = RFC3339.date(from: text) else {
-        throw DecodingError.dataCorruptedError(
-          forKey: key, in: members, debugDescription: "not an RFC 3339 time: \(text)")
-      }
-      return date
-    }
     self.init(
       id: try members.decodeIfPresent(UUID.self, forKey: .id),
       name: try members.decode(String.self, forKey: .name),
@@ -157,11 +155,12 @@ extension PointOfInterest: Codable {
       distanceMetres: try members.decodeIfPresent(Double.self, forKey: .distance),
       alongMetres: try members.decodeIfPresent(Double.self, forKey: .alongMetres),
       tags: try members.decodeIfPresent([String: String].self, forKey: .tags) ?? [:],
+      opening: try Self.opening(in: members),
       source: try members.decodeIfPresent(String.self, forKey: .source),
       sourceID: try members.decodeIfPresent(String.self, forKey: .sourceID),
       version: try members.decodeIfPresent(Int.self, forKey: .version),
-      createdAt: try date(.createdAt),
-      updatedAt: try date(.updatedAt)
+      createdAt: try members.time(forKey: .createdAt),
+      updatedAt: try members.time(forKey: .updatedAt)
     )
   }
 
@@ -176,11 +175,22 @@ extension PointOfInterest: Codable {
     try members.encodeIfPresent(distanceMetres, forKey: .distance)
     try members.encodeIfPresent(alongMetres, forKey: .alongMetres)
     if !tags.isEmpty { try members.encode(tags, forKey: .tags) }
+    try members.encodeIfPresent(opening?.state, forKey: .openState)
+    try members.encodeIfPresent(opening?.openUntil.map(RFC3339.text), forKey: .openUntil)
+    try members.encodeIfPresent(opening?.opensAt.map(RFC3339.text), forKey: .opensAt)
+    try members.encodeIfPresent(opening?.timeZone?.identifier, forKey: .timeZone)
     try members.encodeIfPresent(source, forKey: .source)
     try members.encodeIfPresent(sourceID, forKey: .sourceID)
     try members.encodeIfPresent(version, forKey: .version)
     try members.encodeIfPresent(createdAt.map(RFC3339.text), forKey: .createdAt)
     try members.encodeIfPresent(updatedAt.map(RFC3339.text), forKey: .updatedAt)
+  }
+
+  private static func opening(in members: KeyedDecodingContainer<CodingKeys>) throws -> OpeningStatus? {
+    guard let state = try members.decodeIfPresent(OpeningState.self, forKey: .openState) else { return nil }
+    return OpeningStatus(
+      state: state, openUntil: try members.time(forKey: .openUntil), opensAt: try members.time(forKey: .opensAt),
+      timeZone: try members.timeZone(forKey: .timeZone))
   }
 
   private static func coordinate(in members: KeyedDecodingContainer<CodingKeys>) throws -> Coordinate? {

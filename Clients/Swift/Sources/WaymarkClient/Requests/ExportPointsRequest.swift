@@ -21,8 +21,9 @@ package struct ExportPointsRequest: ServiceRequest {
 
   /// Creates the request.
   ///
-  /// - Throws: ``RequestError``: the errors of the filter, or `invalidBaseURL`.
+  /// - Throws: ``RequestError``: `unsupportedFilter` for open places, the errors of the filter, or `invalidBaseURL`.
   package func makeRequest(from filter: PointFilter) throws -> URLRequest {
+    guard filter.open == nil else { throw RequestError.unsupportedFilter }
     let parameters = try filter.parameters() + [QueryParameter("f", .text(format.rawValue))]
     return try URLRequest("GET", baseURL, "/locations/export", parameters: parameters, accept: format.mediaType)
   }

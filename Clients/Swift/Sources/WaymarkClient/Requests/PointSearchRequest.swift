@@ -187,7 +187,8 @@ package struct PointSearchRequest: ListRequest {
       parameters.append(QueryParameter("sort", .text("distance")))
     }
     if let limit { parameters.append(try QueryParameter(limit: limit)) }
-    parameters.append(QueryParameter("fields", .texts(Self.fields)))
+    let opening = search.filter.open == nil ? [] : PointFields.opening
+    parameters.append(QueryParameter("fields", .texts(Self.fields + opening)))
     return try URLRequest(searching: baseURL, parameters: parameters)
   }
 }

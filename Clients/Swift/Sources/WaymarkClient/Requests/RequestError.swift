@@ -49,6 +49,9 @@ public enum RequestError: Error, Hashable, Sendable {
   /// The limit is not from 1 to 1,000.
   case invalidLimit
 
+  /// The number of days is not from 1 to 31.
+  case invalidDays
+
   /// The text of a search is not 1 to 200 characters.
   case invalidText
 
@@ -87,6 +90,7 @@ extension RequestError: CustomStringConvertible {
       "the keys of tags must be of 1 to 200 characters, and up to 20 different ones without commas in a list"
     case .invalidZoom: "the zoom level must be an integer from 0 to 22"
     case .unsupportedFilter: "the filter has a condition that this call does not take"
+    case .invalidDays: "the number of days must be an integer from 1 to 31"
     case .invalidLimit: "the limit must be an integer from 1 to 1000"
     case .invalidText: "the text must have 1 to 200 characters"
     case .distanceWithoutCenter: "the order by distance requires a center"

@@ -21,6 +21,48 @@ import WaymarkTesting
     #expect(service.requests.first?.url?.query()?.contains("category=cafe") == true)
   }
 
+  private static let hours = """
+    {"openingHours":"24/7","timeZone":"Europe/Vienna","intervals":[
+    {"start":"2020-01-01T00:00:00+01:00","end":"2100-01-01T00:00:00+01:00","state":"open"}]}
+    """
+
+  @Test func exampleOfOpeningHoursTellsWhatIsOpen() async throws {
+    let service = try MockService { request, _ in
+      let isHours = request.url?.lastPathComponent == "hours"
+      let places = #"[{"id":"0199a1b2-0000-7000-8000-000000000001","name":"A","openState":"open"}]"#
+      return try MockResponse.ok(isHours ? Self.hours : places).response(to: request)
+    }
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+    let here = try Coordinate(latitude: 1, longitude: 2)
+
+    // snippet: open places
+    let cafes = try await waymark.places(PointFilter(center: here, categories: ["cafe"], open: .now)).firstPage()
+    for cafe in cafes {
+      print(cafe.name, cafe.opening?.text() ?? "")
+    }
+    let hours = try await waymark.hours(of: cafes[0].id, days: 14)
+    let tomorrow = hours.status(at: .now.addingTimeInterval(86_400))
+    print(hours.status(at: .now).text(), tomorrow.state == .open)
+    // end
+
+    #expect(cafes.map(\.opening?.state) == [.open])
+    #expect(service.requests.last?.url?.query() == "days=14")
+    #expect(tomorrow.state == .open)
+  }
+
+  @Test func exampleOfStoredHoursIsEvaluatedOnTheDevice() async throws {
+    let service = try MockService(.ok(Self.hours))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+    let id = try #require(UUID(uuidString: "0199A1B2-0000-7000-8000-000000000001"))
+
+    // snippet: stored hours
+    let hours = try await waymark.hours(of: id, days: 31)
+    let caption = hours.status(at: .now).text()
+    // end
+
+    #expect(!caption.isEmpty && hours.status(at: .now).state == .open)
+  }
+
   @Test func exampleOfAnUpdateSendsTheVersion() async throws {
     let id = try #require(UUID(uuidString: "0199A1B2-0000-7000-8000-000000000001"))
     let service = try MockService(

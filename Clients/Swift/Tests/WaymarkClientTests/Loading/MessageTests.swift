@@ -39,10 +39,22 @@ import Testing
     }
   }
 
+  @Test(arguments: languages) func wordsOfOpeningHoursAreTranslated(language: String) throws {
+    let catalogue = try Catalogue()
+
+    for words in HoursText.allCases {
+      let text = try #require(catalogue.strings[words.rawValue]?.localizations[language]?["stringUnit"])
+      #expect(text.state == "translated")
+      #expect((text.value == words.rawValue) == (language == "en"), "\(words) in \(language)")
+      #expect(text.value.contains("%@") == words.rawValue.contains("%@"))
+    }
+  }
+
   @Test func theCatalogueHasNoOtherTexts() throws {
     let catalogue = try Catalogue()
 
-    #expect(Set(catalogue.strings.keys) == Set(Message.allCases.map(\.rawValue)))
+    #expect(
+      Set(catalogue.strings.keys) == Set(Message.allCases.map(\.rawValue) + HoursText.allCases.map(\.rawValue)))
     #expect(catalogue.sourceLanguage == "en")
     #expect(catalogue.strings.values.allSatisfy { $0.localizations.count == Self.languages.count })
   }
