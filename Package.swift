@@ -129,6 +129,12 @@ let package = Package(
     module(
       "Points", ["Basics", "CQL2", "Geo", "JSONText", "OpeningHours", logging], settings: computing,
       tests: ["MemoryStore"]),
+    module(
+      "TileFiles",
+      [
+        "Geo", "Gzip", "JSONText", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ]),
     module("VectorTiles", ["Basics"], settings: computing),
     module(
       "PointIndex",
