@@ -73,6 +73,7 @@ let package = Package(
   ],
   targets: [
     [
+      .target(name: "CBaseMap", exclude: ["NOTICE", "make", "make.py", "tiles.bin"]),
       .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
       .target(name: "CBuiltInMappings", exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
       .target(name: "CHolidays", exclude: ["holidays.bin", "make"]),
@@ -193,13 +194,14 @@ let package = Package(
     module(
       "LocationsAPI",
       [
-        "AccessControl", "Basics", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpeningHours",
-        "PointFormats",
-        "Points", "VectorTiles", logging,
+        "AccessControl", "Basics", "CBaseMap", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText",
+        "OpeningHours", "PointFormats",
+        "Points", "TileFiles", "VectorTiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
       ] + nio,
       tests: [
         "HTTPTestSupport", "MemoryStore", .product(name: "CryptoExtras", package: "swift-crypto"),
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ]
     ),
@@ -213,7 +215,7 @@ let package = Package(
           "MemoryStore",
           "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
           "PostgresStore",
-          "PrometheusMetrics", "SQLiteJournal",
+          "PrometheusMetrics", "SQLiteJournal", "TileFiles",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),

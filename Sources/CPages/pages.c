@@ -33,6 +33,18 @@ static const unsigned char map_search[] = {
 static const unsigned char map_place[] = {
 #embed "map/place.js"
 };
+static const unsigned char map_groups[] = {
+#embed "map/groups.js"
+};
+static const unsigned char map_land[] = {
+#embed "map/land.js"
+};
+static const unsigned char map_sheet[] = {
+#embed "map/sheet.js"
+};
+static const unsigned char map_symbols[] = {
+#embed "map/symbols.js"
+};
 static const unsigned char map_hours[] = {
 #embed "map/hours.js"
 };
@@ -59,6 +71,10 @@ static const waymark_page_file files[] = {
   FILE("/map/search.js", "getMapSearchScript", "Get the map page's script of the search", map_search),
   FILE("/map/place.js", "getMapPlaceScript", "Get the map page's script of places", map_place),
   FILE("/map/hours.js", "getMapHoursScript", "Get the map page's script of opening hours", map_hours),
+  FILE("/map/groups.js", "getMapGroupsScript", "Get the map page's script of the drawn places", map_groups),
+  FILE("/map/land.js", "getMapLandScript", "Get the map page's script of the built-in base map", map_land),
+  FILE("/map/sheet.js", "getMapSheetScript", "Get the map page's script of the list on narrow screens", map_sheet),
+  FILE("/map/symbols.js", "getMapSymbolsScript", "Get the map page's script of symbols", map_symbols),
   FILE("/status", "getStatus", "Get the operator's page", status_page),
   FILE("/status/page.css", "getStatusStyle", "Get the operator's page's style", status_style),
   FILE("/status/page.js", "getStatusScript", "Get the operator's page's script", status_script),

@@ -47,7 +47,7 @@ package struct LocationsAPI: Sendable {
     /// The maximum number of bytes of drawn tiles that are kept; 0 for none.
     package var tileCacheBytes = 32 << 20
 
-    /// The base map of the map page; without it the page draws a graticule.
+    /// The operator's base map for the map page; without it the page draws the built-in one.
     package var baseMap: BaseMap?
 
     /// The version in the response of `GET /`.
@@ -140,6 +140,8 @@ package struct LocationsAPI: Sendable {
       ClustersRoute(
         service: service, revalidation: revalidation, filtering: filtering,
         clusterMaximumZoom: configuration.clusterMaximumZoom),
+      LandRoute(),
+      ImageTileRoute(file: configuration.baseMap?.file),
       FacetsRoute(service: service, revalidation: revalidation, filtering: filtering),
       CreateRoute(service: service, address: configuration.address),
       ReplaceRoute(service: service, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),

@@ -75,7 +75,7 @@ struct Application {
     api.isDraining = { [drainState] in drainState.isDraining }
     api.address = configuration.address
     api.clusterMaximumZoom = configuration.clusterMaximumZoom
-    api.baseMap = configuration.baseMap
+    api.baseMap = try configuration.baseMap?.open()
     api.settingsDigest = configuration.responseDigest
     let locations = LocationsAPI(api)
     let features = FeaturesAPI(locations, collections: configuration.collections)

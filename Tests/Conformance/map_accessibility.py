@@ -28,7 +28,7 @@ CONTRAST = r"""
     const layers = [];
     for (let each = node; each; each = each.parentElement) {
       // The disc of a cluster is drawn by a pseudo-element behind its number.
-      const disc = each.classList?.contains("cluster") ? getComputedStyle(each, "::before").backgroundColor : undefined;
+      const disc = each.classList?.contains("circle") ? getComputedStyle(each, "::before").backgroundColor : undefined;
       for (const text of [disc, getComputedStyle(each).backgroundColor].filter(Boolean)) layers.push(parse(text));
     }
     const lowest = parse(getComputedStyle(document.body).backgroundColor);

@@ -252,6 +252,79 @@ class MapScreen(Screen):
     def show_list(self):
         self.element("toggle-list").click()
 
+    def pull_sheet(self, up):
+        """Pulls the sheet of the list by its handle with the mouse."""
+        box = self.element("toggle-list").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        mouse = self.page.mouse
+        mouse.move(x, y)
+        mouse.down()
+        for part in range(1, 6):
+            mouse.move(x, y - up * part / 5)
+        mouse.up()
+        self.page.wait_for_timeout(400)
+
+    def has_list(self):
+        return self.elements("place-item").first.is_visible() and self.element("places").bounding_box()["height"] > 200
+
+    def overlaps(self):
+        """Returns pairs of symbols and names that overlap by more than two pixels."""
+        return self.page.evaluate("""() => {
+          const boxes = [...document.querySelectorAll("#map .symbol, #map .circle, #map .labelled span")].map((node) =>
+            ({ text: node.textContent, box: node.getBoundingClientRect(), marker: node.closest(".marker") }));
+          const depth = (name, a, b) => Math.min(a.box[name[1]], b.box[name[1]]) - Math.max(a.box[name[0]], b.box[name[0]]);
+          const apart = (a, b) => Math.hypot(a.box.x - b.box.x + (a.box.width - b.box.width) / 2,
+            a.box.y - b.box.y + (a.box.height - b.box.height) / 2);
+          const isRound = ({ marker, box }) => box.width === marker.getBoundingClientRect().width;
+          const isOver = (a, b) => a.marker !== b.marker && depth(["left", "right"], a, b) > 2
+            && depth(["top", "bottom"], a, b) > 2
+            && !(isRound(a) && isRound(b) && apart(a, b) > (a.box.width + b.box.width) / 2 - 2);
+          return boxes.flatMap((a, index) => boxes.slice(index + 1).filter((b) => isOver(a, b)).map((b) => [a.text, b.text]));
+        }""")
+
+    def names_on_map(self):
+        return self.page.locator("#map .labelled span").all_inner_texts()
+
+    def ground(self, right, down):
+        """Returns the most frequent colour of the built-in map around a point relative to the middle, as red, green, blue."""
+        return self.page.evaluate("""([right, down]) => {
+          const canvas = document.querySelector("#map canvas");
+          const x = canvas.width / 2 + right * canvas.width / canvas.clientWidth;
+          const y = canvas.height / 2 + down * canvas.height / canvas.clientHeight;
+          const copy = new OffscreenCanvas(24, 24).getContext("2d", { willReadFrequently: true });
+          copy.drawImage(canvas, 12 - x, 12 - y);
+          const pixels = copy.getImageData(0, 0, 24, 24).data;
+          const counts = new Map();
+          for (let index = 0; index < pixels.length; index += 4) {
+            const colour = pixels.slice(index, index + 3).join();
+            counts.set(colour, (counts.get(colour) || 0) + 1);
+          }
+          return [...counts].sort((a, b) => b[1] - a[1])[0][0].split(",").map(Number);
+        }""", [right, down])
+
+    def frame_times(self, action):
+        """Returns the times between frames in milliseconds, in their order of length, while an action takes place."""
+        self.page.evaluate("""() => {
+          window.frameTimes = [];
+          let last = performance.now();
+          const next = (now) => {
+            window.frameTimes.push(now - last);
+            last = now;
+            window.frameRequest = requestAnimationFrame(next);
+          };
+          window.frameRequest = requestAnimationFrame(next);
+        }""")
+        action()
+        return sorted(self.page.evaluate("() => { cancelAnimationFrame(frameRequest); return frameTimes.slice(1); }"))
+
+    def small_targets(self):
+        """Returns the controls that are visible and less than 44 pixels high or wide, with their sizes."""
+        return self.page.evaluate("""() => [...document.querySelectorAll("button, select, summary, a.button, #search, .field:has([type=checkbox])")]
+          .filter((node) => node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !node.closest("[inert]"))
+          .map((node) => [node.id || node.className || node.textContent, node.getBoundingClientRect()])
+          .filter(([, box]) => box.right > 0 && (box.width < 43.5 || box.height < 43.5))
+          .map(([name, box]) => `${name}: ${Math.round(box.width)} × ${Math.round(box.height)}`)""")
+
     # Searching and filtering
 
     def search_box(self):
@@ -315,8 +388,15 @@ class Popup:
         return self.screen.element("popup-title").inner_text()
 
     def fields(self):
+        """Returns all fields by name, also those below "More"."""
+        self.screen.page.evaluate("() => document.querySelectorAll('#fields details').forEach((node) => { node.open = true; })")
         rows = self.screen.element("fields").locator("div")
-        return dict(zip(rows.locator("dt").all_inner_texts(), rows.locator("dd").all_inner_texts()))
+        fields = dict(zip(rows.locator("dt").all_inner_texts(), rows.locator("dd").all_inner_texts()))
+        return {"Category": self.screen.element("popup-category").inner_text(), **fields}
+
+    def names_of_fields(self):
+        """Returns the names of the fields that are visible, in their order."""
+        return [name for name in self.node.locator("dt").all_inner_texts() if name]
 
     def link(self):
         return self.screen.element("place-link").get_attribute("href")

@@ -77,7 +77,7 @@ import Testing
     #expect(page.headers["referrer-policy"] == ["no-referrer"])
   }
 
-  @Test(arguments: [("/docs", 40_000), ("/map", 60_000), ("/status", 30_000)])
+  @Test(arguments: [("/docs", 40_000), ("/map", 90_000), ("/status", 30_000)])
   func aPageAndAllItsFilesAreSmall(path: String, limit: Int) async throws {
     let count = try await Self.files(of: path).values.reduce(0) { $0 + $1.body.count }
 
@@ -141,11 +141,14 @@ import Testing
       BaseMap(tiles: "https://tile.example.com:8443/a/{z}/{x}/{y}.png?key=k", attribution: "© \"Contributors\""))
 
     let settings = try await Self.get(PageRoute.mapSettingsPath, baseMap: map)
+    let layers = try #require(settings.object["layers"] as? [[String: String]])
     #expect(
-      try settings.object as? [String: String]
-        == [
-          "tiles": "https://tile.example.com:8443/a/{z}/{x}/{y}.png?key=k", "attribution": "© \"Contributors\"",
-        ])
+      layers == [
+        [
+          "tiles": "https://tile.example.com:8443/a/{z}/{x}/{y}.png?key=k", "format": "image",
+          "attribution": "© \"Contributors\"",
+        ]
+      ])
     let page = try await Self.get("/map", baseMap: map)
     let policy = try #require(page.headers.first(name: "content-security-policy"))
     #expect(policy.contains("img-src 'self' data: https://tile.example.com:8443;"))
@@ -154,8 +157,15 @@ import Testing
     #expect(status.headers.first(name: "content-security-policy")?.contains("example") == false)
   }
 
-  @Test func withoutABaseMapTheSettingsAreEmpty() async throws {
-    #expect(try await Self.get(PageRoute.mapSettingsPath).text == "{}")
+  @Test func withoutABaseMapOfTheOperatorThePageDrawsTheBuiltInOne() async throws {
+    let settings = try await Self.get(PageRoute.mapSettingsPath)
+    let layers = try #require(settings.object["layers"] as? [[String: Any]])
+    let layer = try #require(layers.first)
+
+    #expect(layers.count == 1 && layer["format"] as? String == "vector")
+    #expect(layer["tiles"] as? String == "map/land/{z}/{x}/{y}.mvt")
+    #expect(layer["maximumZoom"] as? Int == LandTiles.maximumZoom)
+    #expect((layer["attribution"] as? String)?.contains("GeoNames") == true)
   }
 
   @Test func tilesOfTheServerItselfNeedNoOrigin() throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HTTPServer
 import Logging
 import PostgresClient
@@ -162,13 +163,29 @@ import Testing
 
   @Test(arguments: [
     (["MAP_TILES_URL": "https://a.example/{z}/{x}/{y}"], "MAP_TILES_URL needs MAP_TILES_ATTRIBUTION"),
-    (["MAP_TILES_ATTRIBUTION": "© Contributors"], "MAP_TILES_ATTRIBUTION needs MAP_TILES_URL"),
+    (["MAP_TILES_ATTRIBUTION": "© Contributors"], "MAP_TILES_ATTRIBUTION needs MAP_TILES_URL or MAP_TILES_FILE"),
+    (
+      ["MAP_TILES_URL": "/{z}/{x}/{y}", "MAP_TILES_ATTRIBUTION": "A", "MAP_TILES_FILE": "a.mbtiles"],
+      "MAP_TILES_FILE can't be combined with MAP_TILES_URL"
+    ),
     (["MAP_TILES_URL": "https://a.example/", "MAP_TILES_ATTRIBUTION": "A"], "MAP_TILES_URL must be an address"),
   ])
   func anIncompleteBaseMapIsRejected(environment: [String: String], words: String) {
     let error = #expect(throws: ConfigurationError.self) { try ServeConfiguration(Settings(environment: environment)) }
 
     #expect(error?.description.hasPrefix(words) == true, "\(error?.description ?? "")")
+  }
+
+  @Test func aFileOfTilesThatCannotBeUsedIsRejected() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "tiles-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data("no tiles".utf8).write(to: file)
+    for (path, reason) in [(file.path, "is neither an MBTiles nor a PMTiles file"), ("/nonexistent", "can't be read")] {
+      let configuration = try ServeConfiguration(Settings(environment: ["MAP_TILES_FILE": path]))
+      let error = #expect(throws: ConfigurationError.self) { try configuration.baseMap?.open() }
+
+      #expect(error?.description == "MAP_TILES_FILE names '\(path)', which \(reason)")
+    }
   }
 
   @Test func theLogIsTextOnATerminalAndElseJSON() throws {

@@ -121,7 +121,7 @@ import Testing
   private static func environment(for setting: Setting) throws -> [String: String]? {
     switch setting.name {
     case _ where setting.name.hasPrefix("JWT_"), "DATA_FILE", "TLS_CERTIFICATE_FILE", "TLS_PRIVATE_KEY_FILE",
-      "API_KEYS_FILE", "READ_REQUIRES_KEY", "IS_UNIT_TESTING", "QUERYABLES", "POINT_STORE":
+      "API_KEYS_FILE", "READ_REQUIRES_KEY", "IS_UNIT_TESTING", "QUERYABLES", "POINT_STORE", "MAP_TILES_FILE":
       return nil
     default: break
     }

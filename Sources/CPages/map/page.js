@@ -1,12 +1,16 @@
 // The map page: what is in view, the filters, the list, the address of the view. The map itself is view.js.
 
 import { Problem, access, address, askForKey, base, byId, element, json, linked } from "../pages/common.js";
-import { closePopup, createPlace, explanation, mayLeave, movePopup, openPopup, shownId, startPopup } from "./place.js";
+import {
+  closePopup, createPlace, explanation, mayLeave, movePopup, openChoice, openPopup, shownId, startPopup,
+} from "./place.js";
 import { showText, startSearch } from "./search.js";
+import { setListOpen, startSheet } from "./sheet.js";
+import { symbolOf } from "./symbols.js";
 import * as view from "./view.js";
 
 const maximumListed = 60;
-const maximumShown = 2500;
+const maximumShown = 10000;
 const retryMilliseconds = 4000;
 const filters = { category: "", q: "", open: "" };
 let features = [];
@@ -49,17 +53,12 @@ async function recover(problem) {
   return isEntered;
 }
 
-function colourOf(category) {
-  const hash = [...category || ""].reduce((hash, character) => (hash * 31 + character.codePointAt(0)) >>> 0, 7);
-  return `var(--c${category ? hash % 8 : 8})`;
-}
-
 const query = () => ({ bbox: view.box().map((value) => value.toFixed(6)).join(","), ...filters });
 
 /** Returns what is in view: groups and places, or the matches of a text, or places where the server has no index. */
 async function loadFeatures(options) {
-  // A cell is a sixteenth of a tile wide: here 64 pixels.
-  for (let zoom = Math.max(0, Math.round(view.zoom) - 2); zoom >= 0 && !filters.q; zoom -= 1) {
+  // A cell is a sixteenth of a tile wide: here 16 pixels, less than a symbol.
+  for (let zoom = Math.max(0, Math.round(view.zoom)); zoom >= 0 && !filters.q; zoom -= 1) {
     try {
       const { features } = await json("locations/clusters", { ...query(), zoom }, options);
       if (features.length <= maximumShown || zoom === 0) {
@@ -82,7 +81,7 @@ async function load(text = "") {
   try {
     const loaded = await loadFeatures({ signal });
     if (signal.aborted) return;
-    features = loaded.map((feature) => ({ ...feature, name: feature.name || "", colour: colourOf(feature.category) }));
+    features = loaded.map((feature) => ({ ...feature, name: feature.name || "", symbol: symbolOf(feature.category) }));
   } catch (problem) {
     if (signal.aborted) return;
     await recover(problem);
@@ -108,7 +107,7 @@ function showList(text) {
   byId("summary").textContent = `${text} ${total ? plural(total, "place") : "No places"}${
     filters.q ? ` matching “${filters.q}”` : ""}${filters.open ? " open now" : ""} in view${
     groups ? `, ${groups < entries.length ? "some" : "all"} in ${plural(groups, "group")}` : ""}.`.trim();
-  byId("toggle-list").textContent = `List (${total.toLocaleString()})`;
+  byId("toggle-list").firstElementChild.textContent = total ? plural(total, "place") : "No places";
   const focused = document.activeElement.closest("#list button")?.dataset.id;
   const more = entries.length - maximumListed;
   byId("list").replaceChildren(...entries.slice(0, maximumListed).map(itemOf), ...(more > 0
@@ -120,16 +119,17 @@ function showList(text) {
 function itemOf({ feature }) {
   const isGroup = feature.count > 1;
   const dot = element("span", { class: isGroup ? "dot group" : "dot" });
-  dot.style.setProperty("--colour", feature.colour);
+  dot.style.setProperty("--colour", feature.symbol.colour);
+  if (!isGroup && feature.symbol.drawing) dot.append(view.glyph(feature.symbol));
   return element("li", {}, element("button", { type: "button", "data-id": feature.id,
     "data-testid": isGroup ? "group-item" : "place-item", onclick: () => open(feature) }, dot,
-  element("span", { class: "name" }, isGroup ? plural(feature.count, "place") : feature.name),
+  element("span", { class: "name", dir: "auto" }, isGroup ? plural(feature.count, "place") : feature.name),
   element("small", {}, isGroup ? `around ${feature.name}` : feature.category)));
 }
 
 function open(feature) {
   if (feature.count === 1) return show(feature.id);
-  view.fly(feature, Math.floor(view.zoom) + 2);
+  if (!view.open(feature)) return openChoice(feature, show);
   byId("list").focus({ preventScroll: true });
 }
 
@@ -213,16 +213,14 @@ async function showAll() {
   view.fit(bounds || [-180, -60, 180, 80]);
 }
 
-function setListOpen(isOpen) {
-  document.body.classList.toggle("listing", isOpen);
-  byId("toggle-list").setAttribute("aria-expanded", String(isOpen));
-}
-
 const controls = {
   "zoom-in": () => view.zoomBy(1),
   "zoom-out": () => view.zoomBy(-1),
   "zoom-all": showAll,
-  "toggle-list": () => setListOpen(!document.body.classList.contains("listing")),
+  "locate": () => navigator.geolocation.getCurrentPosition(
+    ({ coords }) => view.fly({ lat: coords.latitude, long: coords.longitude }, Math.max(view.zoom, 15)),
+    ({ message }) => report(`Your location is not available: ${message || "the browser does not tell it"}.`),
+    { timeout: 10000, maximumAge: 60000 }),
   "new-place": () => {
     setListOpen(false);
     const { lat, long } = view.coordinate();
@@ -262,12 +260,25 @@ addEventListener("hashchange", () => {
   load();
 });
 
+addEventListener("error", ({ message }) => report(`The page has failed: ${message}.`));
+addEventListener("unhandledrejection", ({ reason }) => report(`The page has failed: ${reason?.message || reason}.`));
+
 async function loadSettings() {
-  const { tiles, attribution } = await json("map/settings.json");
-  if (tiles) view.setTiles(new URL(tiles, base).href.replace(/%7B(\w)%7D/g, "{$1}"));
+  const { layers } = await json("map/settings.json");
+  const absolute = (tiles) => new URL(tiles, base).href.replace(/%7B(\w)%7D/g, "{$1}");
+  view.setLayers(layers.map(({ tiles, ...others }) => ({ tiles: absolute(tiles), ...others })));
   sources = await json("sources").catch(() => []);
-  const texts = new Set([attribution, ...sources.map((source) => source.attribution)].filter(Boolean));
-  byId("attribution").replaceChildren(...[...texts].map((text) => element("span", {}, ...linked(text))));
+  const texts = [...new Set([...layers, ...sources].map(({ attribution }) => attribution).filter(Boolean))];
+  const isRepeated = (text) => texts.some((other) => other !== text && other.startsWith(text));
+  byId("attribution").replaceChildren(...texts.filter((text) => !isRepeated(text)).map(attributionOf));
+}
+
+/** Returns an attribution. A text that ends with its only address is a link. */
+function attributionOf(text) {
+  const [, name, href] = text.match(/^([^]*[^\s:,])\s+(https?:\/\/\S+)$/) || [];
+  const isLink = name && URL.canParse(href) && !name.includes("://");
+  return element("span", {}, ...(isLink ? [element("a", { href, rel: "noopener noreferrer", target: "_blank" }, name)]
+    : linked(text)));
 }
 
 function start() {
@@ -276,6 +287,9 @@ function start() {
   loadCategories();
 }
 
+startSheet();
+// Browsers tell their location to pages of TLS or of their own machine alone.
+byId("locate").hidden = !navigator.geolocation || !isSecureContext;
 startSearch({ centre: view.coordinate, onPlace: show, onCategory: setCategory, onText: searchFor });
 readAddress();
 start();

@@ -1,6 +1,7 @@
 // A place: the popup with its fields, and the form that changes it.
 
 import { Problem, access, askForKey, byId, button, call, element, json, linked } from "../pages/common.js";
+import { symbolOf } from "./symbols.js";
 import * as view from "./view.js";
 
 const popup = byId("popup");
@@ -90,36 +91,103 @@ export function movePopup() {
   popup.style.setProperty("--y", inside(y, mostY - 40 - height) + "px");
 }
 
+/** Moves the map so that a place is in the part of it that the popup leaves free. */
+function keepInView(coordinate) {
+  const { x, y } = view.placeOf(coordinate);
+  const free = { x: view.width, y: narrow.matches ? view.height - popup.offsetHeight : view.height };
+  const edge = 36;
+  const beyond = (value, size, top = edge) => (value < top ? value - top : Math.max(0, value - size + edge));
+  const [dx, dy] = [beyond(x, free.x), beyond(y, free.y, narrow.matches ? 150 : edge)];
+  const isNear = Math.abs(dx) < view.width && Math.abs(dy) < view.height;
+  if (isNear && (dx || dy)) view.pan(dx, dy);
+}
+
 function show(title, coordinate, ...children) {
   anchor = coordinate;
-  popup.replaceChildren(element("div", { class: "heading" }, element("h2", { id: "popup-title" }, title),
+  popup.replaceChildren(element("div", { class: "heading" }, element("h2", { id: "popup-title", dir: "auto" }, title),
     button("popup-close", "✕", () => mayLeave() && closePopup(), { class: "close", "aria-label": "Close" })), ...children);
   popup.hidden = false;
   popup.scrollTop = 0;
   movePopup();
-  const free = view.height - popup.offsetHeight;
-  const { y } = view.placeOf(coordinate);
-  if (narrow.matches && y > free - 20) view.pan(0, y - free / 2);
+  keepInView(coordinate);
+}
+
+/** The tags that the popup shows in fields of their own, by the field. */
+const known = {
+  Address: ["addr:full", "addr:street", "addr:housenumber", "addr:postcode", "addr:city"],
+  Hours: ["opening_hours"], Phone: ["phone", "contact:phone"], Website: ["website", "contact:website", "url"],
+};
+/** Tags that few people ask for: names in other languages, and references to other data sets. */
+const minorTags =
+  /^(name|alt_name|old_name|official_name|ref|source|check_date|survey|wiki|brand:|operator:wiki)|wiki(data|pedia)$/;
+const isMinor = (key) => minorTags.test(key);
+
+function addressOf(tags) {
+  const text = (...keys) => keys.map((key) => tags["addr:" + key]).filter(Boolean).join(" ");
+  return tags["addr:full"] || [text("street", "housenumber"), text("postcode", "city")].filter(Boolean).join(", ");
+}
+
+/** Returns the nodes of a value: addresses of HTTP and telephone numbers are links, lines are below each other. */
+function valueOf(name, value) {
+  if (name === "Phone" && /^\+?[\d\s()/.-]{3,}$/.test(value)) {
+    return [element("a", { href: "tel:" + value.replace(/[^+\d]/g, "") }, value)];
+  }
+  if (name === "Website" && /^https?:/.test(value) && URL.canParse(value)) {
+    const text = value.replace(/^https?:\/\/(www\.)?/, "").replace(/\/$/, "");
+    return [element("a", { href: value, rel: "noopener noreferrer", target: "_blank" }, text)];
+  }
+  if (name === "Week") return value.split("; ").map((line) => element("span", { class: "line" }, line, " "));
+  return linked(value);
+}
+
+function rowsOf(rows) {
+  return element("dl", {}, ...rows.filter(([, value]) => value).map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", { dir: "auto" }, ...valueOf(name, value)))));
 }
 
 function showPlace() {
   const place = current;
+  const tags = place.tags || {};
   const source = actions.sources().find(({ name }) => name === place.source);
   const time = (text) => new Date(text).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const rows = [
-    ["Category", place.category], ...hours, ["Position", `${place.lat.toFixed(6)}, ${place.long.toFixed(6)}`],
-    ...Object.entries(place.tags || {}), ["Source", place.source], ["Source id", place.sourceId],
-    ["Attribution", source?.attribution], ["Changed", time(place.updatedAt)],
-    ["Created", time(place.createdAt)], ["Version", String(place.version)], ["Id", place.id],
-  ];
+  const first = (field) => known[field].map((key) => tags[key]).find(Boolean);
+  // Tags that the category is made of would repeat it.
+  const others = Object.entries(tags).filter(([key, value]) => !Object.values(known).flat().includes(key)
+    && ![value, `${key}:${value}`].includes(place.category));
+  const state = hours.find(([name]) => name === "Open");
+  const symbol = symbolOf(place.category);
+  const badge = element("span", { class: "dot large" }, symbol.drawing && view.glyph(symbol));
+  badge.style.setProperty("--colour", symbol.colour);
   view.setHandle();
-  view.select(place.id);
+  view.select(place);
   show(place.name, place,
-    element("dl", { id: "fields" }, ...rows.filter(([, value]) => value).map(([name, value]) =>
-      element("div", {}, element("dt", {}, name), element("dd", {}, ...linked(value))))),
+    element("p", { class: "kind" }, badge, element("span", { id: "popup-category" }, place.category || "no category")),
+    element("div", { id: "fields" },
+      rowsOf([state || [], ["Address", addressOf(tags)], ...hours.filter((row) => row !== state),
+        ["Hours", hours.length ? undefined : first("Hours")], ["Phone", first("Phone")], ["Website", first("Website")],
+        ...others.filter(([key]) => !isMinor(key))]),
+      element("details", {}, element("summary", {}, "More"),
+        rowsOf([["Position", `${place.lat.toFixed(6)}, ${place.long.toFixed(6)}`],
+          ...others.filter(([key]) => isMinor(key)), ["Source", place.source], ["Source id", place.sourceId],
+          ["Attribution", source?.attribution], ["Changed", time(place.updatedAt)], ["Created", time(place.createdAt)],
+          ["Version", String(place.version)], ["Id", place.id]]))),
     element("p", { class: "actions" }, button("edit", "Edit", edit, { class: "main" }),
       element("a", { class: "button", id: "place-link", href: actions.linkTo(place) }, "Link"),
       element("a", { class: "button", href: pathOf(place.id) }, "JSON")));
+  popup.focus({ preventScroll: true });
+}
+
+/** Lets the user choose one of the places of a group that no zoom takes apart. */
+export function openChoice({ members, ...coordinate }, onPlace) {
+  if (!mayLeave()) return;
+  if (popup.hidden) opener = document.activeElement;
+  current = undefined;
+  view.setHandle();
+  view.select();
+  show(`${members.length.toLocaleString()} places here`, coordinate, element("ul", { class: "choice" },
+    ...members.slice(0, 200).map(({ id, name, category }) => element("li", {},
+      element("button", { type: "button", onclick: () => onPlace(id) },
+        element("span", { class: "name", dir: "auto" }, name || "unnamed"), element("small", {}, category || ""))))));
   popup.focus({ preventScroll: true });
 }
 

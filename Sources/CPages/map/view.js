@@ -2,10 +2,17 @@
 // square of the world, from 0 to 1, or in the view, in pixels.
 
 import { byId, drawing, element } from "../pages/common.js";
+import { grouped } from "./groups.js";
+import { Land } from "./land.js";
+import { symbolOf } from "./symbols.js";
 
 const tileSize = 256;
 const maximumZoom = 20;
 const maximumTileZoom = 19;
+/** The number of symbols up to which those that leave a group move. */
+const maximumMoving = 400;
+/** Above this zoom level there are lines of latitude and longitude on the built-in base map. */
+const graticuleZoom = 8.5;
 const equatorMetres = 40075016.686;
 const steps = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
 const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -34,8 +41,10 @@ const lines = drawing("svg", { class: "graticule", "aria-hidden": "true" });
 const markerLayer = element("div", { "aria-hidden": "true" });
 const images = new Map();
 const pointers = new Map();
-let features = new Map();
-let markers = new Map();
+/** The features, and what is drawn of them: places and groups, each with its element. */
+let features = [];
+let shown = new Map();
+let groupedZoom;
 export let width = 1;
 export let height = 1;
 let centre = { x: 0.5, y: 0.45 };
@@ -43,13 +52,22 @@ export let zoom = 0;
 let page;
 let path = 0;
 let pressed;
+let isCountPressed = false;
 let frame = 0;
 let flight = 0;
 let settling = 0;
 let laidOut;
+let isMoving = false;
 let tiles;
+let land;
+let isJudged = false;
+/** The areas of symbols and their names, when they were laid out. */
+let taken = [];
 let handle;
+/** The place whose popup is open; it is drawn whatever the features are. */
 let selected;
+const ruler = document.createElement("canvas").getContext("2d");
+const lengths = new Map();
 
 export function startMap(callbacks) {
   page = callbacks;
@@ -107,11 +125,23 @@ export function fit([west, south, east, north]) {
     Math.min(level(width, b.x - a.x), level(height, b.y - a.y), 15));
 }
 
+/** Shows features apart, as far as the greatest zoom does that. Returns whether it can. */
+export function open(group) {
+  if (zoom > maximumZoom - 0.5) return false;
+  const points = (group.members || [group]).map((member) => projected(member));
+  const extent = (name) => Math.max(...points.map((point) => point[name])) - Math.min(...points.map((point) => point[name]));
+  const size = Math.max(extent("x") / width, extent("y") / height);
+  const least = zoom + (group.members?.every(({ count }) => count === 1) ? 1 : 2);
+  flyTo(projected(group), limited(Math.max(least, Math.min(Math.log2(0.6 / tileSize / Math.max(size, 1e-9)), 19))));
+  return true;
+}
+
 export const pan = (x, y) => set(pointAt({ x: width / 2 + x, y: height / 2 + y }), zoom);
 
 export const zoomBy = (levels, point) => set(...zoomed(levels, point));
 
-function zoomed(levels, point = { x: width / 2, y: height / 2 }) {
+/** Returns the view after a change of the zoom level, in which a point stays where it is: by default the selected place. */
+function zoomed(levels, point = selected && isVisible(selected) ? placeOf(selected) : { x: width / 2, y: height / 2 }) {
   const to = limited(zoom + levels);
   const share = 1 - 2 ** (zoom - to);
   const { x, y } = pointAt(point);
@@ -146,21 +176,31 @@ function move({ x, y }, to) {
   const half = height / scale() / 2;
   centre = { x: x - Math.floor(x), y: between(y, half, 1 - half) };
   frame ||= requestAnimationFrame(draw);
+  isMoving = true;
   clearTimeout(settling);
-  settling = setTimeout(page.onSettle, 120);
+  settling = setTimeout(() => {
+    isMoving = false;
+    if (groupedZoom === zoom) frame ||= requestAnimationFrame(draw);
+    else regroup();
+    page.onSettle();
+  }, 120);
 }
 
 function draw() {
   frame = 0;
   if (tiles) drawTiles();
-  else drawGraticule();
   drawMarkers();
+  land?.show({ width, height, centre, zoom, scale: scale() }, !isMoving, taken);
+  const isDeep = zoom > graticuleZoom && !hasImages();
+  node.classList.toggle("deep", isDeep);
+  if (isDeep || !(land || tiles)) drawGraticule();
+  else lines.replaceChildren();
   if (handle) put(handle, placeOf(handle.coordinate));
   const metresPerPixel = equatorMetres * Math.cos(coordinate().lat * Math.PI / 180) / scale();
   const power = 10 ** Math.floor(Math.log10(metresPerPixel * 100));
   const metres = power * [5, 2, 1].find((factor) => factor * power <= metresPerPixel * 100);
   byId("scale-bar").style.width = `${Math.round(metres / metresPerPixel)}px`;
-  byId("scale-text").textContent = metres >= 1000 ? `${metres / 1000} km` : `${metres} m`;
+  byId("scale-text").textContent = metres >= 1000 ? `${(metres / 1000).toLocaleString()} km` : `${metres} m`;
   page.onMove();
 }
 
@@ -187,24 +227,61 @@ function drawGraticule() {
     ...Object.entries(paths).map(([name, d]) => drawing("path", { d, class: name })), ...texts);
 }
 
-export function setTiles(template) {
-  tiles = template;
-  lines.replaceChildren();
+/** Sets the layers of the base map: the built-in vector tiles, images in tiles, or both. */
+export function setLayers(layers) {
+  const [vector, image] = ["vector", "image"].map((format) => layers.find((layer) => layer.format === format));
+  if (vector && !land) {
+    const canvas = element("canvas", { class: "land", "aria-hidden": "true" });
+    tileLayer.prepend(canvas);
+    land = new Land(canvas, vector.tiles, vector.maximumZoom, () => (frame ||= requestAnimationFrame(draw)));
+  }
+  tiles = image;
+  byId("hint").hidden = Boolean(image);
   draw();
 }
 
+/** Notes whether a map has a light ground, which is inverted in dark appearance. Images of other servers do not tell. */
+function judgeGround({ target }) {
+  if (isJudged || new URL(target.src).origin !== location.origin) return;
+  ruler.canvas.width = ruler.canvas.height = 8;
+  ruler.drawImage(target, 0, 0, 8, 8);
+  const pixels = ruler.getImageData(0, 0, 8, 8).data;
+  const sum = pixels.reduce((sum, value) => sum + value, 0) / pixels.length;
+  isJudged = true;
+  tileLayer.classList.toggle("paper", sum > 210);
+}
+
+/** Returns whether images are known to cover the middle of the view. */
+function hasImages() {
+  if (!tiles || zoom < (tiles.minimumZoom ?? 0) - 0.5) return false;
+  const { lat, long } = coordinate();
+  const [west, south, east, north] = tiles.bounds || [-180, -90, 180, 90];
+  return lat >= south && lat <= north && (west <= east ? long >= west && long <= east : long >= west || long <= east);
+}
+
+function isInBounds({ x, y }, count) {
+  if (!tiles.bounds) return true;
+  const [west, south, east, north] = tiles.bounds;
+  const [a, b] = [projected({ lat: north, long: west }), projected({ lat: south, long: east })];
+  const [left, right] = [x / count, (x + 1) / count];
+  const isAcross = a.x <= b.x ? left <= b.x && right >= a.x : left <= b.x || right >= a.x;
+  return isAcross && y / count <= b.y && (y + 1) / count >= a.y;
+}
+
 function drawTiles() {
-  const z = between(Math.round(zoom), 0, maximumTileZoom);
+  const z = between(Math.round(zoom), tiles.minimumZoom ?? 0, tiles.maximumZoom ?? maximumTileZoom);
   const count = 2 ** z;
   const [a, b] = [pointAt({ x: 0, y: 0 }), pointAt({ x: width, y: height })];
   const wanted = new Set();
-  for (let y = Math.max(0, Math.floor(a.y * count)); y < Math.min(count, b.y * count); y += 1) {
+  const isWanted = zoom > (tiles.minimumZoom ?? 0) - 1.5;
+  for (let y = Math.max(0, Math.floor(a.y * count)); isWanted && y < Math.min(count, b.y * count); y += 1) {
     for (let column = Math.floor(a.x * count); column < b.x * count; column += 1) {
       const names = { z, x: ((column % count) + count) % count, y };
-      const address = tiles.replace(/\{([zxy])\}/g, (_, name) => names[name]);
+      if (!isInBounds(names, count)) continue;
+      const address = tiles.tiles.replace(/\{([zxy])\}/g, (_, name) => names[name]);
       wanted.add(address);
       if (images.has(address)) continue;
-      const image = element("img", { alt: "", draggable: "false", src: address });
+      const image = element("img", { alt: "", draggable: "false", onload: judgeGround, src: address });
       images.set(address, { image, ...names });
       tileLayer.append(image);
     }
@@ -225,26 +302,66 @@ function drawTiles() {
   }
 }
 
-export function show(shown) {
-  features = new Map(shown.map((feature) => [feature.id, feature]));
-  markers = new Map(shown.map(({ id, count, name, colour }) => {
-    const isCluster = count > 1;
-    const marker = element("div", { "data-id": id, "data-testid": isCluster ? "cluster" : "marker",
-      class: isCluster ? "marker cluster" : "marker" }, isCluster ? short.format(count) : element("span", {}, name));
-    marker.style.setProperty("--size", `${Math.round(24 + 8 * Math.log10(count))}px`);
-    marker.style.setProperty("--colour", colour);
-    return [id, marker];
-  }));
-  markerLayer.replaceChildren(...markers.values());
-  select(selected);
-  laidOut = undefined;
-  drawMarkers();
+export function show(loaded) {
+  features = loaded;
+  regroup();
 }
 
-export function select(id) {
-  markers.get(selected)?.classList.remove("selected");
-  selected = id;
-  markers.get(id)?.classList.add("selected");
+export function select(place) {
+  selected = place && { ...place, count: 1, symbol: symbolOf(place.category) };
+  regroup();
+}
+
+/** The zoom level from which symbols tell the number of places that have no room beside them. */
+const tellingZoom = 18;
+
+/** Groups the features at the present zoom, and shows the result in place of the former one. */
+function regroup() {
+  const all = selected ? [...features.filter(({ id }) => id !== selected.id), selected] : features;
+  const before = shown;
+  const circles = [...before.values()].filter(({ count }) => count > 1).map((item) => placeOf(item));
+  shown = new Map();
+  groupedZoom = zoom;
+  for (const item of grouped(all, placeOf, ({ id }) => id === selected?.id)) {
+    item.hidden = !item.shape && item.count > 1 && zoom >= tellingZoom ? item.count - 1 : 0;
+    const key = `${item.id} ${item.count} ${item.shape} ${item.hidden}`;
+    const former = before.get(key);
+    item.marker = former?.symbol === item.symbol && former.name === item.name ? former.marker : markerOf(key, item);
+    item.marker.classList.toggle("selected", item.id === selected?.id);
+    shown.set(key, item);
+    if (!former && circles.length && !calm.matches && shown.size < maximumMoving) leaveGroup(item, circles);
+  }
+  for (const [key, { marker }] of before) if (shown.get(key)?.marker !== marker) marker.remove();
+  for (const { marker } of shown.values()) if (!marker.parentNode) markerLayer.append(marker);
+  laidOut = undefined;
+  frame ||= requestAnimationFrame(draw);
+}
+
+function markerOf(key, { count, name, symbol, shape, radius, hidden }) {
+  const children = shape === "circle" ? [short.format(count)] : shape === "dot" ? []
+    : [glyph(symbol), hidden ? element("b", {}, "+" + short.format(hidden)) : undefined];
+  const marker = element("div", { "data-id": key, "data-testid": count > 1 && shape ? "cluster" : "marker",
+    class: `marker ${shape || "symbol"}` }, ...children,
+  count > 1 && shape ? undefined : element("span", { dir: "auto" }, name));
+  marker.style.setProperty("--size", `${Math.round(2 * radius)}px`);
+  marker.style.setProperty("--colour", symbol.colour);
+  return marker;
+}
+
+/** Returns the drawing of a symbol. */
+export const glyph = (symbol) => drawing("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" },
+  drawing("path", { d: symbol.drawing, "fill-rule": "evenodd" }));
+
+/** Has a marker come from the group that it was in. */
+function leaveGroup({ at, marker }, circles) {
+  let [nearest, least] = [undefined, 90];
+  for (const from of circles) {
+    const distance = Math.hypot(from.x - at.x, from.y - at.y);
+    if (distance < least) [nearest, least] = [from, distance];
+  }
+  if (!nearest) return;
+  const start = { translate: `${nearest.x - at.x}px ${nearest.y - at.y}px`, opacity: 0.2 };
+  marker.animate([start, { translate: "0 0", opacity: 1 }], { duration: 220, easing: "ease-out" });
 }
 
 function drawMarkers() {
@@ -255,23 +372,69 @@ function drawMarkers() {
   }
   laidOut = { ...centre, zoom };
   markerLayer.style.transform = "";
-  const taken = [];
-  const places = [];
-  for (const [id, feature] of features) {
-    const { x, y } = placeOf(feature);
-    const marker = markers.get(id);
-    put(marker, { x, y });
-    const reach = feature.count > 1 ? 13 + 4 * Math.log10(feature.count) : 8;
-    taken.push([x - reach, y - reach, x + reach, y + reach]);
-    if (feature.count > 1) continue;
-    places.push([marker, [x + 10, y - 9, x + 16 + Math.min(feature.name.length * 7, 150), y + 9]]);
+  for (const item of shown.values()) {
+    item.at = placeOf(item);
+    put(item.marker, item.at);
   }
-  // Names where there is room for them.
-  for (const [marker, a] of places.slice(0, 400)) {
-    const hasRoom = !taken.some((b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]);
-    if (hasRoom) taken.push(a);
-    marker.classList.toggle("labelled", hasRoom);
+  // While the zoom changes, names stay with their places.
+  if (!isMoving || !last) layOutNames();
+}
+
+/** Writes names where there is room: right of a symbol, left of it, below or above. */
+function layOutNames() {
+  const cells = new Map();
+  const side = 80;
+  const each = function* ([left, top, right, bottom]) {
+    for (let x = Math.floor(left / side); x <= right / side; x += 1) {
+      for (let y = Math.floor(top / side); y <= bottom / side; y += 1) yield x * 4096 + y;
+    }
+  };
+  const take = (box) => {
+    taken.push(box);
+    for (const cell of each(box)) cells.set(cell, [...cells.get(cell) || [], box]);
+  };
+  const isFree = (a) => ![...each(a)].some((cell) => cells.get(cell)?.some((b) =>
+    a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]));
+  taken = [];
+  const dots = [];
+  for (const { at: { x, y }, radius, shape, marker } of shown.values()) {
+    const box = [x - radius, y - radius, x + radius, y + radius];
+    if (shape === "dot") dots.push([marker, box]);
+    else take(box);
   }
+  const isNear = ({ at }) => at.x > -200 && at.y > -50 && at.x < width + 200 && at.y < height + 50;
+  const named = [...shown.values()].filter((item) => !item.shape && item.name && isNear(item));
+  const weight = ({ id, symbol }) => (id === selected?.id ? 9 : symbol.weight);
+  for (const { name, at: { x, y }, radius, marker } of named.sort((a, b) => weight(b) - weight(a))) {
+    const half = lengthOf(name) / 2;
+    const gap = radius + 3;
+    const centres = {
+      right: [x + gap + half, y], left: [x - gap - half, y], below: [x, y + gap + 9], above: [x, y - gap - 8],
+    };
+    const [free] = Object.entries(centres).find(([, [a, b]]) =>
+      isFree([a - half - 2, b - 8, a + half + 2, b + 8])) || [];
+    // The popup of the selected place is above it.
+    const where = marker.classList.contains("selected") ? "below" : free;
+    for (const each of Object.keys(centres)) marker.classList.toggle(each, each === where);
+    marker.classList.toggle("labelled", Boolean(where));
+    if (!where) continue;
+    const [a, b] = centres[where];
+    take([a - half - 2, b - 8, a + half + 2, b + 8]);
+  }
+  for (const [marker, box] of dots) {
+    marker.classList.toggle("covered", !isFree(box));
+    taken.push(box);
+  }
+}
+
+/** Returns the length of a name as the style writes it, in pixels. */
+function lengthOf(name) {
+  if (!lengths.has(name)) {
+    if (lengths.size > 5000) lengths.clear();
+    ruler.font = "500 13px system-ui, sans-serif";
+    lengths.set(name, Math.min(ruler.measureText(name).width + 2, 152));
+  }
+  return lengths.get(name);
 }
 
 /** Shows a handle that is dragged, or moved with arrow keys; without a coordinate, none. */
@@ -316,7 +479,10 @@ function listen() {
   node.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     cancelAnimationFrame(flight);
-    if (!pointers.size) [pressed, path] = [event.target.closest(".marker"), 0];
+    if (!pointers.size) {
+      [pressed, path] = [event.target.closest(".marker"), 0];
+      isCountPressed = event.target.matches("b");
+    }
     pointers.set(event.pointerId, local(event));
   });
   node.addEventListener("pointermove", (event) => {
@@ -337,9 +503,10 @@ function listen() {
   });
   for (const name of ["pointerup", "pointercancel"]) {
     node.addEventListener(name, (event) => {
-      const feature = features.get(pressed?.dataset.id);
+      const feature = shown.get(pressed?.dataset.id);
       if (pointers.delete(event.pointerId) && name === "pointerup" && path < 4 && feature) {
-        page.onOpen(feature);
+        // A symbol is its place; the number beside it, those that have no room.
+        page.onOpen(feature.shape || isCountPressed ? feature : { ...feature, count: 1 });
       }
     });
   }

@@ -205,7 +205,8 @@ extension Schema {
       ("CategoryCount", categoryCount), ("Hours", hours),
       ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
       ("SearchReport", searchReport),
-      ("Health", health), ("Index", index), ("MapSettings", mapSettings), ("StatusSettings", statusSettings),
+      ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
+      ("StatusSettings", statusSettings),
       ("Problem", problem),
     ] + features + enumerationComponents
 
@@ -575,11 +576,35 @@ extension Schema {
 
   private static let mapSettings = Schema(
     .object(
+      [.required("layers", Schema(.array(of: .component("MapLayer")), "The tiles that are drawn, the lowest first."))],
+      others: nil),
+    nil, example: ["layers": [mapLayerExample]])
+
+  private static let mapLayer = Schema(
+    .object(
       [
-        .optional("tiles", Schema(.string, "The address of a tile of the base map, with `{z}`, `{x}` and `{y}`.")),
-        .optional("attribution", Schema(.string, "The attribution of the base map, as plain text.")),
+        .required(
+          "tiles",
+          Schema(.string, "The address of a tile, relative to the service or absolute, with `{z}`, `{x}` and `{y}`.")),
+        .required(
+          "format",
+          Schema(
+            .string, "`vector` for the built-in base map.",
+            ["enum": .array(MapLayer.Format.allCases.map { .string($0.rawValue) })])),
+        .optional("minimumZoom", Schema(.integer, "The lowest zoom level of the tiles.", ["minimum": 0])),
+        .optional("maximumZoom", Schema(.integer, "The highest zoom level of the tiles.", ["minimum": 0])),
+        .optional(
+          "bounds",
+          Schema(
+            .array(of: Schema(.number)), "The box that has tiles: west, south, east, north.",
+            ["minItems": 4, "maxItems": 4])),
+        .required("attribution", Schema(.string, "The attribution, as plain text.")),
       ], others: nil),
-    nil, example: ["tiles": "/basemap/{z}/{x}/{y}.png", "attribution": "© OpenStreetMap contributors"])
+    nil, example: mapLayerExample)
+
+  private static let mapLayerExample: JSONValue = [
+    "tiles": "/basemap/{z}/{x}/{y}.png", "format": "image", "attribution": "© OpenStreetMap contributors",
+  ]
 
   private static let statusSettings = Schema(
     .object(

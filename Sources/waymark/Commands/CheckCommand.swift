@@ -82,6 +82,12 @@ struct CheckCommand: AsyncParsableCommand {
     if let path = configuration.queryablesFile {
       await report.examine { "the types of tags of \(path): \(try Queryables(path: path).types.count)" }
     }
+    if case .file(let path, _)? = configuration.baseMap {
+      await report.examine {
+        _ = try configuration.baseMap?.open()
+        return "the tiles of \(path)"
+      }
+    }
     switch configuration.access.tokens?.keySet {
     case nil: break
     case .file(let path):

@@ -2,6 +2,7 @@ import AccessControl
 import HTTPServer
 import LocationsAPI
 import Logging
+import TileFiles
 
 /// The configuration of `waymark serve`, parsed and validated once. Nothing below the composition root knows where a
 /// value came from, or that there is an environment.
@@ -42,7 +43,7 @@ struct ServeConfiguration {
   let search: SearchConfiguration
 
   /// The base map of the map page; `nil` where there is none.
-  let baseMap: BaseMap?
+  let baseMap: BaseMapSource?
 
   /// The time for which searches are kept in PostgreSQL.
   let analyticsRetention: Duration
@@ -154,23 +155,27 @@ struct ServeConfiguration {
     }
   }
 
-  private static func baseMap(_ settings: Settings) throws(ConfigurationError) -> BaseMap? {
-    guard let tiles = settings[Setting.maps.tilesURL] else {
-      if settings[Setting.maps.tilesAttribution] != nil {
-        throw .conflict(Setting.maps.tilesAttribution, "needs MAP_TILES_URL")
+  private static func baseMap(_ settings: Settings) throws(ConfigurationError) -> BaseMapSource? {
+    let (url, file) = (settings[Setting.maps.tilesURL], settings[Setting.maps.tilesFile])
+    let attribution = settings[Setting.maps.tilesAttribution]
+    if let file {
+      guard url == nil else { throw .conflict(Setting.maps.tilesFile, "can't be combined with MAP_TILES_URL") }
+      return .file(path: file, attribution: attribution)
+    }
+    guard let url else {
+      guard attribution == nil else {
+        throw .conflict(Setting.maps.tilesAttribution, "needs MAP_TILES_URL or MAP_TILES_FILE")
       }
       return nil
     }
-    guard let attribution = settings[Setting.maps.tilesAttribution] else {
-      throw .conflict(Setting.maps.tilesURL, "needs MAP_TILES_ATTRIBUTION")
-    }
-    guard let baseMap = BaseMap(tiles: tiles, attribution: attribution) else {
+    guard let attribution else { throw .conflict(Setting.maps.tilesURL, "needs MAP_TILES_ATTRIBUTION") }
+    guard let baseMap = BaseMap(tiles: url, attribution: attribution) else {
       throw settings.error(
         Setting.maps.tilesURL,
         "must be an address such as https://tile.example.com/{z}/{x}/{y}.png or a path, each name once, and like "
           + "MAP_TILES_ATTRIBUTION have at most 1000 bytes")
     }
-    return baseMap
+    return .tiles(baseMap)
   }
 
   /// Rejects settings that would be ignored: the operator expects an effect of them.
@@ -197,5 +202,34 @@ struct ServeConfiguration {
       try reject(Setting.places.skipsDamaged, "is for the memory store with MEMORY_STORE_PATH")
     }
     if analytics != .postgres { try reject(Setting.observability.analyticsRetention, "needs ANALYTICS=postgres") }
+  }
+}
+
+/// The base map that the operator has chosen instead of the built-in one.
+enum BaseMapSource {
+  case tiles(BaseMap)
+  case file(path: String, attribution: String?)
+
+  /// Returns the base map.
+  ///
+  /// - Throws: ``ConfigurationError`` for a file that can't be used.
+  func open() throws(ConfigurationError) -> BaseMap {
+    switch self {
+    case .tiles(let baseMap): return baseMap
+    case .file(let path, let attribution):
+      func rejection(_ reason: String) -> ConfigurationError {
+        .conflict(Setting.maps.tilesFile, "names '\(path)', which \(reason)")
+      }
+      let file: TileFile
+      do {
+        file = try TileFile(path: path)
+      } catch {
+        throw rejection("\(error)")
+      }
+      guard let baseMap = BaseMap(file: file, attribution: attribution) else {
+        throw rejection("has no attribution of up to 1000 bytes: set MAP_TILES_ATTRIBUTION")
+      }
+      return baseMap
+    }
   }
 }

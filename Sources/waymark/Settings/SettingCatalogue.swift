@@ -129,15 +129,19 @@ struct MapSettings: SettingGroup {
     "Highest zoom level at which map tiles show clusters instead of all places.",
     details: "See [Map tiles](tiles.md#clusters).")
   let tilesURL = Setting.Key(
-    "MAP_TILES_URL", .text("address"), affects: .operation,
-    default: .described("none: lines of latitude and longitude"),
+    "MAP_TILES_URL", .text("address"), affects: .operation, default: .described("none: the built-in base map"),
     "Address of the base map's tiles, such as https://tile.example.com/{z}/{x}/{y}.png.",
     details: "A path such as `/basemap/{z}/{x}/{y}.png` is on the map page's own host. Needs "
       + "`MAP_TILES_ATTRIBUTION`. See [Map](map.md#base-map).")
+  let tilesFile = Setting.Key(
+    "MAP_TILES_FILE", .file, affects: .operation, default: .described("none: the built-in base map"),
+    "File of raster tiles for the map page, in MBTiles or PMTiles, opened at the start.",
+    details: "See [Map](map.md#a-file-of-tiles).")
   let tilesAttribution = Setting.Key(
     "MAP_TILES_ATTRIBUTION", .text("text"), affects: .operation,
+    default: .described("that of `MAP_TILES_FILE`"),
     "Attribution of the base map, as plain text; an address in it becomes a link.",
-    details: "Needs `MAP_TILES_URL`.")
+    details: "Needs `MAP_TILES_URL` or `MAP_TILES_FILE`.")
 }
 
 struct PostgresSettings: SettingGroup {

@@ -5,7 +5,7 @@ import NIOHTTP1
 
 /// A file of a web page: `/docs`, `/map`, `/status`, and what they load.
 ///
-/// The pages load nothing from elsewhere but the images of a base map. Their references are relative, so that they work
+/// The pages load nothing from elsewhere but the images of a base map of the operator's choice. Their references are relative, so that they work
 /// under a path prefix. They are open to everyone, since they have nothing of the places: their scripts call the
 /// service with the key of the caller.
 struct PageFile: Sendable {
@@ -57,7 +57,7 @@ struct PageRoute: RouteHandler {
   /// Returns the calls of all files.
   ///
   /// - Parameters:
-  ///   - baseMap: the base map of the map page; `nil` for none.
+  ///   - baseMap: the base map of the operator; `nil` for the built-in one.
   ///   - openScopes: the scopes of the calls that need neither a key nor a token.
   ///   - hasSearches: a Boolean value that indicates whether there is a report on searches.
   static func endpoints(baseMap: BaseMap?, openScopes: Set<AccessScope>, hasSearches: Bool) -> [Endpoint] {
@@ -91,8 +91,9 @@ struct PageRoute: RouteHandler {
   }
 
   private static func mapSettings(_ baseMap: BaseMap?) -> JSONValue {
-    guard let baseMap else { return [:] }
-    return ["tiles": .string(baseMap.tiles), "attribution": .string(baseMap.attribution)]
+    // Tiles of a file may be those of a town alone.
+    let layers = (baseMap?.hidesLand == true ? [] : [LandTiles.layer]) + (baseMap.map { [$0.layer] } ?? [])
+    return ["layers": .array(layers.map { $0.json })]
   }
 
   /// Returns the settings with which the status page makes no calls that would be rejected.
@@ -107,47 +108,5 @@ struct PageRoute: RouteHandler {
     response.headers.add(name: "x-content-type-options", value: "nosniff")
     response.headers.add(name: "referrer-policy", value: referrerPolicy)
     return response
-  }
-}
-
-/// The base map of the map page: images in tiles, from a server of the operator's choice.
-package struct BaseMap: Sendable {
-  /// The maximum length of the address and of the attribution, in bytes.
-  private static let maximumLength = 1000
-
-  /// The address of a tile, with `{z}`, `{x}` and `{y}`.
-  let tiles: String
-
-  /// The attribution as plain text; an address in it becomes a link.
-  let attribution: String
-
-  /// The origin of the tiles; `nil` where they are on this server.
-  let origin: String?
-
-  /// Creates a base map; `nil` where the address is no template of tiles, or a text is empty or longer than 1,000
-  /// bytes.
-  ///
-  /// - Parameters:
-  ///   - tiles: an absolute address of HTTP, or a reference that is relative to the map page.
-  ///   - attribution: the attribution as plain text.
-  package init?(tiles: String, attribution: String) {
-    let length = 1...Self.maximumLength
-    guard length.contains(tiles.utf8.count), length.contains(attribution.utf8.count) else { return nil }
-    // The origin becomes part of the content security policy, where white space, `,` and `;` separate.
-    let template =
-      #/
-      (?: (https?:\/\/[A-Za-z0-9._\-]+(?::[0-9]{1,5})?) \/ | \/ )?
-      [A-Za-z0-9._~{][A-Za-z0-9._~\/!$&()*+=%{}?@\-]*
-      /#
-    guard let match = tiles.wholeMatch(of: template) else { return nil }
-    var rest = tiles
-    for name in ["{z}", "{x}", "{y}"] {
-      guard let range = rest.firstRange(of: name) else { return nil }
-      rest.removeSubrange(range)
-    }
-    guard !rest.utf8.contains(UInt8(ascii: "{")), !rest.utf8.contains(UInt8(ascii: "}")) else { return nil }
-    self.tiles = tiles
-    self.attribution = attribution
-    origin = match.output.1.map(String.init)
   }
 }

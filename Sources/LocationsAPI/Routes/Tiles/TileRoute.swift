@@ -14,16 +14,8 @@ struct TileRoute: CallHandler {
     description:
       "A Mapbox Vector Tile 2.1 with the layers `places` and `clusters`. The entity tag stays valid until a place in"
       + " the tile changes.",
-    parameters: TileResponder.parameters,
-    describing: [
-      "z": number("Zoom level.", 22), "x": number("Column, from the west.", 4_194_303),
-      "y": number("Row, from the north.", 4_194_303),
-    ],
+    parameters: TileResponder.parameters, describing: TileResponder.addressParameters(),
     caching: .tagged(isAlwaysTagged: false), responses: [TileResponder.description])
-
-  private static func number(_ description: String, _ maximum: Int) -> ParameterDescription {
-    .init(description, Schema(.integer, nil, ["minimum": 0, "maximum": .count(maximum)]), isRequired: true)
-  }
 
   let responder: TileResponder
 
@@ -73,6 +65,22 @@ struct TileResponder: Sendable {
   static let description = ResponseDescription(
     200, "The tile.", media: [.init(VectorTile.mediaType, Schema(.string, nil, ["format": "binary"]))])
 
+  /// Returns the descriptions of the numbers of a tile in a path.
+  ///
+  /// - Parameter maximumZoom: the highest zoom level.
+  static func addressParameters(
+    maximumZoom: Int = TileAddress.zooms.upperBound
+  ) -> KeyValuePairs<String, ParameterDescription> {
+    func number(_ description: String, _ maximum: Int) -> ParameterDescription {
+      .init(description, Schema(.integer, nil, ["minimum": 0, "maximum": .count(maximum)]), isRequired: true)
+    }
+    let greatest = 1 << maximumZoom - 1
+    return [
+      "z": number("Zoom level.", maximumZoom), "x": number("Column, from the west.", greatest),
+      "y": number("Row, from the north.", greatest),
+    ]
+  }
+
   let service: PointsService
   let policy: CachePolicy
   let filtering: Filtering
@@ -108,9 +116,7 @@ struct TileResponder: Sendable {
   func respond(
     with tile: TileAddress?, _ arguments: TileArguments, to request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    guard let tile else {
-      throw .notFound("there is no such tile: a zoom level z, from 0 to 22, has the columns and rows 0 to 2^z - 1")
-    }
+    guard let tile else { throw .noSuchTile() }
     let coding = try ContentCoding.accepted(by: request.headers)
     let snapshot = try await service.mapSnapshot(as: .tile, for: request, text: arguments.text)
     let query = TileQuery(
@@ -233,6 +239,14 @@ extension TileAddress {
       digits.first != UInt8(ascii: "0") || digits.count == 1
     else { return nil }
     return Int(text)
+  }
+}
+
+extension Problem {
+  /// Returns the problem of a path that is no tile's.
+  static func noSuchTile(maximumZoom: Int = TileAddress.zooms.upperBound) -> Problem {
+    .notFound(
+      "there is no such tile: a zoom level z, from 0 to \(maximumZoom), has the columns and rows 0 to 2^z - 1")
   }
 }
 
