@@ -411,10 +411,12 @@ function layOutNames() {
     const centres = {
       right: [x + gap + half, y], left: [x - gap - half, y], below: [x, y + gap + 9], above: [x, y - gap - 8],
     };
-    const [free] = Object.entries(centres).find(([, [a, b]]) =>
-      isFree([a - half - 2, b - 8, a + half + 2, b + 8])) || [];
     // The popup of the selected place is above it.
-    const where = marker.classList.contains("selected") ? "below" : free;
+    const sides = marker.classList.contains("selected") ? ["below", "right", "left"] : Object.keys(centres);
+    const where = sides.find((side) => {
+      const [a, b] = centres[side];
+      return isFree([a - half - 2, b - 8, a + half + 2, b + 8]);
+    });
     for (const each of Object.keys(centres)) marker.classList.toggle(each, each === where);
     marker.classList.toggle("labelled", Boolean(where));
     if (!where) continue;
