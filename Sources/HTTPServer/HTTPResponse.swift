@@ -16,6 +16,11 @@ public struct HTTPResponse: Sendable {
   /// The body. Responses to `HEAD` and those of status 204 and 304 are sent without it.
   public var body: HTTPResponseBody
 
+  /// A Boolean value that indicates whether the streamed body ends when its client or the server wants it to, and is
+  /// silent in between. It is not counted among the requests in progress, and its client is not cut because it takes
+  /// little, unless memory is short.
+  public var isLive = false
+
   /// The template of the route, such as `/locations/{id}`, for metrics and logs; it is not sent.
   public var route: String?
 
@@ -117,7 +122,12 @@ struct ResponseStream<Sink: ResponseSink>: Sendable {
     length: Int?,
     body: @Sendable (HTTPResponseWriter) async throws -> Void
   ) async {
-    guard await onEventLoop({ $0.beginStream(response, length: length) }) else { return }
+    guard
+      await onEventLoop({ sink in
+        sink.exchange?.isLive = response.isLive
+        return sink.beginStream(response, length: length)
+      })
+    else { return }
     do {
       try await body(HTTPResponseWriter { bytes in try await write(bytes) })
       await onEventLoop { $0.endStream(.success(())) }

@@ -274,4 +274,35 @@ import Testing
       #expect(retried.text == "/other")
     }
   }
+
+  @Test func liveResponseIsNoRequestInProgressAndEndsWithTheServer() async throws {
+    let (isCancelled, gate) = (Counter(), Gate())
+    let responder = ClosureResponder { request in
+      guard request.path == "/live" else { return .text(String(request.path)) }
+      var response = HTTPResponse(
+        body: .stream { writer in
+          try await writer.write(ByteBuffer(string: "begun"))
+          await withTaskCancellationHandler {
+            await gate.pass()
+          } onCancel: {
+            isCancelled.add()
+            gate.open()
+          }
+        })
+      response.isLive = true
+      return response
+    }
+    try await withServer(responder, configure: { $0.limits.requestsInFlight = 1 }) { server in
+      let live = try await RawHTTPConnection.open(port: server.port)
+      let other = try await RawHTTPConnection.open(port: server.port)
+      try await live.send(Self.request(target: "/live"))
+      _ = try await live.some(atMost: 1)
+
+      let answered = try await other.get("/other")
+      await server.shutdown(gracePeriod: .zero)
+
+      #expect(answered.status == 200)
+      #expect(isCancelled.value == 1)
+    }
+  }
 }

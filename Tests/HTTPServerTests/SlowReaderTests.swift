@@ -91,6 +91,32 @@ import Testing
     }
   }
 
+  @Test(arguments: requests) func readerOfALiveResponseThatStopsIsNotDisconnected(request: [UInt8]) async throws {
+    let live = ClosureResponder { request in
+      var response = await Self.responder.respond(to: request)
+      response.isLive = true
+      return response
+    }
+    let configure = { (configuration: inout HTTPServerConfiguration) in configuration.timeouts.write = Self.period }
+    try await withServer(live, configure: configure) { server in
+      try await withServer(Self.responder, configure: configure) { other in
+        let readers = [server, other].map { _ in
+          SteadyReader(request, bytesPerSecond: Self.bytesPerSecond, stopsAt: 256 * 1024)
+        }
+        let channels = [
+          try await readers[0].start(port: server.port, receiveBufferBytes: Self.receiveBufferBytes),
+          try await readers[1].start(port: other.port, receiveBufferBytes: Self.receiveBufferBytes),
+        ]
+        while readers.contains(where: { $0.count < 256 * 1024 }) { try await Task.sleep(for: .milliseconds(50)) }
+
+        while other.openConnections > 0 { try await Task.sleep(for: .milliseconds(50)) }
+
+        #expect(server.openConnections == 1)
+        for channel in channels { channel.close(promise: nil) }
+      }
+    }
+  }
+
   /// A client that sends a request and reads at a steady rate: for some time, after which it reads as fast as possible,
   /// or up to a number of bytes, after which it reads nothing. It closes the connection when it has received as many
   /// bytes as the body has.

@@ -200,6 +200,9 @@ public struct CompletedRequest: Sendable {
   /// broken off.
   public internal(set) var isWhole = true
 
+  /// A Boolean value that indicates whether the response had no end of its own; see ``HTTPResponse/isLive``.
+  public internal(set) var isLive = false
+
   private let start: ContinuousClock.Instant?
 
   init(id: String, method: HTTPMethod) {
@@ -228,6 +231,7 @@ public struct CompletedRequest: Sendable {
     status = response.status
     route = response.route
     trace = response.context?.trace
+    isLive = response.isLive
   }
 
   mutating func end(isWhole: Bool) {

@@ -14,6 +14,9 @@ struct Exchange {
   /// The request until it is passed to the responder: its body, if it is short, comes first.
   var undispatched: HTTPRequest?
 
+  /// A Boolean value that indicates whether the response is one of ``HTTPResponse/isLive``.
+  var isLive = false
+
   /// The responder at work.
   var task: Task<Void, Never>?
   private var report: CompletedRequest?

@@ -53,8 +53,9 @@ extension ResponseSink {
       Task.immediate(executorPreference: executor) { [server, eventLoop] in
         let response = await server.responder.respond(to: request)
         if case .stream(let length, let body) = response.body {
+          if response.isLive { server.liveResponseBegan() }
           await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
-          server.requestEnded()
+          if response.isLive { server.liveResponseEnded() } else { server.requestEnded() }
         } else {
           Self.finish(response, to: sink, on: eventLoop)
         }

@@ -15,6 +15,7 @@ final class ServerContext: Sendable {
 
   let connections = Atomic(0)
   let requestsInFlight = Atomic(0)
+  private let liveResponses = Atomic(0)
   private let isEnding = Atomic(false)
   private let lastRequestEnded: EventLoopPromise<Void>
 
@@ -84,8 +85,27 @@ final class ServerContext: Sendable {
   }
 
   func requestEnded() {
-    let left = requestsInFlight.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
-    if left == 0, isEnding.load(ordering: .sequentiallyConsistent) { lastRequestEnded.succeed() }
+    requestsInFlight.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+    endIfLast()
+  }
+
+  /// Counts the response to a request as a live one, and the request no longer.
+  func liveResponseBegan() {
+    liveResponses.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    requestEnded()
+  }
+
+  func liveResponseEnded() {
+    liveResponses.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+    endIfLast()
+  }
+
+  private func endIfLast() {
+    guard isEnding.load(ordering: .sequentiallyConsistent),
+      requestsInFlight.load(ordering: .sequentiallyConsistent) == 0,
+      liveResponses.load(ordering: .sequentiallyConsistent) == 0
+    else { return }
+    lastRequestEnded.succeed()
   }
 
   /// Cuts what is left. The future completes when no responder is at work any more, and so nothing can use an event
@@ -93,7 +113,7 @@ final class ServerContext: Sendable {
   func endGrace() -> EventLoopFuture<Void> {
     graceEnded.succeed()
     isEnding.store(true, ordering: .sequentiallyConsistent)
-    if requestsInFlight.load(ordering: .sequentiallyConsistent) == 0 { lastRequestEnded.succeed() }
+    endIfLast()
     return lastRequestEnded.futureResult
   }
 

@@ -34,7 +34,10 @@ struct RequestMetrics: SynchronousMiddleware {
     let handles = handles.handle(for: key) { make(key) }
     handles.requests.increment()
     handles.bytes.increment(by: request.bodyBytes)
-    if let duration = request.duration { handles.duration.recordNanoseconds(duration.wholeNanoseconds) }
+    // How long a stream is open says nothing about the service.
+    if let duration = request.duration, !request.isLive {
+      handles.duration.recordNanoseconds(duration.wholeNanoseconds)
+    }
     if !request.isWhole {
       Counter(
         label: MetricCatalogue.incompleteResponses.name, dimensions: [("route", request.route ?? "none")],

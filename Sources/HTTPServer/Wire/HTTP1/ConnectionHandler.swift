@@ -377,7 +377,7 @@ extension ConnectionHandler: ResponseSink {
   func flush() {
     guard output.hasBytes else { return }
     if output.flush() { measureHeld() }
-    if deadline.kind != .write, !state.isClosed, !output.isWritable { watch(.write) }
+    if deadline.kind != .write, !state.isClosed, !output.isWritable, exchange?.isLive != true { watch(.write) }
   }
 }
 

@@ -191,7 +191,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     if context.channel.isWritable {
       if deadline.kind == .write { watch(openStreams == 0 ? .idle : .nothing) }
-    } else if deadline.kind != .linger {
+    } else if deadline.kind != .linger, !streams.values.allSatisfy(\.isLive) {
       watch(.write)
     }
     context.fireChannelWritabilityChanged()

@@ -179,8 +179,11 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
 
   var isOver: Bool { state.isClosed }
 
+  /// A Boolean value that indicates whether the response is one of ``HTTPResponse/isLive``.
+  var isLive: Bool { exchange?.isLive == true }
+
   private func watchNext() {
-    if unsentBytes > 0 {
+    if unsentBytes > 0, !isLive {
       if deadline.kind != .write { watch(.write) }
     } else {
       watch(state.awaitsBody ? .body : .nothing)
