@@ -168,7 +168,7 @@ CREATE TABLE changes (
   -- stands for all places, as after TRUNCATE.
   point_id uuid,
   kind text COLLATE "C" NOT NULL CHECK (kind IN ('created', 'updated', 'deleted', 'reset')),
-  -- After the change; that of the removed place for a deletion.
+  -- After the change; for a deletion, one that is greater than every one of the removed place, and that no place gets.
   version bigint CHECK (version >= 1),
   time timestamptz NOT NULL DEFAULT now(),
 
@@ -178,7 +178,14 @@ CREATE TABLE changes (
 
   CONSTRAINT changes_place_check CHECK (kind = 'reset' OR point_id IS NOT NULL AND version IS NOT NULL)
 );
-CREATE INDEX changes_transaction ON changes (transaction);
+-- A reader that has read a part of the entries between two snapshots continues after a place.
+CREATE INDEX changes_transaction ON changes (transaction, point_id);
+
+-- The entries that stand for all places, of which there are hardly any.
+CREATE INDEX changes_reset ON changes (transaction) WHERE point_id IS NULL;
+
+-- The entries of a place in their order: an entry with a later one is not needed, and is deleted from time to time.
+CREATE INDEX changes_point ON changes (point_id, version);
 
 -- The anchors of indexes that instances keep in files. Where the row of an anchor is, everything is that was committed
 -- before it, after a crash, a promotion or a restore too: see docs/decisions/index-in-files.md.
@@ -187,14 +194,30 @@ CREATE TABLE index_anchors (
   created_at timestamptz NOT NULL DEFAULT now()
 );
 
+-- The anchors of positions in the change log: by the row of one, a server proves that the snapshots of a former life of
+-- it, or of the server that it has replaced, mean the same here. The newest of each hour is kept.
+CREATE TABLE change_anchors (
+  -- A hash of what identifies the server and its start; see ChangePosition.life.
+  life bigint NOT NULL,
+
+  -- What identifies the database and the table, through restarts and promotions.
+  origin text COLLATE "C" NOT NULL,
+
+  -- Taken before the row was committed.
+  snapshot pg_snapshot NOT NULL,
+  time timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX change_anchors_life ON change_anchors (life, time);
+CREATE INDEX change_anchors_time ON change_anchors (time);
+
 -- One row about the pruning of the log. A reader has missed a deleted entry only if its snapshot sees neither the
 -- deletion nor the entry's transaction; it must read all places again then.
 CREATE TABLE changes_pruned (
   -- The greatest transaction of a deleted entry.
   transaction xid8 NOT NULL,
 
-  -- A transaction below which all had ended at that time. When the time is long enough ago for all readers to have seen
-  -- them, their entries are deleted.
+  -- A transaction below which all had ended at that time, which is the one of an anchor from before the retention: their
+  -- entries are deleted.
   horizon xid8 NOT NULL,
   horizon_time timestamptz NOT NULL,
 
@@ -203,7 +226,10 @@ CREATE TABLE changes_pruned (
   -- The transactions of deleted entries from the horizon on, at most some thousands.
   recent xid8[] NOT NULL DEFAULT '{}',
   -- The greatest transaction of the other deleted entries.
-  settled xid8 NOT NULL DEFAULT '0'
+  settled xid8 NOT NULL DEFAULT '0',
+
+  -- The transaction below which entries with later ones of the same place were deleted.
+  compacted xid8 NOT NULL DEFAULT '0'
 );
 INSERT INTO changes_pruned (transaction, horizon, horizon_time)
 VALUES ('0', pg_snapshot_xmin(pg_current_snapshot()), now());
@@ -217,6 +243,8 @@ BEGIN
   EXECUTE format($function$
     CREATE FUNCTION log_point_changes() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    DECLARE
+      drawn bigint;
     BEGIN
       IF TG_OP = 'TRUNCATE' THEN
         INSERT INTO changes (kind) VALUES ('reset');
@@ -225,7 +253,10 @@ BEGIN
       ELSIF TG_OP = 'UPDATE' THEN
         INSERT INTO changes (point_id, kind, version) SELECT id, 'updated', version FROM new_points;
       ELSE
-        INSERT INTO changes (point_id, kind, version) SELECT id, 'deleted', version FROM old_points;
+        -- Drawn while the places are locked, so that it is less than that of a place that gets the id.
+        drawn := nextval('point_versions');
+        INSERT INTO changes (point_id, kind, version)
+        SELECT id, 'deleted', greatest(drawn, least(version, 9223372036854775806) + 1) FROM old_points;
         INSERT INTO former_ids (source, source_id, id)
         SELECT source, source_id, id FROM old_points WHERE source IS NOT NULL ORDER BY source, source_id
         ON CONFLICT (source, source_id) DO UPDATE SET id = excluded.id WHERE former_ids.id <> excluded.id;
@@ -244,7 +275,8 @@ BEGIN
     CREATE FUNCTION log_point_id_change() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
     BEGIN
-      INSERT INTO changes (point_id, kind, version) VALUES (OLD.id, 'deleted', OLD.version);
+      INSERT INTO changes (point_id, kind, version)
+      VALUES (OLD.id, 'deleted', least(OLD.version, 9223372036854775806) + 1);
       RETURN NULL;
     END
     $$
@@ -273,10 +305,19 @@ BEGIN
       END IF;
       -- Concurrent deletions wait for each other. The statements below see what the one before has recorded.
       PERFORM FROM changes_pruned FOR UPDATE;
-      -- Other numbers than these were copied from another server, and no reader here has missed their entries.
+      -- Other numbers than these were copied from another server, and no reader here has missed their entries. Neither
+      -- has one missed an entry that has a later one of the same place: versions are drawn under the place's lock, so a
+      -- snapshot that sees the later transaction sees the earlier one.
       deleted := ARRAY(
-        SELECT DISTINCT transaction FROM old_changes
-        WHERE pg_visible_in_snapshot(transaction, pg_current_snapshot()) OR transaction = pg_current_xact_id()
+        SELECT DISTINCT transaction FROM old_changes AS former
+        WHERE (pg_visible_in_snapshot(transaction, pg_current_snapshot()) OR transaction = pg_current_xact_id())
+          AND NOT EXISTS (
+            SELECT FROM changes AS later
+            WHERE later.point_id = former.point_id AND later.version > former.version
+              AND later.transaction >= former.transaction
+              AND (
+                pg_visible_in_snapshot(later.transaction, pg_current_snapshot())
+                OR later.transaction = pg_current_xact_id()))
         ORDER BY transaction);
       IF cardinality(deleted) = 0 THEN RETURN NULL; END IF;
       UPDATE changes_pruned AS pruned
@@ -325,7 +366,8 @@ BEGIN
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
     BEGIN
       IF TG_OP = 'DELETE' THEN
-        INSERT INTO changes (point_id, kind, version) VALUES (OLD.id, 'deleted', OLD.version);
+        INSERT INTO changes (point_id, kind, version)
+        VALUES (OLD.id, 'deleted', least(OLD.version, 9223372036854775806) + 1);
       ELSE
         INSERT INTO changes (point_id, kind, version)
         VALUES (NEW.id, CASE TG_OP WHEN 'INSERT' THEN 'created' ELSE 'updated' END, NEW.version);

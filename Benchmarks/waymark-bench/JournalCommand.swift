@@ -88,6 +88,20 @@ private final class MeasuredJournal: PointJournal {
     try await journal.commit(batch)
     commits.withLock { $0 += UserTime.seconds - start }
   }
+
+  func beginRun(named name: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
+    try await journal.beginRun(named: name)
+  }
+
+  func changes(
+    after version: Int64, _ id: PointID, upTo last: Int64, limit: Int
+  ) async throws(PointStoreError) -> (changes: [PointChange], hasMore: Bool) {
+    try await journal.changes(after: version, id, upTo: last, limit: limit)
+  }
+
+  func dropRemovals(before version: Int64) async throws(PointStoreError) -> (count: Int, dropped: Int64) {
+    try await journal.dropRemovals(before: version)
+  }
 }
 
 /// The processor time that this process has spent outside the kernel.

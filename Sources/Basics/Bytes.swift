@@ -223,3 +223,21 @@ extension Substring {
     return text
   }
 }
+
+extension RandomAccessCollection {
+  /// Returns the first index whose element satisfies a predicate that all later elements satisfy too; `endIndex` if
+  /// none does. O(log n).
+  package func partitioningIndex(where predicate: (Element) -> Bool) -> Index {
+    var (low, count) = (startIndex, count)
+    while count > 0 {
+      let half = count / 2
+      let middle = index(low, offsetBy: half)
+      if predicate(self[middle]) {
+        count = half
+      } else {
+        (low, count) = (index(after: middle), count - half - 1)
+      }
+    }
+    return low
+  }
+}

@@ -225,6 +225,8 @@ package final class IndexFollower: Sendable {
   private let logger: Logger
   /// The files that the index is kept in; `nil` for none.
   private let files: IndexFiles?
+  /// The hub to which changes are published; `nil` for none.
+  private let changes: ChangeHub?
   private let state = Mutex(State())
   private let kept = Mutex(KeptIndexes())
   /// Wakes up the building when the index is lost.
@@ -241,16 +243,18 @@ package final class IndexFollower: Sendable {
   ///   - waitLimit: the longest wait of a read that only the index can answer while it is built or catches up.
   ///   - observers: the observers of the calls of the database.
   ///   - files: the files that the index is kept in; `nil` for none.
+  ///   - changes: the hub to which changes are published; `nil` for none.
   ///   - pause: waits before a build of an index that was lost soon.
   package init(
     _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
     text configuration: TextIndexConfiguration = .init(), waitLimit: Duration = .seconds(2),
-    observers: [any StoreObserver] = [], files: IndexFiles? = nil,
+    observers: [any StoreObserver] = [], files: IndexFiles? = nil, changes: ChangeHub? = nil,
     pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }, logger: Logger
   ) {
     self.feed = feed
     self.observers = observers
     self.files = files
+    self.changes = changes
     self.freshness = freshness
     self.memoryLimit = memoryLimit
     textConfiguration = configuration
@@ -423,6 +427,7 @@ package final class IndexFollower: Sendable {
     }
     // The last reference to the former index is released after the lock.
     withExtendedLifetime(former) {}
+    changes?.interrupt()
     // The waiters that came before are served at once: while bulk commits go on, the next round might only find that the
     // index must catch up again.
     resumePhaseWaiters { $0.start <= start ? .readable(standing.snapshot) : .following }
@@ -508,7 +513,7 @@ package final class IndexFollower: Sendable {
     try await observers.observe(.version) { () throws(PointStoreError) in try await feed.currentPosition() }
   }
 
-  private func changes(after position: ChangePosition) async throws(PointStoreError) -> ChangeFeed.Answer {
+  private func readChanges(after position: ChangePosition) async throws(PointStoreError) -> ChangeFeed.Answer {
     try await observers.observe(.version) { () throws(PointStoreError) in try await feed.changes(after: position) }
   }
 
@@ -553,14 +558,15 @@ package final class IndexFollower: Sendable {
   private func runRound() async -> Result<PointSnapshot?, PointStoreError> {
     guard var standing = state.withLock({ $0.phase == .following ? $0.standing : nil }) else { return .success(nil) }
     do {
-      switch try await changes(after: standing.position) {
+      switch try await readChanges(after: standing.position) {
       case .changes(let puts, let removals, let position):
         if let merged = merger.adopted(by: standing.snapshot) { standing.snapshot = merged }
         if let saved = kept.withLock({ $0.unreadSegments.take() }) {
           standing.snapshot = standing.snapshot.reading(saved)
         }
         let next = standing.applying(
-          PointChanges(puts: puts, removals: removals), to: position, joiningUpTo: PointSnapshot.largestPartOfChange)
+          PointChanges(puts: puts, removals: removals.map(\.id)), to: position,
+          joiningUpTo: PointSnapshot.largestPartOfChange)
         let isCurrent = state.withLock { state in
           // A round is the only one to change the index while it follows, so it still stands where it did.
           guard state.phase == .following else { return false }
@@ -569,6 +575,12 @@ package final class IndexFollower: Sendable {
           return true
         }
         guard isCurrent else { return .success(nil) }
+        if let changes, !puts.isEmpty || !removals.isEmpty {
+          changes.publish(
+            .init(
+              from: standing.snapshot, to: next.snapshot, puts: puts.map(\.id), removals: removals,
+              position: position.text))
+        }
         merger.merge(next.snapshot, upTo: memoryLimit ?? .max)
         return .success(stopIfTooLarge(next.snapshot) ? nil : next.snapshot)
       case .manyChanges:

@@ -13,6 +13,12 @@ package struct LocationsAPI: Sendable {
     /// The places.
     package var service: PointsService
 
+    /// The changes of the places; without them the call that returns them is 501.
+    package var changes: (any PointFeed)?
+
+    /// The streams of changes.
+    package var changeStreams = ChangeStreams()
+
     package var access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
     /// A Boolean value that indicates whether changes without `If-Match` are rejected.
@@ -150,7 +156,10 @@ package struct LocationsAPI: Sendable {
       DeleteSourceRoute(service: service),
       RemoveSourceRoute(service: service),
       ImportRoute(service: service),
-      ExportRoute(service: service, filtering: filtering),
+      ExportRoute(service: service, changes: configuration.changes, filtering: filtering),
+      ChangesRoute(
+        changes: configuration.changes, service: service, filtering: filtering, access: configuration.access,
+        streams: configuration.changeStreams),
       LiveRoute(),
       ReadyRoute(service: service, uptime: configuration.uptime, isDraining: configuration.isDraining),
     ]

@@ -22,6 +22,8 @@ actor GroupCommitWriter {
   private let index: PointIndex
   private let journal: (any PointJournal)?
   private let clock: MonotoneClock
+  private let changes: ChangeHub
+  private let changeLog: MemoryChangeLog
 
   private var versions: VersionCounter
   private var dataVersions: DataVersionSequence
@@ -52,6 +54,7 @@ actor GroupCommitWriter {
   /// - Parameters:
   ///   - journal: the journal that batches are committed to; `nil` where nothing is kept.
   ///   - committedVersion: the greatest version that the journal has.
+  ///   - changes: the hub of the log.
   ///   - kept: the anchor of the files that the index is from, and its version if it has not changed since; `nil` for
   ///     none.
   init(
@@ -63,6 +66,8 @@ actor GroupCommitWriter {
     versions: VersionCounter,
     committedVersion: Int64,
     dataVersions: DataVersionSequence,
+    changeLog: MemoryChangeLog,
+    changes: ChangeHub,
     kept: (version: DataVersion?, anchor: JournalAnchor)?,
     clock: MonotoneClock
   ) {
@@ -74,6 +79,8 @@ actor GroupCommitWriter {
     self.versions = versions
     self.committedVersion = committedVersion
     self.dataVersions = dataVersions
+    self.changeLog = changeLog
+    self.changes = changes
     self.kept = kept
     self.clock = clock
   }
@@ -148,7 +155,9 @@ actor GroupCommitWriter {
         for source in batch.sources { sources[ExactText(source.name)] = source }
         for name in batch.removedSources { sources[ExactText(name)] = nil }
         formerIDs.merge(batch.formerIDs) { $1 }
+        let former = index.snapshot
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
+        if batch.hasChanges { publish(batch, from: former, to: next) }
         merge(next)
       }
       if let anchor = batch.anchor {
@@ -161,6 +170,18 @@ actor GroupCommitWriter {
       return (completions, .failure(error))
     }
   }
+
+  private func publish(_ batch: JournalBatch, from former: PointSnapshot, to next: PointSnapshot) {
+    let removals = batch.removals.map { PointRemoval(id: $0, version: batch.removalVersion) }
+    changeLog.note(batch, removals: removals)
+    if batch.puts.count + removals.count > Self.maximumPublished { return changes.interrupt() }
+    changes.publish(
+      .init(
+        from: former, to: next, puts: batch.puts.map(\.id), removals: removals, position: changeLog.position))
+  }
+
+  /// The number of changes of a batch above which subscribers read the log.
+  private static let maximumPublished = 1_000
 
   private func merge(_ snapshot: PointSnapshot) {
     merger.merge(snapshot) { Task { await self.adoptPartsIfIdle() } }
@@ -239,6 +260,7 @@ actor GroupCommitWriter {
         let merged = source.completed(by: known)
         return merged == known ? nil : merged
       }
+      batch.removalVersion = min(committedVersion, PointOfInterest.versionLimit) + 1
       if batch.isEmpty {
         // Versions that were passed over are not committed: the time of the last write stays.
         batch.highestVersion = committedVersion

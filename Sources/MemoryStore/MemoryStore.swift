@@ -12,6 +12,11 @@ package final class MemoryStore: PointStore, StoreIndex {
   let writer: GroupCommitWriter
   private let clock: MonotoneClock
   private let places: PointIndex
+  private let changeLog: MemoryChangeLog
+  private let journal: (any PointJournal)?
+
+  /// The changes of the places. Without a journal, the last ones of this process are known.
+  package let changes: ChangeHub
 
   /// A Boolean value that indicates whether no place had ever been written to the store when it was created.
   package let wasNew: Bool
@@ -56,9 +61,19 @@ package final class MemoryStore: PointStore, StoreIndex {
     clock: any WallClock = SystemClock()
   ) async throws(PointStoreError) {
     let (kept, rejection) = await Self.keptIndex(in: files, text: configuration)
+    var contents = try await journal.load(after: kept?.anchor)
+    let name = UInt64.random(in: .min ... .max)
+    let (runs, dropped): ([ChangeRun], Int64)
+    do {
+      (runs, dropped) = try await journal.beginRun(named: name)
+      contents.highestVersion = max(contents.highestVersion, runs.last?.start ?? 0)
+    } catch {
+      // A full disk does not prevent a start. Positions are valid as long as the process, then.
+      (runs, dropped) = ([ChangeRun(name: name, start: contents.highestVersion)], 0)
+    }
     self.init(
-      try await journal.load(after: kept?.anchor), after: kept, rejection: rejection, journal: journal,
-      keyLimits: .init(), text: configuration, clock: clock)
+      contents, after: kept, rejection: rejection, journal: journal, runs: runs, dropped: dropped, keyLimits: .init(),
+      text: configuration, clock: clock)
   }
 
   /// An index from files, and the anchor in the journal that it stands for.
@@ -86,6 +101,8 @@ package final class MemoryStore: PointStore, StoreIndex {
     after kept: KeptIndex? = nil,
     rejection: String? = nil,
     journal: (any PointJournal)?,
+    runs: [ChangeRun]? = nil,
+    dropped: Int64 = 0,
     keyLimits: IdempotencyKeyCache.Limits,
     text configuration: TextIndexConfiguration = .init(),
     clock: any WallClock
@@ -119,6 +136,12 @@ package final class MemoryStore: PointStore, StoreIndex {
       snapshot = PointSnapshot(contents.points, text: configuration)
     }
     places = PointIndex(snapshot, version: dataVersions.last)
+    self.journal = journal
+    changeLog = MemoryChangeLog(
+      places, journal: journal,
+      runs: runs ?? [ChangeRun(name: .random(in: .min ... .max), start: contents.highestVersion)],
+      version: contents.highestVersion, dropped: dropped)
+    changes = ChangeHub(changeLog)
     var keys = IdempotencyKeyCache(limits: keyLimits)
     for record in contents.records { _ = keys.insert(record) }
     writer = GroupCommitWriter(
@@ -130,9 +153,23 @@ package final class MemoryStore: PointStore, StoreIndex {
       versions: versions,
       committedVersion: contents.highestVersion,
       dataVersions: dataVersions,
+      changeLog: changeLog,
+      changes: changes,
       kept: anchor.map { (snapshot === kept?.snapshot ? dataVersions.last : nil, $0) },
       clock: self.clock
     )
+  }
+
+  // MARK: Changes
+
+  /// Drops the removals from before a time, and returns their number. Positions from before them are expired then.
+  ///
+  /// - Throws: ``Points/PointStoreError``.
+  package func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {
+    guard let journal else { return 0 }
+    let (count, dropped) = try await journal.dropRemovals(before: time.microsecondsSinceEpoch)
+    changeLog.noteDropped(dropped)
+    return count
   }
 
   // MARK: Files

@@ -16,6 +16,28 @@ package protocol PointJournal: Sendable {
   ///
   /// - Throws: ``PointStoreError``; nothing of the batch is kept then.
   func commit(_ batch: JournalBatch) async throws(PointStoreError)
+
+  /// Adds a run of the store, after ``load(after:)``.
+  ///
+  /// - Parameter name: a random number.
+  /// - Returns: the runs that are known, the new one last, and the greatest version of a removal that was dropped.
+  /// - Throws: ``PointStoreError``.
+  func beginRun(named name: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64)
+
+  /// Returns the first changes after a version and an id, up to a version, by version and id; a place that was removed
+  /// has that of ``JournalBatch/removalVersion``.
+  ///
+  /// - Parameter limit: the maximum number of changes; there may be fewer although there are more.
+  /// - Throws: ``PointStoreError``.
+  func changes(
+    after version: Int64, _ id: PointID, upTo last: Int64, limit: Int
+  ) async throws(PointStoreError) -> (changes: [PointChange], hasMore: Bool)
+
+  /// Drops the removals from before a version.
+  ///
+  /// - Returns: their number, and the greatest version of one that was ever dropped.
+  /// - Throws: ``PointStoreError``.
+  func dropRemovals(before version: Int64) async throws(PointStoreError) -> (count: Int, dropped: Int64)
 }
 
 /// A mark in a journal, committed together with the state of the places that it stands for.
@@ -116,6 +138,9 @@ package struct JournalBatch: Sendable {
 
   /// The greatest version given so far, by these writes or before them.
   package internal(set) var highestVersion: Int64 = 0
+
+  /// The version of the removals: the next after the greatest one before the batch.
+  package internal(set) var removalVersion: Int64 = 0
 
   /// The anchor to commit with the writes; `nil` for none.
   package internal(set) var anchor: NewAnchor?

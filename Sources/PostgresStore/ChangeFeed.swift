@@ -47,7 +47,7 @@ enum ChangeStatements {
 
   /// The SQL expression of a text that stays the same when the server restarts, or is replaced by a standby or a
   /// physical backup, and differs otherwise as ``life`` does.
-  private static let origin = "concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), \(table))"
+  static let origin = "concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), \(table))"
 
   /// The statement that commits an anchor, and returns the ``life`` and the ``origin``. Values: the anchor's id, and
   /// the ids of those to remove.
@@ -69,7 +69,7 @@ enum ChangeStatements {
 
   /// The columns of the current position: the life, the snapshot as text, whether the server is a standby, and whether
   /// changes are logged.
-  private static let position = """
+  static let position = """
     \(life), pg_current_snapshot()::text, pg_is_in_recovery(),
       (SELECT count(*) = \(triggers.count) FROM pg_trigger
         WHERE tgrelid IN \(tables) AND tgenabled IN ('O', 'A')
@@ -95,7 +95,7 @@ enum ChangeStatements {
   ///
   /// A deletion that the former snapshot sees has deleted no such entry, so each deletion counts once at most. Of the
   /// others only those of unseen transactions count, however long a transaction stays open.
-  private static func isPruned(after former: String) -> String {
+  static func isPruned(after former: String) -> String {
     """
     EXISTS (
         SELECT FROM changes_pruned
@@ -125,7 +125,7 @@ enum ChangeStatements {
   /// One row has null in the columns of a place and an id; then the columns of ``position``, whether entries were
   /// pruned, whether all places were removed at once, the number of entries, and whether the tags fit. If the entries
   /// and the tags are not more than the maximum, there is also a row for each changed place: the columns of the place,
-  /// all null where it was deleted, and its id.
+  /// where it was deleted all null but the version, and its id.
   ///
   /// Each index scan stops at the maximum, so that the statement is short however many entries there are. Tags are
   /// measured only where their stored sizes do not tell, because measuring reads them completely. The planner would use
@@ -154,7 +154,10 @@ enum ChangeStatements {
     ), total AS MATERIALIZED (
       SELECT count(*) AS count, bool_or(point_id IS NULL) IS TRUE AS is_reset FROM logged
     ), changed AS MATERIALIZED (
-      SELECT point_id, point.*
+      SELECT point_id, point.id, lat, long, name, category, tags, created_at, updated_at, source, source_id,
+        CASE WHEN point.id IS NULL
+          THEN (SELECT max(changes.version) FROM changes WHERE changes.point_id = ids.point_id) ELSE point.version
+        END AS version
       FROM (
         SELECT DISTINCT point_id FROM logged WHERE (SELECT count <= $2::int8 AND NOT is_reset FROM total)
       ) AS ids
@@ -280,14 +283,20 @@ enum ChangeStatements {
 
   static let prunedAtOnce = 20_000
 
-  /// The statement that remembers the transactions that have ended now, for a later pruning, if the ones remembered are
+  /// The statement that sets the transactions below which entries are pruned: those that had ended at the newest anchor
   /// from before a time.
   static let advanceHorizon = Statement(
     "changes_horizon",
     """
     UPDATE changes_pruned
-    SET horizon = pg_snapshot_xmin(pg_current_snapshot()), horizon_time = now()
-    WHERE horizon_time <= $1::timestamptz
+    SET horizon = anchor.horizon, horizon_time = anchor.time
+    FROM (
+      SELECT pg_snapshot_xmin(snapshot) AS horizon, time
+      FROM change_anchors
+      WHERE origin = \(origin) AND time <= $1::timestamptz
+      ORDER BY time DESC LIMIT 1
+    ) AS anchor
+    WHERE changes_pruned.horizon_time < anchor.time
     """
   )
 }
@@ -301,7 +310,7 @@ package final class ChangeFeed: Sendable {
   package enum Answer: Sendable {
     /// The changes between the given position and another one. Reading the places at the other position gives the same
     /// as applying the changes.
-    case changes(puts: ContiguousArray<PointOfInterest>, removals: [PointID], to: ChangePosition)
+    case changes(puts: ContiguousArray<PointOfInterest>, removals: [PointRemoval], to: ChangePosition)
     /// There are changes that do not fit into one response: see ``ChangeFeed/copyChanges(after:_:)``.
     case manyChanges
     /// The changes after the given position are not known: all places must be copied.
@@ -322,8 +331,11 @@ package final class ChangeFeed: Sendable {
   /// The maximum number of bytes of the tags of the places that are read at once. libpq buffers all rows of a result.
   private static let maximumTagBytes = 8 << 20
 
-  private let store: PostgresStore
+  let store: PostgresStore
   private let thread: PollingThread
+
+  /// The last life of the server that positions were given of, as text.
+  let anchoredLife = Mutex<String?>(nil)
 
   /// Creates a feed of the places of a store, which connects on the first call.
   ///
@@ -361,10 +373,10 @@ package final class ChangeFeed: Sendable {
     guard try first.integer(column + 7) <= Self.maximumEntries, try first.boolean(column + 8) else {
       return .manyChanges
     }
-    var (puts, removals): (ContiguousArray<PointOfInterest>, [PointID]) = ([], [])
+    var (puts, removals): (ContiguousArray<PointOfInterest>, [PointRemoval]) = ([], [])
     for row in result.rows where !row.isNull(column) {
       if row.isNull(0) {
-        removals.append(try row.id(column))
+        removals.append(try row.removal(column))
       } else {
         puts.append(try row.point())
       }
@@ -549,7 +561,7 @@ package final class ChangeFeed: Sendable {
   /// Returns the position from the columns of ``ChangeStatements/currentPosition``.
   ///
   /// - Throws: ``PointStoreError``; `.readOnly` from a standby.
-  private static func position(
+  static func position(
     _ row: QueryResult.Row?, from column: Int32
   ) throws(PointStoreError) -> ChangePosition {
     guard let row else { throw .unexpected(reason: "the query for the position returned no row") }
@@ -565,7 +577,7 @@ package final class ChangeFeed: Sendable {
 
   /// Returns the reason for which the changes between two positions are not known, from the columns of
   /// ``ChangeStatements/currentPosition(after:)``; `nil` where they are.
-  private static func loss(
+  static func loss(
     _ row: QueryResult.Row, from column: Int32, to current: ChangePosition, after former: ChangePosition
   ) throws(PointStoreError) -> String? {
     if try !row.boolean(column + 3) { return unloggedReason }
@@ -637,18 +649,19 @@ extension PostgresStore {
 }
 
 extension PostgresStore {
-  /// Deletes the entries of the change log of transactions that had ended at the last call before a time, some
+  /// Deletes the entries of the change log of transactions that had ended at the last anchor before a time, some
   /// thousands in each transaction, and returns their number.
   ///
   /// - Throws: ``PointStoreError``; some entries may have been deleted then.
   package func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {
+    _ = try await write(ChangeStatements.advanceHorizon, Parameters { $0.add(time) })
     var pruned = 0
     while true {
       let count = try await write(ChangeStatements.prune, Parameters { $0.add(time) }).affectedRows
       pruned += count
       if count < ChangeStatements.prunedAtOnce { break }
     }
-    _ = try await write(ChangeStatements.advanceHorizon, Parameters { $0.add(time) })
+    _ = try await write(ChangeStatements.pruneAnchors, Parameters { $0.add(time) })
     return pruned
   }
 }
@@ -685,8 +698,37 @@ struct TransactionSnapshot: Hashable, Sendable {
     (self.start, self.end, self.inProgress) = (start, end, inProgress)
   }
 
+  /// Creates a snapshot from its ``numbers``; `nil` if they are none.
+  init?(numbers: ArraySlice<UInt64>) {
+    guard numbers.count >= 2 else { return nil }
+    let first = numbers.startIndex
+    self.init(start: numbers[first], end: numbers[first + 1], inProgress: Array(numbers[(first + 2)...]))
+  }
+
+  /// The snapshot that sees nothing.
+  static let empty = TransactionSnapshot(start: 0, end: 0)
+
+  private init(start: UInt64, end: UInt64) {
+    (self.start, self.end, inProgress) = (start, end, [])
+  }
+
+  /// The start, the end and the transactions in progress.
+  var numbers: [UInt64] { [start, end] + inProgress }
+
   /// PostgreSQL's text of the snapshot.
   var text: String { "\(start):\(end):\(inProgress.map(String.init).joined(separator: ","))" }
+
+  /// Returns a Boolean value that indicates whether the snapshot sees everything that another one sees.
+  func includes(_ other: TransactionSnapshot) -> Bool {
+    end >= other.end && inProgress.allSatisfy { $0 >= other.end || !other.contains($0) }
+  }
+
+  /// Returns the snapshot that sees what both see.
+  func intersection(_ other: TransactionSnapshot) -> TransactionSnapshot {
+    let end = min(end, other.end)
+    let inProgress = Set(self.inProgress + other.inProgress).filter { $0 < end }.sorted()
+    return TransactionSnapshot(start: inProgress.first ?? end, end: end, inProgress: inProgress) ?? .empty
+  }
 
   /// Returns a Boolean value that indicates whether the snapshot sees a transaction that was committed. O(log n) for n
   /// transactions in progress.
@@ -698,26 +740,27 @@ struct TransactionSnapshot: Hashable, Sendable {
   }
 }
 
-extension Array {
-  /// Returns the first index whose element satisfies a predicate that all later elements satisfy too; `endIndex` where
-  /// none does. O(log n).
-  fileprivate func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
-    var (low, high) = (startIndex, endIndex)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if predicate(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}
-
-/// A position in the history of a database's places: everything that one snapshot of one server sees.
+/// A position in the history of a database's places: everything that one snapshot of one server sees, and a part of what
+/// a later snapshot sees, if a reader is in between.
 package struct ChangePosition: Hashable, Sendable {
+  /// The part of the changes between two snapshots that was read, in the order of the transactions and the ids.
+  struct Progress: Hashable, Sendable {
+    /// The snapshot up to which changes are read.
+    let upper: TransactionSnapshot
+
+    /// The transaction and the place of the last entry that was read.
+    let lastTransaction: UInt64
+    let lastID: PointID
+  }
+
   /// A hash of what identifies the server, the start or recovery that it runs since, the database and the table.
   /// Snapshots of different lives are not comparable.
   let life: UInt64
 
   let snapshot: TransactionSnapshot
+
+  /// The part of later changes that was read; `nil` if there is none.
+  let progress: Progress?
 
   /// Creates a position from the text of ``ChangeStatements/life``.
   init(life: String, snapshot: TransactionSnapshot) {
@@ -725,34 +768,63 @@ package struct ChangePosition: Hashable, Sendable {
     hash.combine(bytes: life.utf8)
     self.life = hash.value
     self.snapshot = snapshot
+    progress = nil
   }
 
   /// Returns the position of another snapshot of the same life.
-  func of(_ snapshot: TransactionSnapshot) -> ChangePosition { ChangePosition(life: life, snapshot: snapshot) }
+  func of(_ snapshot: TransactionSnapshot, _ progress: Progress? = nil) -> ChangePosition {
+    ChangePosition(life: life, snapshot: snapshot, progress: progress)
+  }
 
-  private init(life: UInt64, snapshot: TransactionSnapshot) { (self.life, self.snapshot) = (life, snapshot) }
+  private init(life: UInt64, snapshot: TransactionSnapshot, progress: Progress?) {
+    (self.life, self.snapshot, self.progress) = (life, snapshot, progress)
+  }
 
-  /// A text of letters, digits and dots that is the same for equal positions, and differs for others.
+  /// A text of letters, digits, dots and hyphens that is the same for equal positions, and differs for others.
   package var text: String {
-    ([life, snapshot.start, snapshot.end] + snapshot.inProgress).map { String($0, radix: 36) }.joined(separator: ".")
+    let start = Self.text([life] + snapshot.numbers)
+    guard let progress else { return start }
+    return [
+      start, Self.text(progress.upper.numbers),
+      Self.text([progress.lastTransaction, progress.lastID.high, progress.lastID.low]),
+    ].joined(separator: "-")
   }
 
   /// Creates a position from its ``text``; `nil` for any other text.
   package init?(text: String) {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    let numbers = parts.compactMap { UInt64($0, radix: 36) }
-    guard numbers.count == parts.count, numbers.count >= 3,
-      let snapshot = TransactionSnapshot(start: numbers[1], end: numbers[2], inProgress: Array(numbers[3...]))
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Self.numbers($0) }
+    guard let start = parts[0], let life = start.first,
+      let snapshot = TransactionSnapshot(numbers: start.dropFirst())
     else { return nil }
-    (life, self.snapshot) = (numbers[0], snapshot)
+    (self.life, self.snapshot) = (life, snapshot)
+    switch parts.count {
+    case 1: progress = nil
+    case 3:
+      guard let numbers = parts[1], let upper = TransactionSnapshot(numbers: numbers[...]), let last = parts[2],
+        last.count == 3, upper.includes(snapshot)
+      else { return nil }
+      progress = Progress(
+        upper: upper, lastTransaction: last[0], lastID: PointID(high: last[1], low: last[2]))
+    default: return nil
+    }
     // Of several spellings of a number only one is ours.
     guard self.text.hasSameBytes(as: text) else { return nil }
   }
 
+  private static func text(_ numbers: [UInt64]) -> String {
+    numbers.map { String($0, radix: 36) }.joined(separator: ".")
+  }
+
+  /// Returns the numbers of a text; `nil` if one is none.
+  private static func numbers(_ text: Substring) -> [UInt64]? {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    let numbers = parts.compactMap { UInt64($0, radix: 36) }
+    return numbers.count == parts.count ? numbers : nil
+  }
+
   /// Returns a Boolean value that indicates whether everything that another position has is certainly in this one.
   package func contains(_ other: ChangePosition) -> Bool {
-    life == other.life && snapshot.end >= other.snapshot.end
-      && snapshot.inProgress.allSatisfy { $0 >= other.snapshot.end || !other.snapshot.contains($0) }
+    life == other.life && snapshot.includes(other.progress?.upper ?? other.snapshot)
   }
 }
 

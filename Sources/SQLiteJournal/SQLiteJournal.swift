@@ -87,6 +87,7 @@ extension SQLiteJournal: PointJournal {
       do {
         let contents = try await database.read { try Loading.contents($0, after: anchor, onDamage: damagePolicy) }
         if contents.isComplete { try await Self.removeAnchors(database, mustSucceed: damagePolicy.skips) }
+        if damagePolicy.skips { try await database.write { try Committing.removeRuns($0) } }
         return contents
       } catch let error as DatabaseError where error.isDamage {
         throw PointStoreError.unexpected(reason: "the journal \(database.path) is damaged: \(error.explanation)")
@@ -114,6 +115,32 @@ extension SQLiteJournal: PointJournal {
       try await database.write { try Committing.commit(batch, to: $0) }
     }
     try checkFiles()
+  }
+
+  /// Adds a run, and removes those of which no position is valid any more.
+  package func beginRun(named name: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
+    try await reportingErrors { database in try await database.write { try ChangeStatements.beginRun(named: name, $0) }
+    }
+  }
+
+  package func changes(
+    after version: Int64, _ id: PointID, upTo last: Int64, limit: Int
+  ) async throws(PointStoreError) -> (changes: [PointChange], hasMore: Bool) {
+    try await reportingErrors { database in
+      try await database.read { database in
+        do {
+          return try ChangeStatements.changes(after: version, id, upTo: last, limit: limit, database)
+        } catch let damage as RowDamage {
+          throw PointStoreError.unexpected(reason: "the journal is damaged: \(damage.reason)")
+        }
+      }
+    }
+  }
+
+  package func dropRemovals(before version: Int64) async throws(PointStoreError) -> (count: Int, dropped: Int64) {
+    try await reportingErrors { database in
+      try await database.write { try ChangeStatements.dropRemovals(before: version, $0) }
+    }
   }
 
   private func checkFiles() throws(PointStoreError) {
@@ -196,18 +223,19 @@ enum Committing {
   private static let removeSource = "DELETE FROM source WHERE name = ?"
   private static let putFormerID = "INSERT OR REPLACE INTO former_id (source, source_id, id) VALUES (?, ?, ?)"
 
-  private static let hasAnchors =
-    "SELECT EXISTS (SELECT 1 FROM index_anchor) OR EXISTS (SELECT 1 FROM removed_place)"
-
-  private static let removeAnchors = "DELETE FROM index_anchor; DELETE FROM removed_place"
+  private static let hasAnchors = "SELECT EXISTS (SELECT 1 FROM index_anchor)"
+  private static let removeAnchors = "DELETE FROM index_anchor"
+  private static let removeRuns = "DELETE FROM change_run"
   private static let removeOtherAnchors = "DELETE FROM index_anchor WHERE token IS NOT ?"
-  private static let pruneRemovals = "DELETE FROM removed_place WHERE version <= ?"
   private static let putAnchor = "INSERT INTO index_anchor (token, version) VALUES (?, ?)"
 
   /// Removes all anchors, if there are any.
   static func removeAnchors(_ database: Database) throws {
     if try Bool.fetchOne(database, sql: hasAnchors) == true { try database.execute(sql: removeAnchors) }
   }
+
+  /// Removes the runs, so that no position of before is valid.
+  static func removeRuns(_ database: Database) throws { try database.execute(sql: removeRuns) }
 
   static func commit(_ batch: JournalBatch, to database: Database) throws {
     try run(remove, database, batch.removals) { [$0.bytes] }
@@ -224,7 +252,6 @@ enum Committing {
   /// Commits an anchor, and removes what neither it nor the former one needs.
   private static func commit(_ anchor: JournalBatch.NewAnchor, version: Int64, to database: Database) throws {
     try run(removeOtherAnchors, database, CollectionOfOne(anchor)) { [$0.former?.token] }
-    try run(pruneRemovals, database, CollectionOfOne(anchor)) { [$0.former?.version ?? version] }
     try run(putAnchor, database, CollectionOfOne(anchor)) { [$0.token, version] }
   }
 
@@ -273,7 +300,7 @@ enum Committing {
 
 /// A reader of a journal's contents, which verifies every row: the file may have been damaged.
 struct Loading {
-  private static let placeColumns =
+  static let placeColumns =
     "id, name, category, latitude, longitude, tags, source, source_id, version, created_at, updated_at"
 
   /// The places in the order of insertion, which is that of the file.
@@ -283,10 +310,12 @@ struct Loading {
 
   private static let removedPlaces = "SELECT id FROM removed_place WHERE version > ?"
 
-  /// The query for whether the file has had the state of an anchor and its counter was not set back since.
+  /// The query for whether the file has had the state of an anchor and its counter was not set back since, nor removals
+  /// dropped.
   private static let hasAnchor = """
     SELECT EXISTS (
-      SELECT 1 FROM index_anchor JOIN version_counter ON version <= highest WHERE token = ? AND version = ?)
+      SELECT 1 FROM index_anchor JOIN version_counter ON version BETWEEN dropped AND highest
+      WHERE token = ? AND version = ?)
     """
 
   private static let creations = """
@@ -459,6 +488,101 @@ struct Loading {
         )
       )
     )
+  }
+}
+
+/// The reads of the change log.
+enum ChangeStatements {
+  /// A deletion by hand may have a version above the counter.
+  private static let passRemovals = """
+    UPDATE version_counter
+    SET highest = max(highest, coalesce(
+      (SELECT max(version) FROM removed_place WHERE version < \(PointOfInterest.versionLimit)), 0))
+    """
+
+  private static let addRun = "INSERT INTO change_run (name, start) SELECT ?, highest FROM version_counter"
+
+  /// The statement that removes the runs at whose end removals were dropped that followed.
+  private static let removeOldRuns = """
+    DELETE FROM change_run
+    WHERE start < (SELECT max(start) FROM change_run WHERE start <= (SELECT dropped FROM version_counter))
+    """
+
+  private static let runs = "SELECT name, start FROM change_run ORDER BY start, rowid"
+
+  private static let dropped = "SELECT dropped FROM version_counter"
+
+  private static let changed = """
+    SELECT \(Loading.placeColumns) FROM place
+    WHERE (version, id) > (?, ?) AND version <= ? ORDER BY version, id LIMIT ?
+    """
+
+  private static let removed = """
+    SELECT id, version FROM removed_place
+    WHERE (version, id) > (?, ?) AND version <= ?
+      AND NOT EXISTS (SELECT 1 FROM place WHERE place.id = removed_place.id)
+    ORDER BY version, id LIMIT ?
+    """
+
+  private static let noteDropped = """
+    UPDATE version_counter
+    SET dropped = max(dropped, coalesce((SELECT max(version) FROM removed_place WHERE version < ?), 0))
+    """
+
+  private static let dropRemovals = "DELETE FROM removed_place WHERE version < ?"
+
+  static func beginRun(named name: UInt64, _ database: Database) throws -> (runs: [ChangeRun], dropped: Int64) {
+    try database.execute(sql: passRemovals)
+    try database.execute(sql: addRun, arguments: [Int64(bitPattern: name)])
+    try database.execute(sql: removeOldRuns)
+    let runs = try Row.fetchAll(database, sql: runs).map { row in
+      ChangeRun(name: UInt64(bitPattern: row[0]), start: row[1])
+    }
+    return (runs, try Int64.fetchOne(database, sql: dropped) ?? 0)
+  }
+
+  static func changes(
+    after version: Int64, _ id: PointID, upTo last: Int64, limit: Int, _ database: Database
+  ) throws -> (changes: [PointChange], hasMore: Bool) {
+    let arguments: StatementArguments = [version, id.bytes, last, limit + 1]
+    var removals: [PointRemoval] = []
+    try StoredRow.forEach(database, removed, arguments) { row in
+      removals.append(PointRemoval(id: try row.id(0), version: try row.version(1)))
+    }
+    var (changes, textBytes, nextRemoval): ([PointChange], Int, Int) = ([], 0, 0)
+    var isFull: Bool { changes.count >= limit || textBytes >= PointPage.maximumTextBytes }
+    var hasMore = false
+    try StoredRow.forEach(database, changed, arguments) { row in
+      if isFull || hasMore {
+        hasMore = true
+        return
+      }
+      let point = try row.point()
+      while nextRemoval < removals.count, !isFull,
+        (removals[nextRemoval].version, removals[nextRemoval].id) < (point.version, point.id)
+      {
+        changes.append(.removal(removals[nextRemoval]))
+        nextRemoval += 1
+      }
+      if isFull {
+        hasMore = true
+      } else {
+        changes.append(.put(point))
+        textBytes += point.draft.textBytes
+      }
+    }
+    while nextRemoval < removals.count, !isFull {
+      changes.append(.removal(removals[nextRemoval]))
+      nextRemoval += 1
+    }
+    return (changes, hasMore || nextRemoval < removals.count)
+  }
+
+  static func dropRemovals(before version: Int64, _ database: Database) throws -> (count: Int, dropped: Int64) {
+    try database.execute(sql: noteDropped, arguments: [version])
+    try database.execute(sql: dropRemovals, arguments: [version])
+    let count = database.changesCount
+    return (count, try Int64.fetchOne(database, sql: dropped) ?? 0)
   }
 }
 

@@ -60,29 +60,40 @@ enum Schema {
       id BLOB NOT NULL CHECK (length(id) = 16),
       PRIMARY KEY (source, source_id)
     ) STRICT;
-    -- The places that have changed since an anchor have greater versions.
-    CREATE INDEX place_version ON place (version);
+    -- The places that have changed since an anchor, or a position of the change log, have greater versions.
+    CREATE INDEX place_version ON place (version, id);
     -- The states that index files may stand for: each row was committed with the state whose version it has.
     CREATE TABLE index_anchor (token TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL) STRICT;
-    -- The places that were removed since the anchors.
+    -- The places that were removed, and the versions of their last removals. Old ones are deleted.
     CREATE TABLE removed_place (
       id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
       version INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    -- One row: the greatest version ever given, including those of removed places, and whether there was ever a change.
-    CREATE TABLE version_counter (highest INTEGER NOT NULL, has_changes INTEGER NOT NULL) STRICT;
-    INSERT INTO version_counter VALUES (0, 0);
-    CREATE TRIGGER place_removal AFTER DELETE ON place WHEN EXISTS (SELECT 1 FROM index_anchor) BEGIN
-      INSERT OR REPLACE INTO removed_place SELECT old.id, highest + 1 FROM version_counter;
+    CREATE INDEX removed_place_version ON removed_place (version, id);
+    -- The runs of the program with this file: their random names, and the greatest version at their start. A position of
+    -- the change log names one.
+    CREATE TABLE change_run (name INTEGER NOT NULL PRIMARY KEY, start INTEGER NOT NULL) STRICT;
+    -- One row: the greatest version ever given, including those of removed places, whether there was ever a change, and
+    -- the greatest version of a removal that is not in removed_place any more.
+    CREATE TABLE version_counter (
+      highest INTEGER NOT NULL, has_changes INTEGER NOT NULL, dropped INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO version_counter VALUES (0, 0, 0);
+    CREATE TRIGGER place_removal AFTER DELETE ON place BEGIN
+      INSERT OR REPLACE INTO removed_place
+      SELECT old.id, min(highest, \(PointOfInterest.versionLimit)) + 1 FROM version_counter;
     END;
-    -- This program gives versions above the counter. Index files would not learn of changes by hand with others.
+    -- This program gives versions above the counter. Index files and the change log would not learn of changes by hand
+    -- with others.
     CREATE TRIGGER place_foreign_insert AFTER INSERT ON place
       WHEN new.version <= (SELECT highest FROM version_counter) BEGIN
       DELETE FROM index_anchor;
+      DELETE FROM change_run;
     END;
     CREATE TRIGGER place_foreign_update AFTER UPDATE ON place
       WHEN new.version <= (SELECT highest FROM version_counter) OR new.id <> old.id BEGIN
       DELETE FROM index_anchor;
+      DELETE FROM change_run;
     END;
     """
 

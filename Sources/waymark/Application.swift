@@ -55,12 +55,16 @@ struct Application {
       access.sender(of: request, proxies: proxies)
     }
     self.http = http
-    let collectors = Self.buildCollectors(
+    let changeStreams = ChangeStreams(limit: configuration.maximumChangeStreams)
+    var collectors = Self.buildCollectors(
       server: serverMetrics, store: store, analytics: analytics, tokenKeys: tokenKeys, metrics: metrics)
+    collectors.append(ChangeStreamCollector(changeStreams, factory: metrics))
     service = PointsService(
       store: store.store, observers: store.observers, analytics: analytics ?? NoAnalytics(),
       recordsTexts: configuration.search.minimumTextCount != nil)
     var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
+    api.changes = store.changes
+    api.changeStreams = changeStreams
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
@@ -128,12 +132,10 @@ struct Application {
   ) -> ServiceGroup {
     let serverService = ServerService(
       server: server, drainState: drainState, drainDelay: configuration.drainDelay,
-      drainTimeout: configuration.drainTimeout, logger: logger)
+      drainTimeout: configuration.drainTimeout, onDrain: { [changes = store.changes] in changes.close() },
+      logger: logger)
     let services: [(any Service)?] = [
-      MemoryTrimming.service,
-      store,
       store.indexUpkeep.map { BackgroundService($0) },
-      store.changePruning?.service,
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
       },
@@ -142,7 +144,8 @@ struct Application {
       reloading,
       serverService,
     ]
-    var configurations = services.compactMap(\.self).map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
+    let all = [MemoryTrimming.service, store] + store.changeUpkeep + services.compactMap(\.self)
+    var configurations = all.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
     configurations.append(.init(service: stopSignals, successTerminationBehavior: .gracefullyShutdownGroup))
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)

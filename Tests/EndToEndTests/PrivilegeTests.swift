@@ -33,7 +33,7 @@ import Testing
   }
 
   private static let reading =
-    "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids, index_anchors"
+    "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids, index_anchors, change_anchors"
 
   /// The privileges in the documentation's table.
   private static let serving = [
@@ -41,7 +41,7 @@ import Testing
     "SELECT, DELETE ON changes", "SELECT, UPDATE ON changes_pruned", "USAGE, UPDATE ON SEQUENCE point_versions",
     "SELECT, INSERT, UPDATE, DELETE ON sources",
     "SELECT, INSERT, UPDATE, DELETE ON source_imports", "SELECT ON former_ids",
-    "SELECT, INSERT, DELETE ON index_anchors",
+    "SELECT, INSERT, DELETE ON index_anchors, change_anchors",
   ]
 
   private let json = ["Content-Type": "application/json"]

@@ -254,7 +254,7 @@ import Testing
       }
       #expect(await index.confirm()?.partCount == 2)
 
-      feed.answerOnce(puts: try points(2 * size..<2 * size + 1), removals: [.sample(0)])
+      feed.answerOnce(puts: try points(2 * size..<2 * size + 1), removals: [PointRemoval(id: .sample(0), version: 1)])
       while await index.confirm()?.point(id: .sample(2 * size)) == nil {}
       #expect(await index.confirm()?.partCount == 3)
 
@@ -640,7 +640,7 @@ import Testing
 
       let puts = try points(1..<3)
       feed.state.withLock { state in
-        state.answer = .changes(puts: puts, removals: [.sample(7)], to: last)
+        state.answer = .changes(puts: puts, removals: [PointRemoval(id: .sample(7), version: 1)], to: last)
         state.isAnsweredOnce = true
       }
       while index.status.changes == 0 { await index.confirm() }
@@ -817,7 +817,7 @@ private final class ScriptedFeed: PointChangeFeed {
   }
 
   /// Responds with changes, once.
-  func answerOnce(puts: ContiguousArray<PointOfInterest>, removals: [PointID] = []) {
+  func answerOnce(puts: ContiguousArray<PointOfInterest>, removals: [PointRemoval] = []) {
     state.withLock { state in
       state.answer = .changes(puts: puts, removals: removals, to: position)
       state.isAnsweredOnce = true

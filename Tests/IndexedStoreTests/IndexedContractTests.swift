@@ -1,6 +1,7 @@
 import Geo
 import IndexedStore
 import Logging
+import PointIndex
 import Points
 import PostgresClient
 import PostgresStore
@@ -29,6 +30,23 @@ import Testing
         return store
       }
     }
+  }
+
+  @Test(arguments: ChangeContract.all) func contractOfChangesIsKept(_ behaviour: ChangeContract) async throws {
+    try await RunningIndexes.with { indexes in
+      let database = try await TemporaryDatabase.make().migratedStore()
+      let feed = try ChangeFeed(database)
+      let changes = ChangeHub(feed)
+      let index = indexes.start(following: feed, changes: changes)
+      try await index.waitUntilFollowing()
+      try await behaviour.check(.init(IndexedStore(database, index: index), changes))
+    }
+  }
+
+  @Test(arguments: ChangeContract.log)
+  func contractOfChangesIsKeptWithoutAnIndex(_ behaviour: ChangeContract) async throws {
+    let database = try await TemporaryDatabase.make().migratedStore()
+    try await behaviour.check(.init(database, ChangeHub(try ChangeFeed(database))))
   }
 
   @Test func filterAreaAndRouteAreUnsupportedWithoutAnIndex() async throws {

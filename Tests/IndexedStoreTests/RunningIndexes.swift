@@ -50,10 +50,10 @@ final class RunningIndexes: Sendable {
   /// Returns an index of a feed that is being built.
   func start(
     following feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
-    files: IndexFiles? = nil
+    files: IndexFiles? = nil, changes: ChangeHub? = nil
   ) -> IndexFollower {
     let index = IndexFollower(
-      feed, freshness: freshness, memoryLimit: memoryLimit, files: files,
+      feed, freshness: freshness, memoryLimit: memoryLimit, files: files, changes: changes,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let task = Task { await index.run() }
     tasks.withLock { $0.append(task) }

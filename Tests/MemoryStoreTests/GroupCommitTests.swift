@@ -182,4 +182,14 @@ private final class GatedJournal: PointJournal {
     await gate.pass()
     if isFull.withLock({ $0 }) { throw .unavailable(reason: "the disk is full") }
   }
+
+  func beginRun(named name: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
+    ([ChangeRun(name: name, start: 0)], 0)
+  }
+
+  func changes(
+    after version: Int64, _ id: PointID, upTo last: Int64, limit: Int
+  ) async throws(PointStoreError) -> (changes: [PointChange], hasMore: Bool) { ([], false) }
+
+  func dropRemovals(before version: Int64) async throws(PointStoreError) -> (count: Int, dropped: Int64) { (0, 0) }
 }

@@ -31,6 +31,12 @@ import Testing
     }
   }
 
+  @Test(arguments: ChangeContract.all)
+  func contractOfChangesIsKept(_ behaviour: ChangeContract) async throws {
+    let store = MemoryStore()
+    try await behaviour.check(.init(store, store.changes))
+  }
+
   @Test func removedPlaceThatIsImportedAgainHasItsIDAndAGreaterVersion() async throws {
     let row = try ImportRow.sample("there and back", 1, 1, source: "s", sourceID: "1")
     let store = MemoryStore()

@@ -19,6 +19,13 @@ import Testing
     }
   }
 
+  @Test(arguments: ChangeContract.all)
+  func contractOfChangesIsKept(_ behaviour: ChangeContract) async throws {
+    let folder = try JournalFolder()
+    let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+    try await behaviour.check(.init(store, store.changes))
+  }
+
   @Test(arguments: PointStoreContract.all)
   func contractIsKeptByAStoreThatWasOpenedAgain(_ behaviour: PointStoreContract) async throws {
     let folders = Mutex<[JournalFolder]>([])

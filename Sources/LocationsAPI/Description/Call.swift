@@ -17,6 +17,7 @@ package struct Call: Sendable {
     case map = "Maps"
     case write = "Write"
     case transfer = "Import and export"
+    case changes = "Changes"
     case operations = "Operations"
     case description = "Description"
 
@@ -30,6 +31,7 @@ package struct Call: Sendable {
       case .map: "Vector tiles, clusters and counts."
       case .write: "Create, replace, change and delete places."
       case .transfer: "Import and export many places as a stream."
+      case .changes: "Follow what changes."
       case .operations: "Health, metrics, search analytics and backup."
       case .description: "The description of the service itself."
       }
@@ -364,6 +366,7 @@ enum ProblemCode: String, CaseIterable {
   case notAcceptable = "not-acceptable"
   case requestTimeout = "request-timeout"
   case conflict
+  case positionExpired = "position-expired"
   case versionMismatch = "version-mismatch"
   case bodyTooLarge = "body-too-large"
   case uriTooLong = "uri-too-long"

@@ -14,6 +14,14 @@ enum Examples {
     "createdAt": "2026-11-20T10:15:00Z", "updatedAt": "2026-11-21T10:15:00Z",
   ]
 
+  static let changes: JSONValue = [
+    "changes": [
+      ["id": .string(id), "version": 3, "place": place],
+      ["id": "0199a1c2-7b3f-7c44-8a11-2f6d5e9b0c22", "version": 8, "deleted": true],
+    ],
+    "position": "2bv0aw9dz0.1k3.1k3", "more": false,
+  ]
+
   static let found: JSONValue = [
     "id": .string(id), "name": "Corner Café", "category": "cafe", "lat": 48.2, "long": 16.37, "distance": 264.9,
     "tags": ["wheelchair": "yes"],

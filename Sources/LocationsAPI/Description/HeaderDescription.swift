@@ -53,6 +53,9 @@ struct HeaderDescription: Sendable {
     "A value of `Waymark-Position`: the response contains that write. Ignored by a store without positions.",
     Schema(.string))
 
+  static let lastEventID = HeaderDescription(
+    "Last-Event-ID", "Position of the last event of a stream, in place of `since`.", Schema(.string))
+
   static let featureCRS = HeaderDescription(
     "Content-Crs", "Reference system of the positions in the body; CRS84 without it.",
     .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))
@@ -95,6 +98,10 @@ struct HeaderDescription: Sendable {
 
   static let position = HeaderDescription(
     "Waymark-Position", "Position after the write, for `Waymark-Min-Position`, where the store has positions.",
+    Schema(.string))
+
+  static let exportPosition = HeaderDescription(
+    "Waymark-Position", "Position that the places are of, for `since` of `/changes`, where the store has positions.",
     Schema(.string))
 
   static let contentCRS = HeaderDescription(

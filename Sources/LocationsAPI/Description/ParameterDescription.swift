@@ -226,6 +226,15 @@ extension Parameter {
             "minimum": .count(HoursRoute.days.lowerBound), "maximum": .count(HoursRoute.days.upperBound),
             "default": .count(HoursRoute.defaultDays),
           ]))
+    case .wait:
+      .init(
+        "Seconds to wait for a change, where there is none yet.",
+        Schema(
+          .integer, nil,
+          [
+            "minimum": .count(ChangesRoute.waits.lowerBound), "maximum": .count(ChangesRoute.waits.upperBound),
+            "default": 0,
+          ]))
     case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
     case .facets:
       .init(

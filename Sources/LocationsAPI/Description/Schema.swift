@@ -204,7 +204,7 @@ extension Schema {
       ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
       ("CategoryCount", categoryCount), ("Hours", hours),
       ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
-      ("SearchReport", searchReport),
+      ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
       ("StatusSettings", statusSettings),
       ("Problem", problem),
@@ -547,6 +547,25 @@ extension Schema {
           .required("hours", list([.required("hour", time)])),
         ], others: nil))
   }()
+
+  private static let position = Schema(.string, "An opaque position.", ["minLength": 1])
+
+  private static let change = Schema(
+    .object(
+      [
+        .required("id", uuid), .required("version", Schema(.integer, nil, ["minimum": 1])),
+        .optional("place", .component("Place")),
+        .optional("deleted", Schema(.boolean, "The place does not exist any more.")),
+        .optional("outside", Schema(.boolean, "The place exists, and does not match the filters.")),
+      ], others: nil),
+    "A changed place: it has one of `place`, `deleted` and `outside`.")
+
+  private static let changes = Schema(
+    .object(
+      [
+        .required("changes", Schema(.array(of: .component("Change")))), .required("position", position),
+        .required("more", Schema(.boolean, "Whether there are more changes after the position.")),
+      ], others: nil))
 
   private static let health = Schema(
     .object(

@@ -16,6 +16,7 @@ enum Parameter: Int, CaseIterable {
   case tags, zoom, facets
   case within, route
   case open, openUnknown, from, days
+  case wait
 
   private static let all = allCases
 
@@ -84,6 +85,7 @@ enum Parameter: Int, CaseIterable {
     case .openUnknown: "openUnknown"
     case .from: "from"
     case .days: "days"
+    case .wait: "wait"
     }
   }
 }

@@ -17,7 +17,7 @@ struct ExportRoute: CallHandler {
     caching: .timed,
     responses: [
       .init(
-        200, "The places.", headers: [.contentDisposition.required],
+        200, "The places.", headers: [.contentDisposition.required, .exportPosition],
         media: [
           .init(.ndjson, Schema(.string, "A JSON object a line."), example: Examples.ndjson),
           .init(.geoJSON, .component("FeatureCollection"), example: Examples.collection),
@@ -28,6 +28,9 @@ struct ExportRoute: CallHandler {
     ])
 
   let service: PointsService
+
+  /// The changes of the places; `nil` if they are not known.
+  let changes: (any PointFeed)?
   let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -43,8 +46,12 @@ struct ExportRoute: CallHandler {
       "content-disposition": "attachment; filename=\"locations.\(arguments.format.rawValue)\"",
     ]
     if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
+    let position = await position()
+    if let position { headers.add(name: "waymark-position", value: position) }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
-    let export = RunningExport(arguments, service, request)
+    let export = RequiredPosition.$text.withValue(position ?? RequiredPosition.text) {
+      RunningExport(arguments, service, request)
+    }
     do {
       try await export.begun()
     } catch let error as PointStoreError {
@@ -67,6 +74,16 @@ struct ExportRoute: CallHandler {
       }
     }
     return HTTPResponse(headers: headers, body: body)
+  }
+}
+
+extension ExportRoute {
+  /// Returns a position that the export includes; `nil` if there is none at the moment.
+  private func position() async -> String? {
+    guard let changes, let position = try? await changes.presentPosition() else { return nil }
+    guard let index = service.followingIndex else { return position }
+    // Reads may be older than what was committed.
+    return (try? await index.waitUntilReads(contain: position)) == true ? position : nil
   }
 }
 

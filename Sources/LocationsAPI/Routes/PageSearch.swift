@@ -170,10 +170,6 @@ extension [FoundPoint] {
   var textBytes: Int { reduce(0) { $0 + $1.point.draft.textBytes } }
 }
 
-extension PointDraft {
-  fileprivate var textBytes: Int { name.utf8.count + tags.json.utf8.count }
-}
-
 extension Problem {
   /// 501 where no index searches for texts.
   static let noTextSearch = Problem(

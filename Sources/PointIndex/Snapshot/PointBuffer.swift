@@ -19,7 +19,7 @@ public struct PointBuffer: Sendable {
   public init() {}
 
   public init(_ points: ContiguousArray<PointOfInterest>) {
-    reserveCapacity(points.count, textBytes: points.reduce(0) { $0 + $1.draft.textBytes })
+    reserveCapacity(points.count, textBytes: points.reduce(0) { $0 + $1.draft.unnumberedBytes })
     for point in points { append(point) }
   }
 
@@ -149,5 +149,5 @@ private struct NumberTranslation {
 
 extension PointDraft {
   /// The number of bytes of the texts that are not numbered.
-  fileprivate var textBytes: Int { name.utf8.count + tags.json.utf8.count + (origin?.sourceID.utf8.count ?? 0) }
+  fileprivate var unnumberedBytes: Int { textBytes + (origin?.sourceID.utf8.count ?? 0) }
 }

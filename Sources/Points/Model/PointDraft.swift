@@ -111,6 +111,11 @@ public struct PointDraft: Hashable, Sendable {
   }
 }
 
+extension PointDraft {
+  /// The number of bytes of the name and the tags.
+  package var textBytes: Int { name.utf8.count + tags.json.utf8.count }
+}
+
 /// The data set that a point of interest was imported from, and its id there; unique among the points of a store.
 public struct SourceReference: Hashable, Sendable {
   /// The name of the data set, for example `osm`.

@@ -348,6 +348,26 @@ public final class PointsService: Sendable {
     }
   }
 
+  /// Reads the change log, and has the observers note the end of the call.
+  package func observingChanges<Value>(
+    _ read: () async throws(ChangeReadError) -> Value
+  ) async throws(ChangeReadError) -> Value {
+    let result: Result<Value, ChangeReadError>
+    do {
+      result = try await observe(.changes) { () async throws(PointStoreError) in
+        do throws(ChangeReadError) {
+          return .success(try await read())
+        } catch {
+          if case .store(let error) = error { throw error }
+          return .failure(error)
+        }
+      }
+    } catch {
+      throw .store(error)
+    }
+    return try result.get()
+  }
+
   /// Passes every place that matches to a closure, in batches; see ``PointStore/exportPoints(matching:to:)``.
   package func exportPoints(
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
@@ -429,13 +449,13 @@ public protocol StoreObserver: Sendable {
 public enum StoreOperation: Int, CaseIterable, Sendable {
   case page, matches, count, point, shuffled, categories, sources, version, readiness
   case tile, clusters, facets
-  case create, put, delete, deletions, `import`, export
+  case create, put, delete, deletions, `import`, export, changes
 
   public var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .deletions, .import: true
     case .page, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
-      .clusters, .facets, .export:
+      .clusters, .facets, .export, .changes:
       false
     }
   }

@@ -171,6 +171,11 @@ public struct PointQuery: Hashable, Sendable {
     self.after = after
   }
 
+  /// A Boolean value that indicates whether there are places that do not match the query.
+  public var hasConditions: Bool {
+    proximity?.radiusMetres != nil || box != nil || !categories.isEmpty || source != nil || needsIndex
+  }
+
   /// A Boolean value that indicates whether only an index evaluates the query.
   public var needsIndex: Bool { hasLongCondition || opening != nil }
 

@@ -18,6 +18,9 @@ struct ExportCommand: AsyncParsableCommand {
 
       With --url the places come from a running server, whatever its store.
 
+      The last line on the standard error names the position of the places, from which /changes has what has changed \
+      since.
+
       Examples:
         waymark export places.csv
         waymark export --url https://places.example.org --api-key wm_… places.ndjson
@@ -51,10 +54,13 @@ struct ExportCommand: AsyncParsableCommand {
     let request = target.request(.GET, "/locations/export?f=\(format.rawValue)")
     let mediaType = String(format.mediaType.prefix { $0 != ";" })
     try await ExportFile.writing(file, didNothing: "nothing was exported") { output in
-      try await target.download(request, mediaType, to: output)
+      let headers = try await target.download(request, mediaType, to: output)
       try await output.finish()
+      if let position = headers.first(name: "waymark-position") { Self.report(position) }
     }
   }
+
+  private static func report(_ position: String) { StandardError.write(Array("position \(position)\n".utf8)) }
 
   private func exportDatabase(as format: PointFormat) async throws {
     let configuration = try database.configuration()
@@ -62,6 +68,8 @@ struct ExportCommand: AsyncParsableCommand {
       let store = try PostgresStore(
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      // Before the places are read. A standby has no positions.
+      let position = try? await ChangeFeed(store).presentPosition()
       let output = try ExportFile(path: file)
       let writer = Mutex(PointFileWriter(format: format))
       try output.write(writer.withLock { $0.bytes { $0.begin(to: &$1) } })
@@ -71,6 +79,7 @@ struct ExportCommand: AsyncParsableCommand {
       }
       try output.write(writer.withLock { $0.bytes { $0.end(to: &$1) } })
       try await output.finish()
+      if let position { Self.report(position) }
       await store.shutDown()
     } catch let error as PointStoreError {
       throw Exit.because(error, didNothing: "nothing was exported")

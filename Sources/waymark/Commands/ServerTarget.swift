@@ -198,9 +198,11 @@ extension ServerTarget {
   /// Sends a request whose response is a file, and writes it as it comes.
   ///
   /// - Parameter mediaType: the media type that the response must have.
+  /// - Returns: the header fields of the response.
   /// - Throws: ``ServerCallError``, or the error of writing.
-  func download(_ request: HTTPClientRequest, _ mediaType: String, to file: ExportFile) async throws {
-    try await withClient { (client) async throws in
+  @discardableResult
+  func download(_ request: HTTPClientRequest, _ mediaType: String, to file: ExportFile) async throws -> HTTPHeaders {
+    try await withClient { (client) async throws -> HTTPHeaders in
       let response: HTTPClientResponse
       do {
         response = try await client.execute(request, deadline: .distantFuture)
@@ -216,6 +218,7 @@ extension ServerTarget {
       }
       var body = response.body.makeAsyncIterator()
       while let buffer = try await next(of: &body) { try file.write(Array(buffer.readableBytesView)) }
+      return response.headers
     }
   }
 

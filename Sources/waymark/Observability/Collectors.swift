@@ -251,6 +251,40 @@ final class ServerMetrics: MetricsCollector {
   }
 }
 
+/// The metrics of streams of changes.
+final class ChangeStreamCollector: MetricsCollector {
+  private let streams: ChangeStreams
+  private let open: Meter
+  private let events: TotalFollower
+  private let bytes: TotalFollower
+  private let lag: TotalFollower
+  private let interruptions: TotalFollower
+  private let resets: TotalFollower
+
+  init(_ streams: ChangeStreams, factory: any MetricsFactory) {
+    func total(_ metric: MetricDescription) -> TotalFollower {
+      TotalFollower(FloatingPointCounter(label: metric.name, dimensions: [], factory: factory))
+    }
+    self.streams = streams
+    open = Meter(label: MetricCatalogue.changeStreams.name, factory: factory)
+    events = total(MetricCatalogue.changeEvents)
+    bytes = total(MetricCatalogue.changeBytes)
+    lag = total(MetricCatalogue.changeLag)
+    interruptions = total(MetricCatalogue.changeInterruptions)
+    resets = total(MetricCatalogue.changeResets)
+  }
+
+  func collect() async {
+    let counts = streams.counts
+    open.set(counts.open)
+    events.follow(Double(counts.events))
+    bytes.follow(Double(counts.bytes))
+    lag.follow(counts.lagSeconds)
+    interruptions.follow(Double(counts.interruptions))
+    resets.follow(Double(counts.resets))
+  }
+}
+
 /// The response of `GET /metrics`: metrics that are counted in a backend, and those that collectors look up.
 struct MetricsReport: MetricsSource {
   private let metrics: PrometheusMetrics

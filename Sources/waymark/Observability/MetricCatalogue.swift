@@ -56,6 +56,18 @@ enum MetricCatalogue {
   static let tokenKeys = MetricDescription("token_keys", "Keys of the address JWT_JWKS that tokens are verified with.")
   static let tokenKeyFetches = MetricDescription(
     "token_key_fetches_total", "Fetches of the address JWT_JWKS, by outcome.")
+  static let changeStreams = MetricDescription("change_streams_open", "Open streams of changes.")
+  static let changeEvents = MetricDescription(
+    "change_stream_events_total", "Changes that were sent on streams.")
+  static let changeBytes = MetricDescription("change_stream_bytes_total", "Bytes that were sent on streams of changes.")
+  static let changeLag = MetricDescription(
+    "change_stream_lag_seconds_total",
+    "Sum over the changes on streams of the time since this instance saw the change.")
+  static let changeInterruptions = MetricDescription(
+    "change_stream_interruptions_total",
+    "Times that a stream was slower than the changes, or they were not published, and it read the change log.")
+  static let changeResets = MetricDescription(
+    "change_stream_resets_total", "Positions of streams that were not known any more.")
   static let build = MetricDescription("waymark_build_info", "The running version; always 1.")
 
   static let all =
@@ -65,7 +77,8 @@ enum MetricCatalogue {
       poolConnections, poolLimit, poolWaiting, bulkConnections, bulkLimit, bulkWaiting, places, indexPhase, indexPlaces,
       indexAge, indexNotReady, indexBuilds, indexLoads, indexChanges, indexReads, lastImport,
       droppedSearches,
-      tokenKeys, tokenKeyFetches, build,
+      tokenKeys, tokenKeyFetches, changeStreams, changeEvents, changeBytes, changeLag, changeInterruptions,
+      changeResets, build,
     ] + ProcessMetrics.descriptions
 }
 

@@ -38,12 +38,11 @@ struct Pruning: Sendable {
   /// Deletes the entries before a time and returns their number.
   let delete: @Sendable (Timestamp) async throws -> Int
 
-  /// Returns the pruning of a database's change log. It keeps changes for an hour: an index that
-  /// has not followed for so long is built again.
-  static func changes(of store: PostgresStore, logger: Logger) -> Pruning {
-    Pruning(subject: "changes", retention: .seconds(60 * 60), logger: logger) { time in
-      try await store.pruneChanges(before: time)
-    }
+  /// Returns the pruning of a change log.
+  static func changes(
+    keptFor retention: Duration, logger: Logger, _ delete: @escaping @Sendable (Timestamp) async throws -> Int
+  ) -> Pruning {
+    Pruning(subject: "changes", retention: retention, logger: logger, delete: delete)
   }
 
   static func searches(of log: any SearchLog, retention: Duration, logger: Logger) -> Pruning {

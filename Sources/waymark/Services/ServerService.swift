@@ -12,6 +12,9 @@ struct ServerService: Service {
   let drainState: DrainState
   let drainDelay: Duration
   let drainTimeout: Duration
+
+  /// Ends what would not end by itself, when new requests go elsewhere.
+  let onDrain: @Sendable () -> Void
   let logger: Logger
 
   func run() async throws {
@@ -31,6 +34,7 @@ struct ServerService: Service {
     logger.info("draining", metadata: ["delay": "\(drainDelay)"])
     // Load balancers notice that the server is not ready, and send new requests elsewhere.
     if drainDelay > .zero { try? await Task.sleep(for: drainDelay) }
+    onDrain()
     await server.shutdown(gracePeriod: drainTimeout)
   }
 }

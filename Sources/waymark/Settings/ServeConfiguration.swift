@@ -48,6 +48,12 @@ struct ServeConfiguration {
   /// The time for which searches are kept in PostgreSQL.
   let analyticsRetention: Duration
 
+  /// The time for which changes are kept.
+  let changesRetention: Duration
+
+  /// The maximum number of streams of changes.
+  let maximumChangeStreams: Int
+
   let access: AccessConfiguration
 
   /// The address under which clients reach the service.
@@ -133,6 +139,8 @@ struct ServeConfiguration {
     skipsDamaged = try settings.boolean(Setting.places.skipsDamaged)
     let analytics = try settings.choice(Setting.observability.analytics)
     analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
+    maximumChangeStreams = try settings.integer(Setting.limits.changeStreams)
+    changesRetention = .seconds(86_400 * (try settings.integer(Setting.places.changesRetention)))
     self.analytics = isUnitTesting ? .off : analytics
     search = try SearchConfiguration(settings, analytics: analytics)
     baseMap = try Self.baseMap(settings)

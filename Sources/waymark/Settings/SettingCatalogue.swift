@@ -81,6 +81,11 @@ struct PlacesSettings: SettingGroup {
     "Folder in which the index is kept, so that a start, or a restart of the database, continues from it.",
     details: "The folder is created if its parent exists, and belongs to one process. It needs some 400 bytes for each "
       + "place and its texts, twice while it is written. See [Index files](operations.md#index-files).")
+  let changesRetention = Setting.Key(
+    "CHANGES_RETENTION_DAYS", .integer(1...3650), affects: .operation, default: "30",
+    "Days for which clients of /changes may be away; their positions are valid for so long.",
+    details: "Without `MEMORY_STORE_PATH` the memory store keeps the last changes of the process alone. See "
+      + "[Changes](changes.md#retention).")
   let migrationsPath = Setting.Key(
     "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("the folder that came with the program"),
     "Folder of the migrations.",
@@ -296,6 +301,11 @@ struct LimitSettings: SettingGroup {
   let bodyBytes = Setting.Key(
     "HTTP_MAX_BODY_BYTES", .integer(0...1 << 40), affects: .operation, default: "1048576",
     "Maximum size of a request body; then 413.")
+  let changeStreams = Setting.Key(
+    "CHANGES_MAX_STREAMS", .integer(0...1_000_000), affects: .operation, default: "10000",
+    "Maximum number of streams of changes; then 503.",
+    details: "They count among the connections, but not among the current requests. See "
+      + "[Changes](changes.md#streams).")
   let connections = Setting.Key(
     "HTTP_MAX_CONNECTIONS", .integer(1...1_000_000), affects: .operation, default: "10000",
     "Maximum number of open connections, and of current requests on all of them; then 503.")

@@ -110,7 +110,7 @@ final class OutageLog: StoreObserver {
 
 /// The operations that need the same privileges of a database's role.
 private enum Privilege: UInt16 {
-  case search, lookUp, readiness, export, create, put, delete, `import`, sources
+  case search, lookUp, readiness, export, create, put, delete, `import`, sources, changes
 
   init(_ operation: StoreOperation) {
     self =
@@ -124,6 +124,7 @@ private enum Privilege: UInt16 {
       case .delete, .deletions: .delete
       case .import: .import
       case .sources: .sources
+      case .changes: .changes
       }
   }
 
@@ -141,6 +142,7 @@ private enum Privilege: UInt16 {
     case .delete: "delete"
     case .import: "import"
     case .sources: "sources"
+    case .changes: "changes"
     }
   }
 }

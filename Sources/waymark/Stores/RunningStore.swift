@@ -18,8 +18,11 @@ struct RunningStore: Service {
   /// The observers of the calls of the store.
   let observers: [any StoreObserver]
 
-  /// The pruning of the database's change log; `nil` where the store has none.
-  private(set) var changePruning: Pruning?
+  /// The changes of the places.
+  private(set) var changes: any PointFeed
+
+  /// The upkeep of the change log.
+  private(set) var changeUpkeep: [BackgroundService] = []
 
   /// The collectors of the store's own metrics.
   private(set) var collectors: [any MetricsCollector] = []
@@ -35,8 +38,9 @@ struct RunningStore: Service {
 
   private var close: @Sendable () async -> Void = {}
 
-  private init(_ store: any PointStore, observers: [any StoreObserver]) {
+  private init(_ store: any PointStore, changes: any PointFeed, observers: [any StoreObserver]) {
     self.store = store
+    self.changes = changes
     self.observers = observers
   }
 
@@ -63,11 +67,12 @@ struct RunningStore: Service {
     case .memory(let files, keptIn: let path?, let indexPath):
       return try await buildJournaled(
         path, files, indexPath: configuration.skipsDamaged ? nil : indexPath, skipsDamaged: configuration.skipsDamaged,
-        text: configuration.search.textIndex, clock: clock, metrics: metrics, logger: logger)
+        changesRetention: configuration.changesRetention, text: configuration.search.textIndex, clock: clock,
+        metrics: metrics, logger: logger)
     case .postgres(let database):
       return try buildPostgres(
-        database, configuration.search, keepsSearches: configuration.analytics == .postgres, metrics: metrics,
-        logger: logger)
+        database, configuration.search, keepsSearches: configuration.analytics == .postgres,
+        changesRetention: configuration.changesRetention, metrics: metrics, logger: logger)
     }
   }
 
@@ -79,14 +84,14 @@ struct RunningStore: Service {
     let memory = MemoryStore(text: text, clock: clock)
     try await memory.load(files: files.isEmpty ? [MemoryStore.sampleName] : files, logger: logger)
     logger.info("places are in memory alone")
-    var running = RunningStore(memory, observers: [StoreMetrics(metrics)])
+    var running = RunningStore(memory, changes: memory.changes, observers: [StoreMetrics(metrics)])
     running.collectors = [PointsCollector(memory, factory: metrics)]
     return running
   }
 
   private static func buildJournaled(
-    _ path: String, _ files: [String], indexPath: String?, skipsDamaged: Bool, text: TextIndexConfiguration,
-    clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
+    _ path: String, _ files: [String], indexPath: String?, skipsDamaged: Bool, changesRetention: Duration,
+    text: TextIndexConfiguration, clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
     let start = ContinuousClock.now
     let (memory, journal, indexFiles) = try await MemoryStore.open(
@@ -101,7 +106,10 @@ struct RunningStore: Service {
     logger.info(
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
-    var running = RunningStore(memory, observers: [StoreMetrics(metrics), outages])
+    var running = RunningStore(memory, changes: memory.changes, observers: [StoreMetrics(metrics), outages])
+    running.changeUpkeep = [
+      Pruning.changes(keptFor: changesRetention, logger: logger) { try await memory.pruneChanges(before: $0) }.service
+    ]
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
     if let indexFiles {
@@ -147,7 +155,7 @@ struct RunningStore: Service {
   // MARK: PostgreSQL
 
   private static func buildPostgres(
-    _ database: DatabaseConfiguration, _ search: SearchConfiguration, keepsSearches: Bool,
+    _ database: DatabaseConfiguration, _ search: SearchConfiguration, keepsSearches: Bool, changesRetention: Duration,
     metrics: any MetricsFactory, logger: Logger
   ) throws -> RunningStore {
     let migrations = try database.migrations()
@@ -155,7 +163,11 @@ struct RunningStore: Service {
     logger.info("places are in PostgreSQL", metadata: ["pool_size": .stringConvertible(database.poolSize)])
     var running = try withIndex(of: store, database, text: search.textIndex, metrics: metrics, logger: logger)
     let searchLog = keepsSearches ? PostgresSearchLog(store, minimumTextCount: search.minimumTextCount) : nil
-    running.changePruning = .changes(of: store, logger: logger)
+    let pruning = Pruning.changes(keptFor: changesRetention, logger: logger) { time in
+      let compacted = try await store.compactChanges()
+      return try await store.pruneChanges(before: time) + compacted
+    }
+    running.changeUpkeep.append(pruning.service)
     running.collectors += [
       PoolCollector(store, limit: database.poolSize, factory: metrics), ImportsCollector(store, factory: metrics),
     ]
@@ -173,16 +185,27 @@ struct RunningStore: Service {
     metrics: any MetricsFactory, logger: Logger
   ) throws(PointStoreError) -> RunningStore {
     let outages = OutageLog(logger: logger)
+    let feed = try ChangeFeed(store)
+    let changes = ChangeHub(feed)
+    let anchoring = BackgroundService(every: ChangeFeed.anchorPeriod) {
+      // An outage is logged by other calls, and a standby has no positions.
+      try? await feed.keepAnchored()
+    }
     guard database.index.use != .off else {
-      return RunningStore(store, observers: [StoreMetrics(metrics), outages])
+      var running = RunningStore(store, changes: changes, observers: [StoreMetrics(metrics), outages])
+      let poller = ChangePoller(feed, changes)
+      running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
+      return running
     }
     let follower = IndexFollower(
-      try ChangeFeed(store), freshness: database.index.freshness,
+      feed, freshness: database.index.freshness,
       memoryLimit: database.index.memoryLimit(of: .ofProcess), text: text,
       waitLimit: database.waitTime, observers: [outages], files: indexFiles(database.index.path, logger: logger),
-      logger: logger)
+      changes: changes, logger: logger)
     let indexed = IndexedStore(store, index: follower, readinessLimit: database.index.readinessLimit)
-    var running = RunningStore(indexed, observers: [StoreMetrics(metrics)])
+    var running = RunningStore(indexed, changes: changes, observers: [StoreMetrics(metrics)])
+    let poller = ChangePoller(feed, changes) { follower.status.phase != .following }
+    running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
     running.indexUpkeep = { await follower.run() }
     running.collectors = [IndexCollector(indexed, follower, factory: metrics)]
     return running

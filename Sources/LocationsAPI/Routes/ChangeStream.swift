@@ -1,0 +1,325 @@
+import AccessControl
+import Basics
+import HTTPServer
+import JSONText
+import NIOCore
+import NIOHTTP1
+import Points
+import Synchronization
+
+/// The streams of changes of a server: their limit and their counts.
+package final class ChangeStreams: Sendable {
+  /// The numbers of a server's streams.
+  package struct Counts: Hashable, Sendable {
+    /// The number of open streams.
+    package var open = 0
+    /// The number of events with a change.
+    package var events = 0
+    /// The number of bytes of all events.
+    package var bytes = 0
+    /// The number of times that a reader was slower than the changes, and was sent to the log.
+    package var interruptions = 0
+    /// The number of positions that were not known any more.
+    package var resets = 0
+    /// The sum of the times from changes to their events, in seconds.
+    package var lagSeconds = 0.0
+  }
+
+  private let limit: Int
+  private let counted = Mutex(Counts())
+
+  /// Creates the streams of a server.
+  ///
+  /// - Parameter limit: the maximum number of streams.
+  package init(limit: Int = 10_000) {
+    self.limit = limit
+  }
+
+  /// The numbers so far.
+  package var counts: Counts { counted.withLock { $0 } }
+
+  fileprivate func count(_ change: (inout Counts) -> Void) { counted.withLock { change(&$0) } }
+
+  /// Counts a stream until the result is released; `nil` if there are too many.
+  fileprivate func begin() -> OpenStream? {
+    let isAdmitted = counted.withLock { counts in
+      guard counts.open < limit else { return false }
+      counts.open += 1
+      return true
+    }
+    return isAdmitted ? OpenStream(self) : nil
+  }
+
+  /// A stream that is counted.
+  fileprivate final class OpenStream: Sendable {
+    let streams: ChangeStreams
+
+    init(_ streams: ChangeStreams) { self.streams = streams }
+
+    deinit { streams.count { $0.open -= 1 } }
+  }
+}
+
+extension ChangesRoute {
+  static let eventStream = "text/event-stream"
+
+  /// Returns the stream of events from a position, or from the present one.
+  ///
+  /// The first page is read before the head is sent, so that the errors of the request are responses. A position that
+  /// is not known any more is an event: a browser's `EventSource` gives up after any status but 200.
+  func stream(
+    _ changes: any PointFeed, _ arguments: ChangesArguments, to request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    guard let counted = streams.begin() else {
+      throw Problem(
+        .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
+        detail: "too many streams of changes are open",
+        headers: ["retry-after": "\(Int.random(in: ChangeEvents.retrySeconds))"])
+    }
+    let subscription = changes.subscribe(matching: arguments.query)
+    let start = try await firstEvents(changes, arguments, request)
+    var response = HTTPResponse(
+      headers: [
+        "content-type": Self.eventStream, "cache-control": "no-store", "vary": "accept",
+        // nginx buffers responses otherwise.
+        "x-accel-buffering": "no",
+      ],
+      body: .stream { [self] writer in
+        let stream = ChangeStream(
+          route: self, changes: changes, arguments: arguments, request: request, subscription: subscription,
+          streams: counted.streams, writer: writer)
+        try await stream.run(from: start)
+        extendLifetime(counted)
+      })
+    response.isLive = true
+    return response
+  }
+
+  /// The events at the beginning of a stream, and the position that they lead to.
+  struct FirstEvents: Sendable {
+    var text: ByteBuffer
+    var position: String
+    /// A Boolean value that indicates whether there are more changes in the log.
+    var hasMore = false
+    var count = 0
+  }
+
+  private func firstEvents(
+    _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest
+  ) async throws(Problem) -> FirstEvents {
+    var text = ByteBuffer()
+    ChangeEvents.writeRetry(to: &text)
+    if let since = arguments.since {
+      do {
+        let page = try await read(changes, after: since, arguments, request)
+        ChangeEvents.write(page.changes, position: page.position, to: &text)
+        return FirstEvents(text: text, position: page.position, hasMore: page.hasMore, count: page.changes.count)
+      } catch {
+        guard error.code == ProblemCode.positionExpired.rawValue || arguments.isContinued && error.status == .badRequest
+        else { throw error }
+        let position = try await presentPosition(changes, request)
+        streams.count { $0.resets += 1 }
+        ChangeEvents.writeReset(reason: error.detail ?? "", position: position, to: &text)
+        return FirstEvents(text: text, position: position)
+      }
+    }
+    let position = try await presentPosition(changes, request)
+    ChangeEvents.writePosition(position, to: &text)
+    return FirstEvents(text: text, position: position)
+  }
+
+  private func presentPosition(_ changes: any PointFeed, _ request: HTTPRequest) async throws(Problem) -> String {
+    try await request.reportingStoreErrors { () throws(PointStoreError) in try await changes.presentPosition() }
+  }
+}
+
+/// A stream of changes: it reads the log up to the present, and then has what the subscription is sent. A reader that
+/// is slower than the changes is sent to the log again.
+private struct ChangeStream {
+  /// The time after which a silent stream has a comment, and its sender's access is checked again.
+  private static let interval = Duration.seconds(15)
+
+  /// The time after which the log is read again after a failure.
+  private static let retryInterval = Duration.seconds(2)
+
+  let route: ChangesRoute
+  let changes: any PointFeed
+  let arguments: ChangesArguments
+  let request: HTTPRequest
+  let subscription: ChangeSubscription
+  let streams: ChangeStreams
+  let writer: HTTPResponseWriter
+
+  /// Writes events until the client has gone, its access has ended, or the server shuts down.
+  func run(from start: ChangesRoute.FirstEvents) async throws {
+    try await write(start.text, count: start.count)
+    var position = start.position
+    if start.hasMore { position = try await readLog(after: position) }
+    var nextCheck = ContinuousClock.now + Self.interval
+    while true {
+      switch await subscription.next(until: nextCheck) {
+      case .batches(let batches):
+        var text = ByteBuffer()
+        var (count, lag) = (0, 0.0)
+        let now = ContinuousClock.now
+        for batch in batches where !changes.includes(batch.position, in: position) {
+          ChangeEvents.write(batch.changes, position: batch.position, to: &text)
+          position = batch.position
+          count += batch.changes.count
+          lag += (now - batch.time) / .seconds(1) * Double(batch.changes.count)
+        }
+        try await write(text, count: count, lagSeconds: lag)
+      case .interrupted:
+        streams.count { $0.interruptions += 1 }
+        position = try await readLog(after: position)
+      case .timedOut:
+        try Task.checkCancellation()
+        nextCheck = .now + Self.interval
+        if let problem = await rejection() { return try await end(because: problem) }
+        try await writeBookmark(&position)
+      case .closing:
+        var text = ByteBuffer()
+        ChangeEvents.writePosition(position, to: &text)
+        return try await write(text)
+      }
+    }
+  }
+
+  /// Returns the problem with which the request would be rejected now; `nil` if it would not.
+  private func rejection() async -> Problem? {
+    do throws(Problem) {
+      _ = try await route.access.principal(of: request, for: .read)
+      return nil
+    } catch {
+      // Without the keys of tokens, it is not known.
+      return error.status == .serviceUnavailable ? nil : error
+    }
+  }
+
+  private func end(because problem: Problem) async throws {
+    var text = ByteBuffer()
+    ChangeEvents.writeEnd(code: problem.code, detail: problem.detail ?? "", to: &text)
+    try await write(text)
+  }
+
+  /// Writes a comment, or the position up to which the subscription has everything, if that is later.
+  private func writeBookmark(_ position: inout String) async throws {
+    var text = ByteBuffer()
+    if let delivered = changes.deliveredPosition, !changes.includes(delivered, in: position) {
+      position = delivered
+      ChangeEvents.writePosition(position, to: &text)
+    } else {
+      ChangeEvents.writeComment(to: &text)
+    }
+    try await write(text)
+  }
+
+  /// Writes the changes of the log after a position, up to the present.
+  ///
+  /// - Returns: the position of everything that was written.
+  private func readLog(after start: String) async throws -> String {
+    var position = start
+    while true {
+      var text = ByteBuffer()
+      let read: Result<ChangePage, Problem>
+      do throws(Problem) {
+        read = .success(try await route.read(changes, after: position, arguments, request))
+      } catch {
+        read = .failure(error)
+      }
+      switch read {
+      case .success(let page):
+        ChangeEvents.write(page.changes, position: page.position, to: &text)
+        position = page.position
+        try await write(text, count: page.changes.count)
+        if !page.hasMore { return position }
+      case .failure(let problem):
+        if problem.code == ProblemCode.positionExpired.rawValue, let present = try? await changes.presentPosition() {
+          streams.count { $0.resets += 1 }
+          ChangeEvents.writeReset(reason: problem.detail ?? "", position: present, to: &text)
+          try await write(text)
+          return present
+        }
+        // The store is away. The client waits with the stream, unless it has gone.
+        ChangeEvents.writeComment(to: &text)
+        try await write(text)
+        try await Task.sleep(for: Self.retryInterval)
+      }
+    }
+  }
+
+  private func write(_ text: ByteBuffer, count: Int = 0, lagSeconds: Double = 0) async throws {
+    guard text.readableBytes > 0 else { return }
+    try await writer.write(text)
+    streams.count { counts in
+      counts.events += count
+      counts.bytes += text.readableBytes
+      counts.lagSeconds += lagSeconds
+    }
+  }
+}
+
+/// Server-sent events (WHATWG HTML, section 9.2).
+enum ChangeEvents {
+  /// The seconds after which clients connect again, each after a time of its own, so that they do not all come at once.
+  static let retrySeconds = 1...10
+
+  /// Writes changes as events. The last one has the position: a client that has read a part of them continues before
+  /// the first.
+  static func write(_ changes: [PointChange], position: String, to text: inout ByteBuffer) {
+    for (index, change) in changes.enumerated() {
+      if index == changes.count - 1 { writeID(position, to: &text) }
+      text.write("event: change\ndata: ")
+      var json = JSONWriter(text)
+      text = ByteBuffer()
+      ChangeJSON.write(change, to: &json)
+      text = json.sink
+      text.write("\n\n")
+    }
+    if changes.isEmpty { writePosition(position, to: &text) }
+  }
+
+  /// Writes a position without a change.
+  static func writePosition(_ position: String, to text: inout ByteBuffer) {
+    write("position", position, ["position": position], to: &text)
+  }
+
+  /// Writes that changes are missing between the client's position and another one.
+  static func writeReset(reason: String, position: String, to text: inout ByteBuffer) {
+    write("reset", position, ["position": position, "detail": reason], to: &text)
+  }
+
+  /// Writes that the stream ends for a reason that connecting again does not change.
+  static func writeEnd(code: String, detail: String, to text: inout ByteBuffer) {
+    write("end", nil, ["code": code, "detail": detail], to: &text)
+  }
+
+  static func writeComment(to text: inout ByteBuffer) { text.write(":\n\n") }
+
+  static func writeRetry(to text: inout ByteBuffer) {
+    let milliseconds = Int.random(in: retrySeconds.lowerBound * 1000...retrySeconds.upperBound * 1000)
+    text.write(text: "retry: \(milliseconds)\n\n")
+  }
+
+  private static func writeID(_ position: String, to text: inout ByteBuffer) {
+    text.write("id: ")
+    text.write(text: position)
+    text.write("\n")
+  }
+
+  private static func write(
+    _ name: String, _ position: String?, _ members: KeyValuePairs<StaticString, String>, to text: inout ByteBuffer
+  ) {
+    if let position { writeID(position, to: &text) }
+    text.write(text: "event: \(name)\ndata: ")
+    var json = JSONWriter(text)
+    json.beginObject()
+    for (name, value) in members {
+      json.write(name: name)
+      json.write(string: value)
+    }
+    json.endObject()
+    text = json.sink
+    text.write("\n\n")
+  }
+}

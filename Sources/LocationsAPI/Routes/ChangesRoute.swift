@@ -1,0 +1,290 @@
+import AccessControl
+import Basics
+import HTTPServer
+import JSONText
+import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// `GET /changes`: what has changed since a position, as a page or as a stream.
+struct ChangesRoute: CallHandler {
+  static let call = Call(
+    .GET, "/changes", scope: .read, id: "listChanges", group: .changes, link: "changes", summary: "List changes",
+    description:
+      "The places that have changed since a position, each with its present state. An export's `Waymark-Position` and"
+      + " the pages from there on are a complete copy. A place may come twice, and none is missing. Without `since` the"
+      + " present position. With `Accept: text/event-stream` the same as server-sent events, without end.",
+    parameters: .changeFilters.union([.since, .limit, .wait]),
+    describing: [
+      "since": .init(
+        "Position after which changes are returned: `position` of a response, or `Waymark-Position` of an export.",
+        Schema(.string, nil, ["minLength": 1], example: "2bv0aw9dz0.1k3.1k3")),
+      "limit": .init(
+        "Maximum number of changes.",
+        Schema(
+          .integer, nil,
+          [
+            "minimum": .count(limits.lowerBound), "maximum": .count(limits.upperBound),
+            "default": .count(defaultLimit),
+          ])),
+      "radius": .init(
+        "Maximum distance from the position in metres along the ellipsoid, inclusive. Given together with `lat` and"
+          + " `long`.",
+        Schema(.number, nil, ["minimum": 0], example: 1500)),
+    ],
+    requestHeaders: [.lastEventID], caching: .forbidden,
+    responses: [
+      .init(
+        200, "The changes.",
+        media: [
+          .init(.json, .component("Changes"), example: Examples.changes),
+          .init(
+            eventStream,
+            Schema(
+              .string,
+              "Server-sent events (WHATWG HTML, section 9.2) `change` with a change, `position`, `reset` where changes"
+                + " are missing, and `end`.")),
+        ])
+    ],
+    problems: [.init(410, .positionExpired)])
+
+  static let limits = 1...10_000
+  static let defaultLimit = 1_000
+
+  /// The accepted range of `wait`, in seconds.
+  static let waits = 0...60
+
+  /// The number of changes up to which a page is filtered and written on the event loop.
+  private static let shortPage = 20
+
+  /// The estimated number of bytes of a change while it is written.
+  private static let changeBytes = 1024
+
+  /// The changes; `nil` if the store has none.
+  let changes: (any PointFeed)?
+  let service: PointsService
+  let filtering: Filtering
+
+  /// The access of the senders of streams, which may end.
+  let access: AccessControl
+  let streams: ChangeStreams
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let arguments = try ChangesArguments(request, filtering)
+    guard let changes else { throw Problem(.indexRequired) }
+    if arguments.query.needsIndex, !service.usesIndex { throw Problem(.indexRequired) }
+    if arguments.isStream { return try await stream(changes, arguments, to: request) }
+    guard let since = arguments.since else {
+      let position = try await request.reportingStoreErrors { () throws(PointStoreError) in
+        try await changes.presentPosition()
+      }
+      return response(ChangeJSON.text(of: [], position: position))
+    }
+    // Before the first page, so that nothing is missed between the two.
+    let subscription = arguments.wait > .zero ? changes.subscribe(matching: arguments.query) : nil
+    let deadline = ContinuousClock.now + arguments.wait
+    let reservation =
+      arguments.limit > Self.shortPage
+      ? try await request.reserveMemory(bytes: arguments.limit * Self.changeBytes) : nil
+    defer { extendLifetime(reservation) }
+    var page = try await read(changes, after: since, arguments, request)
+    if let subscription {
+      while page.changes.isEmpty,
+        let next = try await wait(
+          for: subscription, until: deadline, after: page.position, changes, arguments, request)
+      {
+        page = next
+      }
+    }
+    return try await respond(with: page, to: request)
+  }
+
+  /// Waits for changes after a position.
+  ///
+  /// - Returns: the changes, which may be none; `nil` after the deadline.
+  private func wait(
+    for subscription: ChangeSubscription, until deadline: ContinuousClock.Instant, after position: String,
+    _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest
+  ) async throws(Problem) -> ChangePage? {
+    switch await subscription.next(until: deadline) {
+    case .timedOut, .closing: return nil
+    case .interrupted: return try await read(changes, after: position, arguments, request)
+    case .batches(let batches):
+      let new = batches.filter { !changes.includes($0.position, in: position) }
+      guard let last = new.last else { return ChangePage(changes: [], position: position, hasMore: false) }
+      var latest: [PointID: PointChange] = [:]
+      var ids: [PointID] = []
+      for change in new.flatMap(\.changes) where latest.updateValue(change, forKey: change.id) == nil {
+        ids.append(change.id)
+      }
+      return ChangePage(changes: ids.compactMap { latest[$0] }, position: last.position, hasMore: false)
+    }
+  }
+
+  /// Returns the first page after a position that is not empty, or else the last.
+  func read(
+    _ changes: any PointFeed, after position: String, _ arguments: ChangesArguments, _ request: HTTPRequest
+  ) async throws(Problem) -> ChangePage {
+    var page: ChangePage
+    var start = position
+    repeat {
+      do throws(ChangeReadError) {
+        page = try await service.observingChanges { () async throws(ChangeReadError) in
+          try await changes.page(after: start, limit: arguments.limit)
+        }
+      } catch {
+        throw request.problem(for: error)
+      }
+      start = page.position
+    } while page.changes.isEmpty && page.hasMore
+    guard arguments.query.hasConditions, !page.changes.isEmpty else { return page }
+    let found = page.changes
+    let filtered = try await request.computing { () throws(Problem) in
+      try request.reportingSearchErrors { () throws(PointStoreError) in
+        try changes.changes(found, matching: arguments.query)
+      }
+    }
+    return ChangePage(changes: filtered, position: page.position, hasMore: page.hasMore)
+  }
+
+  private func respond(with page: ChangePage, to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    func text() -> ByteBuffer {
+      ChangeJSON.text(of: page.changes, position: page.position, hasMore: page.hasMore)
+    }
+    let text = page.changes.count > Self.shortPage ? try await request.computing { text() } : text()
+    var response = response(text)
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+    return response
+  }
+
+  private func response(_ text: ByteBuffer) -> HTTPResponse {
+    var response = HTTPResponse(contentType: PointFormat.json.mediaType, bytes: text)
+    response.headers.add(name: "cache-control", value: "no-store")
+    response.headers.add(name: "vary", value: "accept, accept-encoding")
+    return response
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the problem of an error of the change log, which is logged where operators need it.
+  func problem(for error: ChangeReadError) -> Problem {
+    switch error {
+    case .store(let error):
+      log(error)
+      return Problem(error)
+    case .malformed:
+      return .badRequest(
+        [ProblemError(.parameter(Parameter.since.name), "must be a position, taken from a response")], code: .invalid)
+    case .expired(let reason):
+      return Problem(
+        .gone, code: ProblemCode.positionExpired.rawValue, title: "Position expired",
+        detail: "the changes since this position are not known: \(reason); begin again with an export")
+    }
+  }
+}
+
+extension Set<Parameter> {
+  /// The parameters that filter changes: those of places that do not order them.
+  static let changeFilters = filters.subtracting([.route]).union([.category])
+}
+
+/// The arguments of `GET /changes`.
+struct ChangesArguments: Sendable {
+  /// The conditions.
+  let query: PointQuery
+  let since: String?
+  let limit: Int
+  let wait: Duration
+
+  /// A Boolean value that indicates whether the response is a stream of events.
+  let isStream: Bool
+
+  /// A Boolean value that indicates whether the position is that of the last event of a stream.
+  let isContinued: Bool
+
+  /// Creates the arguments from a request.
+  ///
+  /// - Throws: `Problem` 400 with every invalid parameter, or 406.
+  init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
+    var values = try ParameterValues(request, allowing: ChangesRoute.call.parameters)
+    query = values.filters(by: filtering)
+    if values.has(.latitude) || values.has(.longitude), !values.has(.radius) {
+      values.note(.missing, Parameter.radius.name, "must be given where lat and long are")
+    }
+    limit = values.limit(in: ChangesRoute.limits, default: ChangesRoute.defaultLimit)
+    isStream =
+      try MediaRange.preferred(
+        [PointFormat.json.mediaType, ChangesRoute.eventStream], mediaType: { $0 },
+        accept: request.headers[canonicalForm: "accept"]
+      ).hasSameBytes(as: ChangesRoute.eventStream)
+    // A client that connects again sends its first request with the position of its last event.
+    let lastEvent = isStream ? request.headers.first(name: "last-event-id").flatMap { $0.isEmpty ? nil : $0 } : nil
+    isContinued = lastEvent != nil
+    since = lastEvent ?? values[.since]
+    wait = values.wait()
+    if values.has(.wait), !values.has(.since) {
+      values.note(.missing, Parameter.since.name, "must be given where wait is")
+    }
+    try values.check()
+  }
+}
+
+extension ParameterValues {
+  /// Returns the time of `wait`.
+  fileprivate mutating func wait() -> Duration {
+    guard let text = self[.wait] else { return .zero }
+    let range = ChangesRoute.waits
+    guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), let seconds = Int(text),
+      range.contains(seconds)
+    else {
+      note(
+        .invalid, Parameter.wait.name,
+        "must be an integer of seconds from \(range.lowerBound) to \(range.upperBound), got \(quoted(text))")
+      return .zero
+    }
+    return .seconds(seconds)
+  }
+}
+
+/// Changes as JSON.
+enum ChangeJSON {
+  /// Returns a page of changes.
+  ///
+  /// - Parameter hasMore: whether there are more changes after the position.
+  static func text(of changes: [PointChange], position: String, hasMore: Bool = false) -> ByteBuffer {
+    var json = JSONWriter(ByteBuffer())
+    json.beginObject()
+    json.write(name: "changes")
+    json.beginArray()
+    for change in changes { write(change, to: &json) }
+    json.endArray()
+    json.write(name: "position")
+    json.write(string: position)
+    json.write(name: "more")
+    json.write(boolean: hasMore)
+    json.endObject()
+    return json.sink
+  }
+
+  /// Writes a change: an id, a version, and the place or what has become of it.
+  static func write(_ change: PointChange, to json: inout JSONWriter<ByteBuffer>) {
+    json.beginObject()
+    json.write(name: "id")
+    json.write(string: change.id.description)
+    json.write(name: "version")
+    json.write(integer: change.version)
+    switch change {
+    case .put(let point):
+      json.write(name: "place")
+      PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: .all, to: &json.sink)
+    case .removal:
+      json.write(name: "deleted")
+      json.write(boolean: true)
+    case .outside:
+      json.write(name: "outside")
+      json.write(boolean: true)
+    }
+    json.endObject()
+  }
+}

@@ -1,0 +1,265 @@
+public import Basics
+import Synchronization
+
+/// A change of a place, as the present state of the place.
+public enum PointChange: Hashable, Sendable {
+  /// The place exists.
+  case put(PointOfInterest)
+
+  /// The place does not exist.
+  case removal(PointRemoval)
+
+  /// The place exists, and does not match the conditions of the reader.
+  case outside(PointID, version: Int64)
+
+  /// The id of the place.
+  public var id: PointID {
+    switch self {
+    case .put(let point): point.id
+    case .removal(let removal): removal.id
+    case .outside(let id, _): id
+    }
+  }
+
+  /// The version of the place, or of its removal.
+  public var version: Int64 {
+    switch self {
+    case .put(let point): point.version
+    case .removal(let removal): removal.version
+    case .outside(_, let version): version
+    }
+  }
+}
+
+/// A place that does not exist any more.
+public struct PointRemoval: Hashable, Sendable {
+  public let id: PointID
+
+  /// A version that is greater than every one that the place had.
+  public let version: Int64
+
+  public init(id: PointID, version: Int64) {
+    (self.id, self.version) = (id, version)
+  }
+}
+
+/// The changes after a position, each id once at most.
+public struct ChangePage: Sendable {
+  public let changes: [PointChange]
+
+  /// The position to continue from: an opaque text of letters, digits, dots and hyphens.
+  @ComparedByBytes public private(set) var position: String
+
+  /// A Boolean value that indicates whether there are more changes after the position.
+  public let hasMore: Bool
+
+  public init(changes: [PointChange], position: String, hasMore: Bool) {
+    self.changes = changes
+    self.hasMore = hasMore
+    self.position = position
+  }
+}
+
+/// The form of the text of a position, of any store.
+public enum PositionText {
+  /// The maximum number of characters. A position states the transactions in progress.
+  private static let maximumLength = 100_000
+
+  /// Returns a Boolean value that indicates whether a text has the form of a position: numbers of base 36, separated by
+  /// dots and hyphens.
+  public static func isPosition(_ text: String) -> Bool {
+    guard text.utf8.count <= maximumLength else { return false }
+    let numbers = text.split(omittingEmptySubsequences: false) { $0 == "." || $0 == "-" }
+    return numbers.count >= 2 && numbers.allSatisfy { UInt64($0, radix: 36) != nil }
+  }
+}
+
+/// The error of a read of changes.
+public enum ChangeReadError: Error, Hashable, Sendable {
+  /// The changes after the position are not known: it is too old, of another store, or can't be proven. The reason is
+  /// for all.
+  case expired(reason: String)
+
+  /// The text is not a position.
+  case malformed
+
+  /// The store failed.
+  case store(PointStoreError)
+}
+
+/// The log of the changes of a store's places.
+///
+/// A position names a state of the places. Reading the pages from a position to the end gives every place that has
+/// changed since, at least once and as it is at some moment after the change.
+public protocol ChangeLog: Sendable {
+  /// Returns the position of everything that was committed before the call.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func presentPosition() async throws(PointStoreError) -> String
+
+  /// Returns the first changes after a position. Everything that was committed before the call is on this page or a
+  /// later one.
+  ///
+  /// - Parameter limit: the maximum number of changes; there may be fewer although there are more to come.
+  /// - Throws: ``ChangeReadError``.
+  func page(after position: String, limit: Int) async throws(ChangeReadError) -> ChangePage
+
+  /// Returns a Boolean value that indicates whether everything up to a position is certainly included in another one.
+  func includes(_ position: String, in other: String) -> Bool
+}
+
+/// The changes of a store's places, for clients: pages of the log, and subscriptions to what happens now.
+public protocol PointFeed: ChangeLog {
+  /// Returns changes with ``PointChange/outside(_:version:)`` for places that do not match a query, by computation
+  /// alone. The query's order, limit and position are ignored.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func changes(_ changes: [PointChange], matching query: PointQuery) throws(PointStoreError) -> [PointChange]
+
+  /// Returns a subscription to the changes of places that match the query before or after the change. It has those that
+  /// a position does not include which is read after the call.
+  func subscribe(matching query: PointQuery) -> ChangeSubscription
+
+  /// Ends all subscriptions, and those to come.
+  func close()
+
+  /// The position up to which all changes were sent to the subscriptions; `nil` if it is not known. What a
+  /// subscription was sent before a call is in its hands when the call returns.
+  var deliveredPosition: String? { get }
+}
+
+/// A subscription to changes. It holds a bounded number of them until its reader takes them, and ends with the last
+/// reference to it.
+public final class ChangeSubscription: Sendable {
+  /// Some changes, and the position that includes them and everything before.
+  public struct Batch: Sendable {
+    public let changes: [PointChange]
+    @ComparedByBytes public private(set) var position: String
+
+    /// The time at which the store made the changes visible.
+    public let time: ContinuousClock.Instant
+
+    public init(changes: [PointChange], position: String, time: ContinuousClock.Instant = .now) {
+      self.changes = changes
+      self.time = time
+      self.position = position
+    }
+  }
+
+  /// The result of a wait.
+  public enum Event: Sendable {
+    /// Changes, in their order.
+    case batches([Batch])
+    /// Changes may be missing: they must be read from the log.
+    case interrupted
+    /// The time has passed, or the task was cancelled.
+    case timedOut
+    /// No more changes come, because the server is shutting down.
+    case closing
+  }
+
+  private struct State {
+    var batches: [Batch] = []
+    var changeCount = 0
+    var isInterrupted = false
+    var isClosing = false
+    var waiter: (number: Int, continuation: CheckedContinuation<Event, Never>)?
+    var lastWaiter = 0
+
+    /// Removes what a reader gets; `nil` if there is nothing.
+    mutating func take() -> Event? {
+      if isInterrupted {
+        isInterrupted = false
+        return .interrupted
+      }
+      guard !batches.isEmpty else { return isClosing ? .closing : nil }
+      defer { (batches, changeCount) = ([], 0) }
+      return .batches(batches)
+    }
+  }
+
+  /// The maximum number of changes that wait for the reader. With more, it is interrupted.
+  public static let capacity = 256
+
+  private let state = Mutex(State())
+  private let onEnd: @Sendable () -> Void
+
+  /// Creates a subscription.
+  ///
+  /// - Parameter onEnd: called when there is no reference to the subscription any more.
+  public init(onEnd: @escaping @Sendable () -> Void) {
+    self.onEnd = onEnd
+  }
+
+  deinit { onEnd() }
+
+  /// Adds changes for the reader.
+  public func send(_ batch: Batch) {
+    deliver { state in
+      if state.isInterrupted { return }
+      state.changeCount += batch.changes.count
+      if state.changeCount > Self.capacity {
+        (state.batches, state.changeCount, state.isInterrupted) = ([], 0, true)
+      } else {
+        state.batches.append(batch)
+      }
+    }
+  }
+
+  /// Notes that changes are missing.
+  public func interrupt() {
+    deliver { ($0.batches, $0.changeCount, $0.isInterrupted) = ([], 0, true) }
+  }
+
+  /// Notes that no more changes come.
+  public func close() {
+    deliver { $0.isClosing = true }
+  }
+
+  private func deliver(_ change: (inout State) -> Void) {
+    let (waiter, event): (CheckedContinuation<Event, Never>?, Event?) = state.withLock { state in
+      change(&state)
+      guard let waiter = state.waiter, let event = state.take() else { return (nil, nil) }
+      state.waiter = nil
+      return (waiter.continuation, event)
+    }
+    if let event { waiter?.resume(returning: event) }
+  }
+
+  /// Waits for changes. One call at a time.
+  ///
+  /// - Parameter deadline: the time after which to return without changes.
+  public func next(until deadline: ContinuousClock.Instant) async -> Event {
+    let number = state.withLock { state in
+      state.lastWaiter += 1
+      return state.lastWaiter
+    }
+    let timer = Task {
+      try await Task.sleep(until: deadline, clock: .continuous)
+      end(number)
+    }
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let event: Event? = state.withLock { state in
+          if let event = state.take() { return event }
+          if Task.isCancelled || deadline <= .now { return .timedOut }
+          state.waiter = (number, continuation)
+          return nil
+        }
+        if let event { continuation.resume(returning: event) }
+      }
+    } onCancel: {
+      end(number)
+    }
+  }
+
+  private func end(_ number: Int) {
+    let waiter: CheckedContinuation<Event, Never>? = state.withLock { state in
+      guard let waiter = state.waiter, waiter.number == number else { return nil }
+      state.waiter = nil
+      return waiter.continuation
+    }
+    waiter?.resume(returning: .timedOut)
+  }
+}

@@ -1,0 +1,257 @@
+"""Follows the changes of the places while servers are killed, and compares the copies with the places at the end.
+
+Clients write as in scripts/faults chaos, beside its faults: connections are cut, servers are stopped and killed with -9,
+standbys are promoted, the change log is emptied. Followers begin with an export and apply nothing but changes: by pages of
+several lengths, by requests that wait, and by streams, with conditions and without, over either instance. They are absent
+for some time, and forget what they have not kept together with its position. At the end each copy must equal an export.
+
+  scripts/faults changes                               # two minutes on each store
+  scripts/faults changes --store memory --seconds 600 --seed 7
+  scripts/faults changes --faults kill_instance,crash_primary,promote
+"""
+
+import asyncio
+import collections
+import http.client
+import json
+import random
+import threading
+import time
+import urllib.parse
+
+from chaos import FAULTS, Scenario, option_parser, run_and_exit
+from history import LOST, RESURRECTED, STALE, UNEXPECTED
+
+# The conditions of followers, as a query and as a function of a place.
+CONDITIONS = (
+    ("", lambda place: True),
+    ("bbox=-180,-90,10,90", lambda place: -180 <= place["long"] <= 10),
+    ("filter=" + urllib.parse.quote("lat > 0"), lambda place: place["lat"] > 0),
+)
+# The maximum numbers of changes of a page.
+LIMITS = (3, 100, 10_000)
+TIMEOUT_SECONDS = 30
+# The time for which a follower may be behind at the end.
+FINISH_SECONDS = 120
+# A write of unknown outcome may still be applied between an export and the changes: the comparisons of a copy that differs,
+# and the time between them.
+ATTEMPTS, PAUSE_SECONDS = 6, 5
+
+
+class Expired(Exception):
+    """The position of a follower is not known any more."""
+
+
+class Follower:
+    """A copy of the places and the position that it is of, which are kept together."""
+
+    def __init__(self, number, cluster, seed):
+        self.cluster = cluster
+        self.random = random.Random(f"follower {number} {seed}")
+        self.query, self.matches = CONDITIONS[number % len(CONDITIONS)]
+        self.limit = LIMITS[number // len(CONDITIONS) % len(LIMITS)]
+        self.streams = number % 2 == 1
+        self.name = f"follower {number} ({'stream' if self.streams else f'pages of {self.limit}'}, {self.query or 'all places'})"
+        self.places, self.position = None, None
+        self.counts = collections.Counter()
+
+    # Requests.
+
+    def connection(self, is_direct=False):
+        instance = self.random.choice(self.cluster.instances)
+        port = instance.port if is_direct else instance.proxy.port
+        return http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
+
+    def target(self, path, **parameters):
+        parts = [self.query] if self.query else []
+        parts += [f"{name}={value}" for name, value in parameters.items()]
+        return path + ("?" + "&".join(parts) if parts else "")
+
+    def export(self, connection):
+        """Returns all places that match, by id, and the position of the export."""
+        connection.request("GET", self.target("/locations/export", f="ndjson"))
+        response = connection.getresponse()
+        lines = response.read().decode().splitlines()
+        position = response.headers["waymark-position"]
+        if response.status != 200 or position is None:
+            raise http.client.HTTPException(f"export: {response.status}")
+        return {place["id"]: place for place in map(json.loads, lines)}, position
+
+    def begin(self, connection):
+        """Begins with an export, in place of what there is."""
+        self.places, self.position = self.export(connection)
+        self.counts["exports"] += 1
+
+    def read_page(self, connection, wait):
+        """Applies a page, and returns whether there is more."""
+        connection.request("GET", self.target("/changes", since=self.position, limit=self.limit, wait=wait))
+        response = connection.getresponse()
+        body = response.read()
+        if response.status == 410:
+            raise Expired
+        if response.status != 200:
+            raise http.client.HTTPException(f"changes: {response.status} {body[:200]}")
+        page = json.loads(body)
+        places = dict(self.places)
+        for change in page["changes"]:
+            self.apply(change, places)
+        self.keep(places, page["position"])
+        self.counts["pages"] += 1
+        return page["more"]
+
+    def read_stream(self, connection, stopping, seconds):
+        """Applies the events of a stream for a time."""
+        headers = {"Accept": "text/event-stream", "Last-Event-ID": self.position}
+        connection.request("GET", self.target("/changes", limit=self.limit), headers=headers)
+        response = connection.getresponse()
+        if response.status != 200:
+            raise http.client.HTTPException(f"stream: {response.status}")
+        deadline = time.monotonic() + seconds
+        places = dict(self.places)
+        event, data, id = None, None, None
+        while time.monotonic() < deadline and not stopping.is_set():
+            line = response.readline().decode()
+            if not line:
+                return
+            name, _, value = line.rstrip("\n").partition(": ")
+            if name == "event":
+                event = value
+            elif name == "data":
+                data = value
+            elif name == "id":
+                id = value
+            elif not name and event:
+                if event == "reset":
+                    raise Expired
+                if event == "change":
+                    self.apply(json.loads(data), places)
+                # Events without a position are kept together with the next one that has it.
+                if id is not None:
+                    self.keep(places, id)
+                    places = dict(places)
+                event, data, id = None, None, None
+        self.counts["streams"] += 1
+
+    # The copy.
+
+    def apply(self, change, places):
+        if "place" in change:
+            places[change["id"]] = change["place"]
+        else:
+            places.pop(change["id"], None)
+        self.counts["changes"] += 1
+
+    def keep(self, places, position):
+        self.places, self.position = places, position
+
+    def run(self, stopping):
+        """Follows until the end of the load."""
+        while not stopping.is_set():
+            connection = self.connection()
+            try:
+                if self.places is None:
+                    self.begin(connection)
+                elif self.streams:
+                    self.read_stream(connection, stopping, self.random.uniform(1, 10))
+                else:
+                    for _ in range(self.random.randrange(1, 30)):
+                        if stopping.is_set():
+                            break
+                        if not self.read_page(connection, self.random.choice((0, 0, 1, 5))):
+                            stopping.wait(self.random.choice((0, 0.05)))
+                if self.random.random() < 0.2:
+                    stopping.wait(self.random.uniform(0, 5))
+            except Expired:
+                self.counts["expired"] += 1
+                self.places = None
+            except (OSError, http.client.HTTPException, ValueError):
+                self.counts["failures"] += 1
+                stopping.wait(0.2)
+            finally:
+                connection.close()
+
+    def differences(self):
+        """Yields the differences of the copy from an export, as kinds of violations and texts."""
+        places = self.finish()
+        for id in places.keys() | self.places.keys():
+            copied, present = self.places.get(id), places.get(id)
+            if copied is None:
+                yield LOST, f"lacks {present}"
+            elif present is None:
+                yield RESURRECTED, f"has {copied}"
+            elif copied != present:
+                yield STALE, f"has {copied} instead of {present}"
+            elif not self.matches(present):
+                yield UNEXPECTED, f"has {copied}, which does not match"
+
+    def finish(self):
+        """Returns the places of an export, once the copy has caught up with the present."""
+        deadline = time.monotonic() + FINISH_SECONDS
+        while True:
+            # The proxies stand still meanwhile.
+            connection = self.connection(is_direct=True)
+            try:
+                if self.places is None:
+                    self.begin(connection)
+                # No one writes any more, and the export is not before what was acknowledged.
+                places, _ = self.export(connection)
+                while self.read_page(connection, 0):
+                    pass
+                return places
+            except Expired:
+                self.places = None
+            except (OSError, http.client.HTTPException, ValueError):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
+            finally:
+                connection.close()
+
+
+class ChangesScenario(Scenario):
+    FOLLOWERS = 9
+
+    def __init__(self):
+        self.followers = []
+
+    def injectors(self, cluster, ledger, shared_ids, options):
+        self.followers = [Follower(number, cluster, options.seed) for number in range(self.FOLLOWERS)]
+        return super().injectors(cluster, ledger, shared_ids, options)
+
+    async def monitor(self, cluster, ledger, clients, injectors):
+        stopping = threading.Event()
+        threads = [threading.Thread(target=follower.run, args=(stopping,), daemon=True) for follower in self.followers]
+        for thread in threads:
+            thread.start()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopping.set()
+            for thread in threads:
+                await asyncio.to_thread(thread.join)
+
+    def check(self, ledger):
+        for follower in self.followers:
+            for _ in range(ATTEMPTS):
+                try:
+                    differences = list(follower.differences())
+                except Exception as error:
+                    differences = [(UNEXPECTED, f"can't catch up: {error!r}")]
+                if not differences:
+                    break
+                time.sleep(PAUSE_SECONDS)
+            for kind, text in differences:
+                ledger.report_violation(kind, f"{follower.name} {text}")
+        counts = sum((follower.counts for follower in self.followers), collections.Counter())
+        text = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+        print(f"  {len(self.followers)} followers of {len(self.followers[0].places)} places: {text}", flush=True)
+
+
+def main():
+    parser = option_parser(__doc__, seconds=120, rate=150)
+    parser.add_argument("--faults", help=f"inject only these, separated by commas: {', '.join(FAULTS)}")
+    run_and_exit(parser.parse_args(), ChangesScenario)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+import Foundation
+import HTTPServer
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import AccessControl
+@testable import LocationsAPI
+
+/// `GET /changes` over places in memory.
+@Suite struct ChangesRouteTests {
+  private let store = MemoryStore()
+  private let streams = ChangeStreams(limit: 2)
+  private let access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
+
+  private var changes: any PointFeed { store.changes }
+
+  private var driver: ServiceDriver { ServiceDriver(api(store.changes)) }
+
+  private func api(_ changes: (any PointFeed)?, access: AccessControl? = nil) -> LocationsAPI {
+    var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
+    api.changes = changes
+    api.changeStreams = streams
+    api.access = access ?? self.access
+    api.filtering = Filtering(timeLimit: .seconds(600))
+    return LocationsAPI(api)
+  }
+
+  private func position() async throws -> String { try await changes.presentPosition() }
+
+  // MARK: Pages
+
+  @Test func exportStatesAPositionFromWhichChangesContinue() async throws {
+    let before = try await store.create(.sample("before"), once: nil)
+    let export = try await driver.send(.GET, "/locations/export?f=ndjson")
+    let position = try #require(export.headers.first(name: "waymark-position"))
+    let after = try await store.create(.sample("after"), once: nil)
+    try await store.delete(id: before.id, if: .none)
+
+    let page = try await driver.send(.GET, "/changes?since=\(position)").object
+
+    let changes = try #require(page["changes"] as? [[String: Any]])
+    #expect(changes.count == 2 && page["more"] as? Bool == false)
+    let place = try #require(changes.first { $0["id"] as? String == after.id.description }?["place"] as? [String: Any])
+    #expect(place["name"] as? String == "after" && place["version"] as? Int64 == after.version)
+    let deleted = try #require(changes.first { $0["id"] as? String == before.id.description })
+    #expect(deleted["deleted"] as? Bool == true && deleted["version"] as? Int64 ?? 0 > before.version)
+    let next = try #require(page["position"] as? String)
+    let rest = try await driver.send(.GET, "/changes?since=\(next)").object["changes"] as? [Any]
+    #expect(rest?.isEmpty == true)
+  }
+
+  @Test func requestWithoutAPositionReturnsThePresentOne() async throws {
+    _ = try await store.create(.sample("a"), once: nil)
+
+    let response = try await driver.send(.GET, "/changes")
+
+    #expect(try response.object["position"] as? String == (try await position()))
+    #expect(response.headers.first(name: "cache-control") == "no-store")
+  }
+
+  @Test(arguments: [
+    ("limit=0", "limit"), ("limit=10001", "limit"), ("limit=x", "limit"), ("wait=61", "wait"), ("wait=-1", "wait"),
+    ("since=x&wait=1.5", "wait"), ("wait=1", "since"), ("lat=1&long=2", "radius"), ("open=now", "open"),
+    ("cursor=x", "cursor"), ("q=a", "q"), ("route=_p~iF&radius=1", "route"), ("fields=id", "fields"),
+    ("bbox=1,2,3", "bbox"), ("filter=(", "filter"), ("since=!", "since"), ("since=", "since"), ("since=a", "since"),
+  ])
+  func invalidParameterIsNamed(_ query: String, _ name: String) async throws {
+    let response = try await driver.send(.GET, "/changes?\(query)")
+
+    #expect(response.status == 400)
+    let errors = try #require(try response.object["errors"] as? [[String: Any]])
+    #expect(errors.contains { $0["parameter"] as? String == name }, "\(response.text)")
+  }
+
+  @Test func positionThatIsNotKnownIsGone() async throws {
+    for position in ["1.2", "1.2.3", "1.2.3-4.5-6.7.8"] {
+      let response = try await driver.send(.GET, "/changes?since=\(position)")
+      #expect(response.status == 410)
+      #expect(try response.code == "position-expired")
+    }
+  }
+
+  @Test func conditionsMakeOtherPlacesOutside() async throws {
+    let start = try await position()
+    for (name, latitude) in [("in", 1.0), ("out", 50)] {
+      _ = try await store.create(.sample(name, latitude, 2, category: "cafe", tags: ["a": "b"]), once: nil)
+    }
+    let conditions = [
+      "bbox=0,0,3,3", "lat=1&long=2&radius=1000", "filter=lat%20%3C%205&category=cafe", "tag.a=b&bbox=0,0,3,3",
+      "within=POLYGON((0%200,3%200,3%203,0%203,0%200))",
+    ]
+    for condition in conditions {
+      let page = try await driver.send(.GET, "/changes?since=\(start)&\(condition)").object
+      let changes = try #require(page["changes"] as? [[String: Any]])
+      #expect(changes.compactMap { ($0["place"] as? [String: Any])?["name"] as? String } == ["in"], "\(condition)")
+      #expect(changes.count { $0["outside"] as? Bool == true } == 1)
+    }
+  }
+
+  @Test func requestThatWaitsReturnsWithTheFirstChangeThatMatches() async throws {
+    let start = try await position()
+    async let response = driver.send(.GET, "/changes?since=\(start)&wait=60&category=cafe")
+    let cafe = try await store.create(.sample("cafe", category: "cafe"), once: nil)
+
+    let changes = try #require(try await response.object["changes"] as? [[String: Any]])
+
+    #expect(changes.last?["id"] as? String == cafe.id.description)
+  }
+
+  @Test func requestThatWaitsInVainReturnsAPosition() async throws {
+    let start = try await position()
+    let page = try await driver.send(.GET, "/changes?since=\(start)&wait=1").object
+    #expect(page["position"] as? String == start)
+  }
+
+  @Test func storeWithoutChangesIsNotImplemented() async throws {
+    let response = try await ServiceDriver(api(nil)).send(.GET, "/changes")
+    #expect(response.status == 501)
+  }
+
+  // MARK: Streams
+
+  /// A stream whose text is collected.
+  private final class Stream: Sendable {
+    let text = Mutex("")
+    private let task: Mutex<Task<Void, any Error>?> = Mutex(nil)
+    let response: HTTPResponse
+
+    init(_ api: LocationsAPI, _ target: String, headers: HTTPHeaders = [:]) async {
+      var headers = headers
+      headers.replaceOrAdd(name: "accept", value: "text/event-stream")
+      response = await api.router().respond(to: ServiceDriver.request(.GET, target, headers: headers))
+    }
+
+    func start() throws {
+      guard case .stream(_, let body) = response.body else { throw HTTPConnectionClosed() }
+      let task = Task { [self] in
+        try await body(HTTPResponseWriter { bytes in self.text.withLock { $0 += String(buffer: bytes) } })
+      }
+      self.task.withLock { $0 = task }
+    }
+
+    /// Returns the text when it contains another.
+    func wait(for part: String) async throws -> String {
+      for _ in 0..<6_000 {
+        let text = text.withLock { $0 }
+        if text.contains(part) { return text }
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      Issue.record("'\(part)' is not in \(text.withLock { $0 })")
+      return ""
+    }
+
+    func end() async throws { try await task.withLock { $0 }?.value }
+
+    func cancel() { task.withLock { $0 }?.cancel() }
+  }
+
+  @Test func streamHasThePositionAndThenEachChange() async throws {
+    let stream = await Stream(api(store.changes), "/changes?category=cafe")
+    #expect(stream.response.status == .ok && stream.response.isLive)
+    #expect(stream.response.headers.first(name: "content-type") == "text/event-stream")
+    try stream.start()
+    let beginning = try await stream.wait(for: "event: position")
+    #expect(beginning.hasPrefix("retry: "))
+
+    _ = try await store.create(.sample("bar", category: "bar"), once: nil)
+    let cafe = try await store.create(.sample("cafe", category: "cafe"), once: nil)
+    let text = try await stream.wait(for: "event: change")
+
+    let data = try #require(
+      text.components(separatedBy: "event: change\ndata: ").last?.components(separatedBy: "\n").first)
+    let change = try #require(try JSONSerialization.jsonObject(with: Data(data.utf8)) as? [String: Any])
+    #expect(change["id"] as? String == cafe.id.description)
+    #expect(text.contains("id: \(try await position())\nevent: change"))
+    stream.cancel()
+    try? await stream.end()
+    #expect(streams.counts.events == 1 && streams.counts.bytes > 0)
+  }
+
+  @Test func streamContinuesAfterTheLastEvent() async throws {
+    let start = try await position()
+    for name in ["a", "b"] { _ = try await store.create(.sample(name), once: nil) }
+    let stream = await Stream(api(store.changes), "/changes?since=1.2", headers: ["last-event-id": start])
+    try stream.start()
+
+    let text = try await stream.wait(for: #""name":"b""#)
+
+    // The first event of two has no position: a client that has read it alone continues before it.
+    #expect(text.components(separatedBy: "event: change").count == 3)
+    #expect(text.components(separatedBy: "\nid: ").count == 2)
+    stream.cancel()
+  }
+
+  @Test(arguments: ["1.2", "x"])
+  func streamFromAnUnknownPositionHasAReset(_ position: String) async throws {
+    let stream = await Stream(api(store.changes), "/changes", headers: ["last-event-id": position])
+    #expect(stream.response.status == .ok)
+    try stream.start()
+
+    let text = try await stream.wait(for: "event: reset")
+
+    #expect(text.contains("id: \(try await self.position())\nevent: reset"))
+    #expect(streams.counts.resets == 1)
+    stream.cancel()
+  }
+
+  @Test func streamThatIsTooManyIsRejected() async throws {
+    let open = [await Stream(api(store.changes), "/changes"), await Stream(api(store.changes), "/changes")]
+    let other = await Stream(api(store.changes), "/changes")
+
+    #expect(open.allSatisfy { $0.response.status == .ok })
+    #expect(other.response.status == .serviceUnavailable && other.response.headers.contains(name: "retry-after"))
+    #expect(streams.counts.open == 2)
+  }
+
+  @Test func streamThatIsNeverReadIsNotCounted() async throws {
+    do {
+      let stream = await Stream(api(store.changes), "/changes")
+      #expect(stream.response.status == .ok && streams.counts.open == 1)
+    }
+    #expect(streams.counts.open == 0)
+  }
+
+  @Test func streamEndsWithAPositionWhenTheServerShutsDown() async throws {
+    let stream = await Stream(api(store.changes), "/changes")
+    try stream.start()
+    _ = try await stream.wait(for: "event: position")
+    changes.close()
+
+    try await stream.end()
+
+    #expect(stream.text.withLock { $0 }.components(separatedBy: "event: position").count == 3)
+  }
+
+  @Test func slowReaderIsSentToTheLogAndMissesNothing() async throws {
+    let gate = Gate()
+    let stream = await Stream(api(store.changes), "/changes")
+    guard case .stream(_, let body) = stream.response.body else { return }
+    let text = Mutex("")
+    let task = Task {
+      try await body(
+        HTTPResponseWriter { bytes in
+          let isFirst = text.withLock { text in
+            defer { text += String(buffer: bytes) }
+            return text.isEmpty
+          }
+          if isFirst { await gate.pass() }
+        })
+    }
+    while text.withLock({ $0.isEmpty }) { await Task.yield() }
+    let count = ChangeSubscription.capacity + 50
+    for number in 0..<count { _ = try await store.create(.sample("n\(number)"), once: nil) }
+    gate.open()
+    for _ in 0..<6_000 where !text.withLock({ $0.contains("\"n\(count - 1)\"") }) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+
+    let received = text.withLock { $0 }
+    #expect((0..<count).allSatisfy { received.contains("\"n\($0)\"") })
+    #expect(streams.counts.interruptions >= 1)
+    task.cancel()
+  }
+}
