@@ -57,10 +57,9 @@ class Follower:
 
     # Requests.
 
-    def connection(self, is_direct=False):
+    def connection(self):
         instance = self.random.choice(self.cluster.instances)
-        port = instance.port if is_direct else instance.proxy.port
-        return http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
+        return http.client.HTTPConnection("127.0.0.1", instance.proxy.port, timeout=TIMEOUT_SECONDS)
 
     def target(self, path, **parameters):
         parts = [self.query] if self.query else []
@@ -188,8 +187,7 @@ class Follower:
         """Returns the places of an export, once the copy has caught up with the present."""
         deadline = time.monotonic() + FINISH_SECONDS
         while True:
-            # The proxies stand still meanwhile.
-            connection = self.connection(is_direct=True)
+            connection = self.connection()
             try:
                 if self.places is None:
                     self.begin(connection)
@@ -213,6 +211,7 @@ class ChangesScenario(Scenario):
 
     def __init__(self):
         self.followers = []
+        self.differences = [(UNEXPECTED, "the copies were not compared")]
 
     def injectors(self, cluster, ledger, shared_ids, options):
         self.followers = [Follower(number, cluster, options.seed) for number in range(self.FOLLOWERS)]
@@ -229,8 +228,12 @@ class ChangesScenario(Scenario):
             stopping.set()
             for thread in threads:
                 await asyncio.to_thread(thread.join)
+            # Beside the event loop, which the proxies need.
+            self.differences = await asyncio.to_thread(self.compare)
 
-    def check(self, ledger):
+    def compare(self):
+        """Returns the differences of the copies from the places, when the clients have ended."""
+        found = []
         for follower in self.followers:
             for _ in range(ATTEMPTS):
                 try:
@@ -240,8 +243,12 @@ class ChangesScenario(Scenario):
                 if not differences:
                     break
                 time.sleep(PAUSE_SECONDS)
-            for kind, text in differences:
-                ledger.report_violation(kind, f"{follower.name} {text}")
+            found += [(kind, f"{follower.name} {text}") for kind, text in differences]
+        return found
+
+    def check(self, ledger):
+        for kind, text in self.differences:
+            ledger.report_violation(kind, text)
         counts = sum((follower.counts for follower in self.followers), collections.Counter())
         text = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
         print(f"  {len(self.followers)} followers of {len(self.followers[0].places)} places: {text}", flush=True)
