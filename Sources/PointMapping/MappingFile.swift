@@ -4,43 +4,18 @@ import PointFormats
 import Points
 import Yams
 
-/// The reason why a mapping file is invalid.
-package struct MappingError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The line of the file, counted from 1, where it is known.
-  package let line: Int?
-
-  /// The reason, for a user.
-  package let reason: String
-
-  /// The message for a user; it follows the name of the file.
-  package var description: String { line.map { "line \($0): \(reason)" } ?? reason }
-}
-
 extension Mapping {
-  /// The maximum length of a mapping file in bytes: 1 MiB.
-  package static let maximumFileBytes = 1 << 20
-
   /// Creates the mapping of a text in YAML, of which JSON is a part.
   ///
-  /// - Throws: ``MappingError`` at the first part that is invalid.
-  package init(yaml text: String) throws(MappingError) {
+  /// - Throws: ``YAMLFileError`` at the first part that is invalid.
+  package init(yaml text: String) throws(YAMLFileError) {
     self = try Self.mapping(yaml: text)
   }
 
-  private static func mapping(yaml text: String) throws(MappingError) -> Mapping {
-    guard text.utf8.count <= maximumFileBytes else {
-      throw MappingError(line: nil, reason: "a mapping has at most \(maximumFileBytes) bytes")
-    }
-    var root: Node?
-    do {
-      root = try Yams.compose(yaml: text)
-    } catch {
-      throw MappingError(line: nil, reason: "is not valid YAML: \(error)")
-    }
-    guard let root else { throw MappingError(line: nil, reason: "the mapping is empty") }
+  private static func mapping(yaml text: String) throws(YAMLFileError) -> Mapping {
     var mapping = Mapping()
     var reader = MappingReader()
-    try reader.read(root, into: &mapping)
+    try reader.read(try MappingReader.root(of: text), into: &mapping)
     return mapping
   }
 
@@ -52,13 +27,11 @@ extension Mapping {
 }
 
 /// A reader of the nodes of a mapping file.
-private struct MappingReader {
-  /// The maximum number of nodes, those that aliases repeat included.
-  private static let maximumNodes = 50_000
+private struct MappingReader: NodeReader {
+  static let subject = "the mapping"
+  var nodeCount = 0
 
-  private var nodes = 0
-
-  mutating func read(_ root: Node, into mapping: inout Mapping) throws(MappingError) {
+  mutating func read(_ root: Node, into mapping: inout Mapping) throws(YAMLFileError) {
     for (key, node) in try members(of: root, in: "the mapping") {
       switch key {
       case "source": mapping.source = try source(node)
@@ -90,7 +63,7 @@ private struct MappingReader {
 
   // MARK: Parts
 
-  private mutating func source(_ node: Node) throws(MappingError) -> DataSource {
+  private mutating func source(_ node: Node) throws(YAMLFileError) -> DataSource {
     var texts: [String: String] = [:]
     for (key, value) in try members(of: node, in: "source") {
       guard ["name", "licence", "attribution", "url"].contains(key) else {
@@ -102,7 +75,7 @@ private struct MappingReader {
     return DataSource(name: name, licence: texts["licence"], attribution: texts["attribution"], url: texts["url"])
   }
 
-  private mutating func table(_ node: Node) throws(MappingError) -> TableLayout {
+  private mutating func table(_ node: Node) throws(YAMLFileError) -> TableLayout {
     var table = TableLayout()
     for (key, value) in try members(of: node, in: "table") {
       switch key {
@@ -123,7 +96,7 @@ private struct MappingReader {
     return table
   }
 
-  private mutating func position(_ node: Node) throws(MappingError) -> Mapping.Position {
+  private mutating func position(_ node: Node) throws(YAMLFileError) -> Mapping.Position {
     var position = Mapping.Position()
     for (key, value) in try members(of: node, in: "point") {
       switch key {
@@ -137,10 +110,10 @@ private struct MappingReader {
     return position
   }
 
-  private mutating func takeRule(_ node: Node) throws(MappingError) -> Mapping.TakeRule {
+  private mutating func takeRule(_ node: Node) throws(YAMLFileError) -> Mapping.TakeRule {
     var reason: String?
     let condition = try condition(node, "take", beside: "either, otherwise") {
-      (reader, key, value, condition) throws(MappingError) in
+      (reader, key, value, condition) throws(YAMLFileError) in
       switch key {
       case "otherwise": reason = try reader.text(value, key)
       case "either":
@@ -155,10 +128,10 @@ private struct MappingReader {
     return Mapping.TakeRule(condition: condition, reason: reason ?? "not taken by the mapping")
   }
 
-  private mutating func pieceRule(_ node: Node) throws(MappingError) -> Mapping.PieceRule {
+  private mutating func pieceRule(_ node: Node) throws(YAMLFileError) -> Mapping.PieceRule {
     var distance: Double?
     let condition = try condition(node, "pieces", beside: "within") {
-      (reader, key, value, _) throws(MappingError) in
+      (reader, key, value, _) throws(YAMLFileError) in
       guard key == "within" else { return false }
       distance = Double(try reader.text(value, key))
       return true
@@ -177,8 +150,8 @@ private struct MappingReader {
   ///   - other: reads one of the other members, or returns `false` for an unknown one.
   private mutating func condition(
     _ node: Node, _ name: String, beside names: String = "",
-    _ other: (inout MappingReader, String, Node, inout Condition) throws(MappingError) -> Bool
-  ) throws(MappingError) -> Condition {
+    _ other: (inout MappingReader, String, Node, inout Condition) throws(YAMLFileError) -> Bool
+  ) throws(YAMLFileError) -> Condition {
     var condition = Condition(clauses: [])
     for (key, value) in try members(of: node, in: name) {
       if let quantifier = Condition.Quantifier(rawValue: key) {
@@ -195,7 +168,7 @@ private struct MappingReader {
     return condition
   }
 
-  private mutating func categoryValues(_ node: Node) throws(MappingError) -> CategoryRules.Values {
+  private mutating func categoryValues(_ node: Node) throws(YAMLFileError) -> CategoryRules.Values {
     var values = CategoryRules.Values()
     for (key, value) in try members(of: node, in: "categoryValues") {
       switch key {
@@ -210,7 +183,7 @@ private struct MappingReader {
     return values
   }
 
-  private mutating func tests(_ node: Node) throws(MappingError) -> [Condition.Field] {
+  private mutating func tests(_ node: Node) throws(YAMLFileError) -> [Condition.Field] {
     guard case .mapping = node else {
       var fields: [Condition.Field] = []
       for name in try texts(node, "a condition") {
@@ -236,7 +209,7 @@ private struct MappingReader {
     return fields
   }
 
-  private mutating func appendCategoryRules(_ node: Node, to rules: inout CategoryRules) throws(MappingError) {
+  private mutating func appendCategoryRules(_ node: Node, to rules: inout CategoryRules) throws(YAMLFileError) {
     for (pattern, value) in try members(of: node, in: "category") {
       let parts = pattern.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[1].isEmpty else {
@@ -249,7 +222,7 @@ private struct MappingReader {
     }
   }
 
-  private mutating func readTags(_ node: Node, into mapping: inout Mapping) throws(MappingError) {
+  private mutating func readTags(_ node: Node, into mapping: inout Mapping) throws(YAMLFileError) {
     for (key, value) in try members(of: node, in: "tags") {
       switch key {
       case "keep":
@@ -275,7 +248,7 @@ private struct MappingReader {
     }
   }
 
-  private mutating func spread(_ node: Node) throws(MappingError) -> Mapping.Spread {
+  private mutating func spread(_ node: Node) throws(YAMLFileError) -> Mapping.Spread {
     var from: FieldPath?
     var key: Expression?
     var value: Expression?
@@ -294,13 +267,13 @@ private struct MappingReader {
 
   // MARK: Expressions
 
-  private mutating func expression(_ node: Node, _ name: String) throws(MappingError) -> Expression {
+  private mutating func expression(_ node: Node, _ name: String) throws(YAMLFileError) -> Expression {
     var alternatives: [Expression.Alternative] = []
     for element in try elements(node) { alternatives.append(try alternative(element, name)) }
     return Expression(alternatives)
   }
 
-  private mutating func alternative(_ node: Node, _ name: String) throws(MappingError) -> Expression.Alternative {
+  private mutating func alternative(_ node: Node, _ name: String) throws(YAMLFileError) -> Expression.Alternative {
     guard case .mapping = node else {
       let text = try text(node, name)
       guard let form = Expression.Form(text) else {
@@ -325,59 +298,11 @@ private struct MappingReader {
     return .init(form: form, condition: condition)
   }
 
-  private func path(_ text: String, _ node: Node) throws(MappingError) -> FieldPath {
+  private func path(_ text: String, _ node: Node) throws(YAMLFileError) -> FieldPath {
     guard let path = FieldPath(text) else {
       throw error(node, "'\(text)' is no path of a field, such as names.primary or addresses[0].freeform")
     }
     return path
-  }
-
-  // MARK: Nodes
-
-  private mutating func count(_ node: Node) throws(MappingError) {
-    nodes += 1
-    guard nodes <= Self.maximumNodes else { throw error(node, "the mapping has more than \(Self.maximumNodes) parts") }
-  }
-
-  private mutating func members(of node: Node, in name: String) throws(MappingError) -> [(key: String, value: Node)] {
-    guard case .mapping(let mapping) = node else { throw error(node, "\(name) must have members") }
-    var members: [(key: String, value: Node)] = []
-    for (key, value) in mapping {
-      guard case .scalar(let scalar) = key else { throw error(key, "the names of \(name) must be texts") }
-      try count(value)
-      members.append((scalar.string, value))
-    }
-    return members
-  }
-
-  /// Returns the elements of a sequence, or any other node as the only one.
-  private mutating func elements(_ node: Node) throws(MappingError) -> [Node] {
-    guard case .sequence(let sequence) = node else { return [node] }
-    for element in sequence { try count(element) }
-    return Array(sequence)
-  }
-
-  private func text(_ node: Node, _ name: String) throws(MappingError) -> String {
-    guard case .scalar(let scalar) = node else { throw error(node, "'\(name)' must be a text") }
-    return scalar.string
-  }
-
-  private mutating func texts(_ node: Node, _ name: String) throws(MappingError) -> [String] {
-    var texts: [String] = []
-    for element in try elements(node) { texts.append(try text(element, name)) }
-    return texts
-  }
-
-  private func boolean(_ node: Node, _ name: String) throws(MappingError) -> Bool {
-    switch try text(node, name) {
-    case "true": return true
-    case "false": return false
-    default: throw error(node, "'\(name)' must be true or false")
-    }
-  }
-
-  private func error(_ node: Node, _ reason: String) -> MappingError {
-    MappingError(line: node.mark?.line, reason: reason)
   }
 }
 

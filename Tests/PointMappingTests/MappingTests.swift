@@ -485,7 +485,7 @@ import Testing
     ("name: a\npieces: {all: k, within: 5}", "must have any"),
   ])
   func invalidMappingIsAnErrorThatNamesThePart(text: String, reason: String) {
-    let error = #expect(throws: MappingError.self) { try Mapping(yaml: text) }
+    let error = #expect(throws: YAMLFileError.self) { try Mapping(yaml: text) }
 
     #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
   }
@@ -507,7 +507,7 @@ import Testing
     let values = Array(repeating: "a", count: 300).joined(separator: ",")
     let fields = (1..<300).map { "k\($0): *values" }.joined(separator: ",")
 
-    let error = #expect(throws: MappingError.self) {
+    let error = #expect(throws: YAMLFileError.self) {
       try Mapping(yaml: "name: a\ntake:\n- any: {k0: &values [\(values)],\(fields)}\n")
     }
 
