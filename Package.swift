@@ -75,6 +75,7 @@ let package = Package(
     [
       .target(name: "CBaseMap", exclude: ["NOTICE", "make", "make.py", "tiles.bin"]),
       .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
+      .target(name: "CBuiltInCategories", exclude: ["categories.yaml"]),
       .target(name: "CBuiltInMappings", exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
       .target(name: "CHolidays", exclude: ["holidays.bin", "make"]),
       .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
@@ -166,7 +167,7 @@ let package = Package(
     module(
       "PointMapping",
       [
-        "Basics", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
+        "Basics", "CBuiltInCategories", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
         .product(name: "Yams", package: "Yams"),
       ]
     ),

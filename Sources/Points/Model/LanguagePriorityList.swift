@@ -51,15 +51,22 @@ public struct LanguagePriorityList: Hashable, Sendable {
       return (tag.key[tag.key.utf8.index(tag.key.startIndex, offsetBy: Self.prefix.utf8.count)...], tag.value)
     }
     guard !names.isEmpty else { return nil }
+    return first { language in
+      guard let found = names.first(where: { Self.isSame($0.language, language) }) else { return nil }
+      // The rules for names are stricter than those for values of tags.
+      let name = found.name.trimmingWhiteSpace()
+      let isName = !name.isEmpty && name.violation(maximumLength: PointDraft.maximumNameLength) == nil
+      return isName ? (name, String(language)) : nil
+    }
+  }
+
+  /// Returns the first result of a look-up of the languages (RFC 4647, section 3.4), each in lower case; `nil` if there
+  /// is none.
+  package func first<Result>(_ lookUp: (Substring) -> Result?) -> Result? {
     for range in ranges {
       var language = range.text[...]
       while !language.isEmpty {
-        if let found = names.first(where: { Self.isSame($0.language, language) }) {
-          // The rules for names are stricter than those for values of tags.
-          let name = found.name.trimmingWhiteSpace()
-          let isName = !name.isEmpty && name.violation(maximumLength: PointDraft.maximumNameLength) == nil
-          if isName { return (name, String(language)) }
-        }
+        if let found = lookUp(language) { return found }
         language = Self.withoutLastSubtag(language)
       }
     }

@@ -1,0 +1,375 @@
+package import Basics
+
+/// A tree of categories: groups, the categories below them, and their names in languages.
+///
+/// A category of a place belongs to at most one category of the tree: to the one of that name, or to the one that has
+/// it among its further names. Two trees are equal if they are the same object.
+package final class CategoryTree: Sendable {
+  /// The names of a category in a language.
+  package struct Names: Hashable, Sendable {
+    /// The language tag, in lower case.
+    @ComparedByBytes package private(set) var language: String
+
+    /// The label and then the synonyms, at least one.
+    @ComparedByBytes package private(set) var label: String
+    package let synonyms: [ExactText]
+
+    package init(language: String, label: String, synonyms: [ExactText] = []) {
+      self.language = language
+      self.label = label
+      self.synonyms = synonyms
+    }
+
+    /// The label and the synonyms.
+    fileprivate var all: [String] { [label] + synonyms.map(\.text) }
+  }
+
+  /// A category as it is declared.
+  package struct Declaration: Hashable, Sendable {
+    package var name: ExactText
+
+    /// The name of the category above; `nil` for a group.
+    package var parent: ExactText?
+
+    /// Further names of the category in data.
+    package var otherNames: [ExactText]
+    package var names: [Names]
+
+    package init(name: ExactText, parent: ExactText? = nil, otherNames: [ExactText] = [], names: [Names]) {
+      self.name = name
+      self.parent = parent
+      self.otherNames = otherNames
+      self.names = names
+    }
+  }
+
+  /// The error of a declaration.
+  package struct InvalidDeclaration: Error {
+    /// The position of the declaration.
+    package let index: Int
+
+    /// The reason: the rest of a sentence that begins with the category.
+    package let reason: String
+  }
+
+  /// A text without the name of categories that it begins or ends with.
+  package struct Reading: Hashable, Sendable {
+    /// The names in data of the categories, and of those below.
+    package let categories: Set<ExactText>
+
+    /// The rest of the text; empty where the whole text is the name.
+    @ComparedByBytes package private(set) var rest: String
+
+    /// A Boolean value that indicates whether the name is the end of the text.
+    package let isAtEnd: Bool
+  }
+
+  /// The character before a category that is excluded, with which no name of a category begins.
+  package static let exclusionMark: Unicode.Scalar = "!"
+
+  /// The language of labels where no other is wanted.
+  package static let defaultLanguage = "en"
+
+  /// The tree without categories.
+  package static let empty = CategoryTree()
+
+  /// The categories, each directly before those below it.
+  package let categories: [Declaration]
+
+  /// The end of the categories below each.
+  private let ends: [Int]
+
+  /// The parent of each; `nil` for a group.
+  private let parents: [Int?]
+
+  /// The categories by their names in data.
+  private let numbers: [ExactText: Int]
+
+  /// The categories by the words of a label or synonym in any language, and the first and last words of these.
+  private let terms: [ExactText: [Int]]
+  private let edgeWords: Set<ExactText>
+  private let maximumWordCount: Int
+
+  /// The words of labels and synonyms, by their bytes, each with the words of its whole name.
+  private let words: [(word: ExactText, name: Int)]
+  private let names: [(words: [ExactText], category: Int, language: ExactText)]
+
+  private init() {
+    (categories, ends, parents, numbers, terms) = ([], [], [], [:], [:])
+    (edgeWords, maximumWordCount, words, names) = ([], 0, [], [])
+  }
+
+  /// Creates a tree.
+  ///
+  /// - Throws: ``InvalidDeclaration`` at the first declaration that breaks a rule.
+  package init(_ declarations: [Declaration]) throws(InvalidDeclaration) {
+    let order = try Self.order(of: declarations)
+    let categories = order.map { declarations[$0.index] }
+    var numbers: [ExactText: Int] = [:]
+    for (number, category) in categories.enumerated() {
+      for name in [category.name] + category.otherNames { numbers[name] = number }
+    }
+    self.categories = categories
+    self.numbers = numbers
+    parents = categories.map { [numbers] in $0.parent.flatMap { numbers[$0] } }
+    ends = order.indices.map { number in
+      order[(number + 1)...].firstIndex { $0.depth <= order[number].depth } ?? order.count
+    }
+    let names = try Self.wordsOfNames(categories) { order[$0].index }
+    self.names = names
+    words = names.indices.flatMap { name in names[name].words.map { ($0, name) } }.sorted { $0.0 < $1.0 }
+    var terms: [ExactText: [Int]] = [:]
+    var edges: Set<ExactText> = []
+    for name in names {
+      let term = Self.joined(name.words[...])
+      if terms[term]?.contains(name.category) != true { terms[term, default: []].append(name.category) }
+      edges.formUnion([name.words[0], name.words[name.words.count - 1]])
+    }
+    self.terms = terms
+    edgeWords = edges
+    maximumWordCount = names.lazy.map(\.words.count).max() ?? 0
+  }
+
+  // MARK: Rules
+
+  /// Returns the positions of the declarations, each directly before those below it, and their depths.
+  private static func order(
+    of declarations: [Declaration]
+  ) throws(InvalidDeclaration) -> [(index: Int, depth: Int)] {
+    var owners: [ExactText: Int] = [:]
+    for (index, declaration) in declarations.enumerated() {
+      for name in [declaration.name] + declaration.otherNames {
+        if let reason = violation(ofName: name) {
+          throw .init(index: index, reason: "has the name '\(name)', which \(reason)")
+        }
+        if let owner = owners.updateValue(index, forKey: name) {
+          throw .init(
+            index: index, reason: "has the name '\(name)', which is also one of '\(declarations[owner].name)'")
+        }
+      }
+    }
+    let indexes = Dictionary(uniqueKeysWithValues: declarations.enumerated().map { ($1.name, $0) })
+    var children: [Int?: [Int]] = [:]
+    for (index, declaration) in declarations.enumerated() {
+      var parent: Int?
+      if let name = declaration.parent {
+        guard let known = indexes[name] else {
+          throw .init(index: index, reason: "has the parent '\(name)', which is no category")
+        }
+        parent = known
+      }
+      children[parent, default: []].append(index)
+    }
+    var order: [(index: Int, depth: Int)] = []
+    var rest = children[.none, default: []].reversed().map { (index: $0, depth: 0) }
+    while let next = rest.popLast() {
+      order.append(next)
+      rest += children[next.index, default: []].reversed().map { ($0, next.depth + 1) }
+    }
+    // What no group leads to is in a cycle or below one.
+    if order.count < declarations.count {
+      let reached = Set(order.lazy.map(\.index))
+      let index = declarations.indices.first { !reached.contains($0) } ?? 0
+      throw .init(index: index, reason: "has itself above it, or a category that has")
+    }
+    return order
+  }
+
+  private static func violation(ofName name: ExactText) -> String? {
+    if name.text.isEmpty { return "must not be empty" }
+    if name.text.unicodeScalars.first == exclusionMark { return "must not begin with '\(exclusionMark)'" }
+    if name.text.utf8.contains(UInt8(ascii: ",")) { return "must not contain a comma" }
+    return name.text.violation(maximumLength: PointDraft.maximumCategoryLength)
+  }
+
+  /// Returns the words of the labels and synonyms.
+  ///
+  /// - Parameter index: returns the position at which a category was declared.
+  private static func wordsOfNames(
+    _ categories: [Declaration], _ index: (Int) -> Int
+  ) throws(InvalidDeclaration) -> [(words: [ExactText], category: Int, language: ExactText)] {
+    var found: [(words: [ExactText], category: Int, language: ExactText)] = []
+    var owners: [ExactText: [ExactText: Int]] = [:]
+    for (number, category) in categories.enumerated() {
+      if category.names.isEmpty { throw .init(index: index(number), reason: "has no label in any language") }
+      for names in category.names {
+        let language = ExactText(names.language)
+        for name in names.all {
+          let words = self.words(of: NormalizedText(name))
+          if words.isEmpty || name.violation(maximumLength: PointDraft.maximumNameLength) != nil {
+            throw .init(
+              index: index(number), reason: "has '\(name)' in \(language), which is no text of up to 500 characters")
+          }
+          let owner = owners[language, default: [:]].updateValue(number, forKey: joined(words[...]))
+          if let owner, owner != number {
+            throw .init(
+              index: index(number),
+              reason: "has '\(name)' in \(language), which is also a label or synonym of '\(categories[owner].name)'")
+          }
+          if owner == nil { found.append((words, number, language)) }
+        }
+      }
+    }
+    return found
+  }
+
+  private static func words(of text: NormalizedText) -> [ExactText] { text.words.map { ExactText(text.text(of: $0)) } }
+
+  private static func joined(_ words: ArraySlice<ExactText>) -> ExactText {
+    words.count == 1 ? words[words.startIndex] : ExactText(words.lazy.map(\.text).joined(separator: " "))
+  }
+
+  // MARK: Categories
+
+  package var isEmpty: Bool { categories.isEmpty }
+
+  /// Returns the number of the category that a name in data belongs to; `nil` if it is in no category.
+  package func number(ofNameInData name: ExactText) -> Int? { numbers[name] }
+
+  /// Returns the number of the category of a name; `nil` if there is none, or it is a further name of one.
+  package func number(of name: ExactText) -> Int? {
+    numbers[name].flatMap { name == categories[$0].name ? $0 : nil }
+  }
+
+  /// Returns the number of the group that a category is in.
+  package func group(of number: Int) -> Int {
+    var group = number
+    while let parent = parents[group] { group = parent }
+    return group
+  }
+
+  /// Returns the groups that have places, the most frequent first, ties in the order of the tree.
+  package func roots(mostFrequentBy totals: [Int]) -> [Int] { children(in: categories.indices, totals) }
+
+  /// Returns the categories directly below one that have places, the most frequent first, ties in the order of the tree.
+  package func children(of number: Int, mostFrequentBy totals: [Int]) -> [Int] {
+    children(in: number + 1..<ends[number], totals)
+  }
+
+  /// Returns those of some categories that have none of the others above them.
+  private func children(in range: Range<Int>, _ totals: [Int]) -> [Int] {
+    var children: [Int] = []
+    var next = range.lowerBound
+    while next < range.upperBound {
+      if totals[next] > 0 { children.append(next) }
+      next = ends[next]
+    }
+    // Sorting is stable by the number.
+    return children.sorted { (totals[$1], $0) < (totals[$0], $1) }
+  }
+
+  /// Returns the numbers of a category and of those below it.
+  package func subtree(of number: Int) -> Range<Int> { number..<ends[number] }
+
+  /// Returns the names in data of a category and of those below it; those of a name that is none of a category alone.
+  package func namesInData(of name: ExactText) -> [ExactText] {
+    guard let number = number(of: name) else { return [name] }
+    return categories[subtree(of: number)].flatMap { [$0.name] + $0.otherNames }
+  }
+
+  /// Returns the label of a category in the most preferred language that it has one in, or else in
+  /// ``defaultLanguage`` or the first one, and that language.
+  package func label(
+    of number: Int, in languages: LanguagePriorityList? = nil
+  ) -> (label: String, language: String) {
+    let names = categories[number].names
+    func label(_ language: Substring) -> (String, String)? {
+      names.first { $0.language.utf8.elementsEqual(language.utf8) }.map { ($0.label, $0.language) }
+    }
+    if let found = languages?.first(label) ?? label(Self.defaultLanguage[...]) { return found }
+    return (names[0].label, names[0].language)
+  }
+
+  /// Returns the numbers of places of each category and those below it, and the counts of the categories that are not
+  /// in the tree, in their order.
+  package func totals(of counts: [CategoryCount]) -> (totals: [Int], others: [CategoryCount]) {
+    var totals = Array(repeating: 0, count: categories.count)
+    var others: [CategoryCount] = []
+    for count in counts {
+      if let number = numbers[ExactText(count.category)] { totals[number] += count.count } else { others.append(count) }
+    }
+    for number in categories.indices.reversed() {
+      if let parent = parents[number] { totals[parent] += totals[number] }
+    }
+    return (totals, others)
+  }
+
+  // MARK: Texts
+
+  /// Returns the readings of a text that is, or begins or ends with, a label or synonym in any language, the longest
+  /// at either side. A text without one costs two look-ups.
+  package func readings(of text: String) -> [Reading] {
+    let normalized = NormalizedText(text)
+    guard let first = normalized.words.first, let last = normalized.words.last, !isEmpty else { return [] }
+    let (begins, ends) = (
+      edgeWords.contains(ExactText(normalized.text(of: first))),
+      edgeWords.contains(ExactText(normalized.text(of: last)))
+    )
+    guard begins || ends else { return [] }
+    let words = Self.words(of: normalized)
+    let scalars = text.unicodeScalars
+    var readings: [Reading] = []
+    let counts = (1...min(maximumWordCount, words.count)).reversed()
+    if ends, let (count, found) = longest(counts, { words.suffix($0) }) {
+      let rest = scalars.prefix(Int(normalized.words[words.count - count].sourceStart))
+      readings.append(reading(found, rest: rest, isAtEnd: true))
+      if count == words.count { return readings }
+    }
+    if begins, let (count, found) = longest(counts, { words.prefix($0) }) {
+      let rest = scalars.dropFirst(Int(normalized.words[count - 1].sourceEnd))
+      readings.append(reading(found, rest: rest, isAtEnd: false))
+    }
+    return readings
+  }
+
+  private func longest(
+    _ counts: ReversedCollection<ClosedRange<Int>>, _ words: (Int) -> ArraySlice<ExactText>
+  ) -> (count: Int, categories: [Int])? {
+    for count in counts {
+      if let found = terms[Self.joined(words(count))] { return (count, found) }
+    }
+    return nil
+  }
+
+  private func reading(_ numbers: [Int], rest: Substring.UnicodeScalarView, isAtEnd: Bool) -> Reading {
+    let names = numbers.flatMap { namesInData(of: categories[$0].name) }
+    return Reading(categories: Set(names), rest: String(Substring(rest)), isAtEnd: isAtEnd)
+  }
+
+  /// Returns the categories that have a label or synonym with all words of a text, the last one as the beginning of a
+  /// word, and whether that is in one of some languages or in ``defaultLanguage``.
+  package func completions(of text: String, in languages: LanguagePriorityList?) -> [Int: Bool] {
+    let wanted = Self.words(of: NormalizedText(text))
+    guard let last = wanted.last else { return [:] }
+    let start = words.partitioningIndex { $0.word >= last }
+    var found: [Int: Bool] = [:]
+    for (word, number) in words[start...] {
+      guard word.text.utf8.starts(with: last.text.utf8) else { break }
+      let name = names[number]
+      guard wanted.dropLast().allSatisfy(name.words.contains) else { continue }
+      let isPreferred =
+        name.language == ExactText(Self.defaultLanguage)
+        || languages?.first { $0.utf8.elementsEqual(name.language.text.utf8) ? true : nil } == true
+      found[name.category] = found[name.category] == true || isPreferred
+    }
+    return found
+  }
+}
+
+extension CategoryTree: Hashable {
+  package static func == (left: CategoryTree, right: CategoryTree) -> Bool { left === right }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension Array {
+  /// Returns the first index of an element for which the predicate holds, which it does for all behind it.
+  fileprivate func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if predicate(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
