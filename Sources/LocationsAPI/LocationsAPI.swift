@@ -135,12 +135,14 @@ package struct LocationsAPI: Sendable {
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
       FeaturedRoute(service: service, policy: policy),
-      CategoriesRoute(service: service, revalidation: revalidation),
+      CategoriesRoute(service: service, revalidation: revalidation, tree: filtering.categories),
       SourcesRoute(service: service, policy: policy),
       SuggestRoute(
-        service: service, revalidation: shortLived, categories: CategoryWords(uptime: configuration.uptime),
+        service: service, revalidation: shortLived,
+        categories: CategoryWords(filtering.categories, uptime: configuration.uptime),
         filtering: filtering),
-      ReverseRoute(service: service, revalidation: revalidation, clock: configuration.clock),
+      ReverseRoute(
+        service: service, revalidation: revalidation, categories: filtering.categories, clock: configuration.clock),
       TileRoute(responder: tiles),
       TileJSONRoute(service: service, policy: policy, filtering: filtering, address: configuration.address),
       ClustersRoute(

@@ -17,7 +17,7 @@ package struct YAMLFileError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// A reader of the nodes of a file in YAML.
 protocol NodeReader {
-  /// What the file is, in messages.
+  /// The name of the file in messages.
   static var subject: String { get }
 
   /// The number of nodes read so far, those that aliases repeat included.

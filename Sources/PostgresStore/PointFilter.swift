@@ -12,6 +12,7 @@ struct PointFilter: Sendable {
   private(set) var isEmpty = false
   private let box: BoundingBox?
   private let categories: [String]
+  private let excludedCategories: [String]
   private let source: PointQuery.Source?
   /// The maximum chord from the centre to a match within the radius, in metres.
   let greatestChord: Double?
@@ -20,6 +21,7 @@ struct PointFilter: Sendable {
   init(_ query: PointQuery, center: EarthCentred?) {
     box = query.box
     categories = query.categories.sorted().map(\.text)
+    excludedCategories = query.excludedCategories.sorted().map(\.text)
     source = query.source
     greatestChord = query.proximity?.radiusMetres.map { radius in
       Geodesic.greatestChordMetres(distanceMetres: radius) + SpatialBox.slackMetres
@@ -40,12 +42,13 @@ struct PointFilter: Sendable {
   var hasConditions: Bool { region != nil || greatestChord != nil || mayBeSelective }
 
   private var hasCategories: Bool { !categories.isEmpty }
+  private var excludesCategories: Bool { !excludedCategories.isEmpty }
 
   /// The time of planning. The planner needs the values where categories differ in frequency and boxes in size.
   var planning: Statement.Planning { mayBeSelective ? .eachTime : .once }
 
   /// A Boolean value that indicates whether few places may match, independent of their distance.
-  var mayBeSelective: Bool { box != nil || hasCategories || source != nil }
+  var mayBeSelective: Bool { box != nil || hasCategories || excludesCategories || source != nil }
 
   /// A short identifier of the filter's SQL, for statement names.
   var shape: String {
@@ -54,6 +57,7 @@ struct PointFilter: Sendable {
     if greatestChord != nil { shape += "d" }
     if let box { shape += "b\(box.longitudeRanges.count)" }
     if hasCategories { shape += "c" }
+    if excludesCategories { shape += "e" }
     if let source { shape += source.sourceID == nil ? "s" : "i" }
     return shape
   }
@@ -83,6 +87,9 @@ struct PointFilter: Sendable {
       conditions.append("CASE WHEN \(latitudes) THEN \(longitudes.joined(separator: " OR ")) ELSE false END")
     }
     if hasCategories { conditions.append("category = ANY (\(values.bind(categories)))") }
+    if excludesCategories {
+      conditions.append("(category IS NULL OR category <> ALL (\(values.bind(excludedCategories))))")
+    }
     if let source {
       conditions.append("source = \(values.bind(source.name.text))")
       if let sourceID = source.sourceID { conditions.append("source_id = \(values.bind(sourceID.text))") }

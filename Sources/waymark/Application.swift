@@ -75,6 +75,7 @@ struct Application {
     api.filtering = Filtering(
       queryables: try configuration.queryablesFile.map { path in try Queryables(path: path) } ?? Queryables(),
       timeLimit: configuration.filterTimeLimit)
+    api.filtering.categories = configuration.search.categories
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
     api.address = configuration.address

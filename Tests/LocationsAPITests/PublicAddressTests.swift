@@ -47,10 +47,13 @@ import Testing
     ]
   }
 
-  private static let relative = ["?limit=1", "locations/", id, "categories{?bbox,f}"]
+  private static let relative = ["?limit=1", "locations/", id, "categories{?bbox,f,lang,tree}"]
 
   private static func absolute(_ base: String) -> [String] {
-    ["\(base)/locations?limit=1", "\(base)/locations/", "\(base)/locations/\(id)", "\(base)/categories{?bbox,f}"]
+    [
+      "\(base)/locations?limit=1", "\(base)/locations/", "\(base)/locations/\(id)",
+      "\(base)/categories{?bbox,f,lang,tree}",
+    ]
   }
 
   @Test func withoutAnAddressTargetsAreRelative() async throws {

@@ -133,7 +133,7 @@ import Testing
 
     #expect(try response.object["name"] as? String == "waymark")
     #expect(try response.object["version"] as? String == "1.2.3")
-    #expect(try (response.object["links"] as? [String: String])?["categories"] == "categories{?bbox,f}")
+    #expect(try (response.object["links"] as? [String: String])?["categories"] == "categories{?bbox,f,lang,tree}")
   }
 
   @Test func livenessIsIndependentOfTheStore() async throws {

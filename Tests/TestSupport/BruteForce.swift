@@ -116,6 +116,9 @@ package struct BruteForce: Sendable {
             return false
           }
         }
+        if let category = found.point.draft.category, query.excludedCategories.contains(ExactText(category)) {
+          return false
+        }
         if let source = query.source {
           guard let origin = found.point.draft.origin, ExactText(origin.source) == source.name else { return false }
           if let sourceID = source.sourceID, ExactText(origin.sourceID) != sourceID { return false }

@@ -105,6 +105,25 @@ extension PointStoreContract {
       query.categories = ["bar", "cafe"]
       #expect(try await store.names(query) == ["e", "b", "a"])
     },
+    PointStoreContract("excluded categories leave all others and places without one") { makeStore in
+      let store = try await makeStore([
+        .sample("a", 1, 1, category: "cafe", id: .sample(1)), .sample("b", 1, 2, category: "bar", id: .sample(2)),
+        .sample("c", 1, 3, id: .sample(3)), .sample("d", 1, 4, category: "pub", id: .sample(4)),
+        .sample("e", 1, 5, category: "cafe", id: .sample(5)),
+      ])
+      func query(_ base: PointQuery = PointQuery(), without excluded: Set<ExactText>) -> PointQuery {
+        var query = base
+        query.excludedCategories = excluded
+        return query
+      }
+
+      #expect(try await store.names(query(without: ["cafe"])) == ["b", "c", "d"])
+      #expect(try await store.names(query(without: ["cafe", "bar", "no such"])) == ["c", "d"])
+      #expect(try await store.names(query(.near(1, 6), without: ["pub"])) == ["e", "c", "b", "a"])
+      #expect(try await store.names(query(PointQuery(categories: ["bar", "pub"]), without: ["pub"])) == ["b"])
+      #expect(try await store.names(query(PointQuery(categories: ["bar"]), without: ["bar"])) == [])
+      #expect(try await store.count(matching: query(without: ["cafe"])) == 3)
+    },
     PointStoreContract("categories are compared to the byte") { makeStore in
       let store = try await makeStore([
         .sample("composed", 1, 1, category: "caf\u{E9}"), .sample("decomposed", 1, 2, category: "cafe\u{301}"),

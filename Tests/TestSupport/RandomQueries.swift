@@ -103,6 +103,11 @@ package struct RandomQueries {
         query.categories.insert(ExactText(categories[Int.random(in: categories.indices, using: &generator)]))
       }
     }
+    if chance(4) {
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        query.excludedCategories.insert(ExactText(categories[Int.random(in: categories.indices, using: &generator)]))
+      }
+    }
     if chance(8) {
       let origin = origins[Int.random(in: origins.indices, using: &generator)]
       query.source = .init(name: origin.source, sourceID: chance(4) ? origin.sourceID : nil)

@@ -81,7 +81,7 @@ import Testing
   private static let targets = [
     "/locations?lat=37.3293&long=-121.8893&limit=2", "/locations?q=tech", "/locations?q=Paris&f=geojson&limit=1",
     "/locations?filter=city%20LIKE%20'S%25'", "/locations/suggest?q=te", "/locations/reverse?lat=37.3&long=-121.9",
-    "/locations/check?lat=37.3316&long=-121.8901&radius=50", "/categories", "/api?q=tech",
+    "/locations/check?lat=37.3316&long=-121.8901&radius=50", "/categories", "/categories?tree=true", "/api?q=tech",
     "/reverse?lat=37.3&lon=-121.9",
     "/locations/clusters?zoom=10", "/locations/facets?by=category,tag.country", "/tiles/6/10/24.mvt",
     "/ogc/collections/sights/items", "/ogc/collections/places/items?limit=2",
@@ -121,7 +121,8 @@ import Testing
   private static func environment(for setting: Setting) throws -> [String: String]? {
     switch setting.name {
     case _ where setting.name.hasPrefix("JWT_"), "DATA_FILE", "TLS_CERTIFICATE_FILE", "TLS_PRIVATE_KEY_FILE",
-      "API_KEYS_FILE", "READ_REQUIRES_KEY", "IS_UNIT_TESTING", "QUERYABLES", "POINT_STORE", "MAP_TILES_FILE":
+      "API_KEYS_FILE", "READ_REQUIRES_KEY", "IS_UNIT_TESTING", "QUERYABLES", "CATEGORIES_FILE", "POINT_STORE",
+      "MAP_TILES_FILE":
       return nil
     default: break
     }
@@ -148,10 +149,14 @@ import Testing
     let file = FileManager.default.temporaryDirectory.appending(path: "queryables-\(UUID())")
     try Data(#"{"city": {"type": "string-array"}, "country": {"type": "string-array"}}"#.utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
+    let categories = FileManager.default.temporaryDirectory.appending(path: "categories-\(UUID())")
+    try Data("categories: {culture: {also: [museum], names: {en: Culture}}}".utf8).write(to: categories)
+    defer { try? FileManager.default.removeItem(at: categories) }
+    let files = ["QUERYABLES": file.path, "CATEGORIES_FILE": categories.path]
     var changing: Set<String> = []
 
     for setting in Setting.ofServer {
-      let environment = try setting.name == "QUERYABLES" ? [setting.name: file.path] : Self.environment(for: setting)
+      let environment = try files[setting.name].map { [setting.name: $0] } ?? Self.environment(for: setting)
       guard let environment else { continue }
       let changed = try await Self.seen(environment)
       for target in Self.targets {
@@ -169,6 +174,7 @@ import Testing
     #expect(
       changing.isSuperset(of: [
         "PUBLIC_URL", "TRUSTED_PROXIES", "SEARCH_NAME_TAGS", "QUERYABLES", "OGC_COLLECTIONS", "TILE_CLUSTER_MAX_ZOOM",
+        "CATEGORIES_FILE",
       ]), "\(changing)")
   }
 }

@@ -51,13 +51,15 @@ extension Parameter {
         Schema(.number, nil, ["minimum": 0], example: 1500))
     case .category:
       .init(
-        "Only places of these categories, separated by commas or as repeated parameters.",
+        "Only places of these categories, separated by commas or as repeated parameters. A category of the tree stands"
+          + " for those below it too; one with an exclamation mark before it is left out.",
         Schema(
           .array(
             of: Schema(
               .string, nil,
               [
-                "minLength": 1, "maxLength": .count(PointDraft.maximumCategoryLength), "pattern": "^[^,\\u0000]+$",
+                "minLength": 1, "maxLength": .count(PointDraft.maximumCategoryLength),
+                "pattern": "^(?!!$)[^,\\u0000]+$",
               ])),
           nil, ["minItems": 1], example: ["museum", "theatre"]),
         isRepeatable: true)
@@ -235,12 +237,15 @@ extension Parameter {
             "minimum": .count(ChangesRoute.waits.lowerBound), "maximum": .count(ChangesRoute.waits.upperBound),
             "default": 0,
           ]))
+    case .tree:
+      .init("`true` returns the categories as a tree. `false` without it.", Schema(.boolean, nil, example: true))
     case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
     case .facets:
       .init(
-        "Properties to count by: `category`, and `tag.KEY` for a tag, separated by commas.",
+        "Properties to count by, separated by commas: `category`, `group` for the groups of the tree of categories, and"
+          + " `tag.KEY` for a tag.",
         Schema(
-          .array(of: Schema(.string, nil, ["pattern": "^(category|tag\\.[^,]{1,200})$"])), nil,
+          .array(of: Schema(.string, nil, ["pattern": "^(category|group|tag\\.[^,]{1,200})$"])), nil,
           ["minItems": 1, "maxItems": .count(FacetQuery.maximumFacets), "uniqueItems": true],
           example: ["category", "tag.cuisine"]))
     }
@@ -308,6 +313,11 @@ extension ParameterDescription {
         .integer, nil,
         ["minimum": .count(limits.lowerBound), "maximum": .count(limits.upperBound), "default": .count(fallback)]))
   }
+
+  /// The languages of the labels of categories.
+  static let labelLanguages = ParameterDescription(
+    "Preferred languages of the labels of categories (RFC 4647, look-up), separated by commas; English without a label in"
+      + " one of them.", Parameter.languages.description.schema)
 
   /// The format of a call that offers these.
   static func format(_ formats: [PointFormat]) -> ParameterDescription {

@@ -471,16 +471,25 @@ extension Schema {
     nil, example: ["isPointOfInterest": true, "location": Examples.found])
 
   private static let categoryCount = Schema(
-    .object([.required("category", Schema(.string)), .required("count", count)], others: nil),
+    .object(
+      [
+        .required("category", Schema(.string)),
+        .optional("label", Schema(.string, "In a tree, the label of a category of it.")), .required("count", count),
+        .optional(
+          "children",
+          Schema(.array(of: .component("CategoryCount")), "In a tree, the categories below that have places.")),
+      ], others: nil),
     nil, example: ["category": "cafe", "count": 72])
 
   private static let suggestion = Schema(
     .anyOf([
       Schema(
         .object(
-          [.required("type", .oneOf(["category"])), .required("category", Schema(.string)), .required("count", count)],
-          others: nil),
-        "A category with its number of places."),
+          [
+            .required("type", .oneOf(["category"])), .required("category", Schema(.string)),
+            .optional("label", Schema(.string, "Label of a category of the tree.")), .required("count", count),
+          ], others: nil),
+        "A category with its number of places, and those below it."),
       Schema(
         .object(
           [

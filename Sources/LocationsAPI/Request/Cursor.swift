@@ -139,6 +139,10 @@ enum Cursor {
       hash.combine(3)
       hash.combine(bytes: category.text.utf8)
     }
+    for category in query.excludedCategories.sorted() {
+      hash.combine(10)
+      hash.combine(bytes: category.text.utf8)
+    }
     if let source = query.source {
       hash.combine(4)
       hash.combine(bytes: source.name.text.utf8)

@@ -10,6 +10,9 @@ package struct Filtering: Sendable {
   /// The longest time that a search with a condition that only an index evaluates may take.
   package let timeLimit: Duration
 
+  /// The tree of categories.
+  package var categories = CategoryTree.empty
+
   /// The time of day, at which places are open.
   package var clock: any WallClock = SystemClock()
 

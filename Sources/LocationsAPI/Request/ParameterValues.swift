@@ -16,7 +16,7 @@ enum Parameter: Int, CaseIterable {
   case tags, zoom, facets
   case within, route
   case open, openUnknown, from, days
-  case wait
+  case wait, tree
 
   private static let all = allCases
 
@@ -86,6 +86,7 @@ enum Parameter: Int, CaseIterable {
     case .from: "from"
     case .days: "days"
     case .wait: "wait"
+    case .tree: "tree"
     }
   }
 }
@@ -290,34 +291,33 @@ struct ParameterValues {
     return nil
   }
 
-  /// Returns the categories of all `category` parameters together. A comma stands between two, encoded or not, and may
-  /// be part of a name as well: where there is one, the whole is a category too.
-  mutating func categories() -> Set<ExactText> {
-    var categories: Set<ExactText> = []
-    for name in categoryNames where !hasAllErrors {
-      if Self.isCategory(name[...]) {
-        categories.insert(ExactText(name))
-      } else {
-        let length = PointDraft.maximumCategoryLength
-        note(.invalid, "category", "must be names of 1 to \(length) characters, got \(quoted(name))")
-      }
+  /// Sets the categories of a query to those of all `category` parameters together, without those behind an exclamation
+  /// mark. A comma stands between two, encoded or not, and may be part of a name as well: where there is one, the whole
+  /// is a category too.
+  mutating func setCategories(of query: inout PointQuery, in tree: CategoryTree) {
+    guard !categoryNames.isEmpty || !categoryLists.isEmpty else { return }
+    var (names, excluded): (Set<ExactText>, Set<ExactText>) = ([], [])
+    func add(_ name: Substring) -> Bool {
+      let isExcluded = name.unicodeScalars.first == CategoryTree.exclusionMark
+      let category = isExcluded ? Substring(name.unicodeScalars.dropFirst()) : name
+      guard Self.isCategory(category) else { return false }
+      if isExcluded { excluded.insert(ExactText(String(category))) } else { names.insert(ExactText(String(category))) }
+      return true
     }
+    func noteInvalid(_ name: some StringProtocol) {
+      note(
+        .invalid, "category",
+        "must be names of 1 to \(PointDraft.maximumCategoryLength) characters, got \(quoted(String(name)))")
+    }
+    for name in categoryNames where !hasAllErrors && !add(name[...]) { noteInvalid(name) }
     for list in categoryLists {
       let names = Self.list(list.value)
-      let isWhole = names.count > 1 && Self.isCategory(list.value[...])
-      if isWhole { categories.insert(ExactText(list.value)) }
+      let isWhole = names.count > 1 && add(list.value[...])
       // An element between two encoded commas may be empty: the name with the commas is searched for as a whole.
       let mayBeEmpty = isWhole && list.rawValue.utf8.contains(UInt8(ascii: "%"))
-      for name in names where !(name.isEmpty && mayBeEmpty) && !hasAllErrors {
-        if Self.isCategory(name) {
-          categories.insert(ExactText(String(name)))
-        } else {
-          let length = PointDraft.maximumCategoryLength
-          note(.invalid, "category", "must be names of 1 to \(length) characters, got \(quoted(String(name)))")
-        }
-      }
+      for name in names where !(name.isEmpty && mayBeEmpty) && !hasAllErrors && !add(name) { noteInvalid(name) }
     }
-    return categories
+    query.setCategories(names, without: excluded, in: tree)
   }
 
   private static func isCategory(_ name: Substring) -> Bool {
@@ -596,10 +596,15 @@ extension ParameterValues {
     let center = has(.route) ? nil : coordinate(requiredFor: has(.radius) ? "radius" : nil)
     let radius = self.radius()
     let route = route(radius: radius)
-    return PointQuery(
-      proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), categories: categories(),
-      source: source(), filter: filter(by: filtering), area: area(), route: route,
-      opening: opening(by: filtering), timeLimit: filtering.timeLimit)
+    var query = PointQuery(
+      proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), timeLimit: filtering.timeLimit)
+    setCategories(of: &query, in: filtering.categories)
+    query.source = source()
+    query.filter = filter(by: filtering)
+    query.area = area()
+    query.route = route
+    query.opening = opening(by: filtering)
+    return query
   }
 
   /// Returns a Boolean value that indicates whether there is exactly one condition on a property.

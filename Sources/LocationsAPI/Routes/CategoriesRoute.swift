@@ -1,3 +1,4 @@
+import Basics
 import Geo
 import HTTPServer
 import JSONText
@@ -7,28 +8,40 @@ import PointFormats
 import Points
 
 /// `GET /categories`: the categories with the number of places of each, most frequent first; with `bbox`, of the places
-/// in the box.
+/// in the box. With `tree`, those of the tree of categories with their labels, each with those below it.
 struct CategoriesRoute: CallHandler {
   static let call = Call(
     .GET, "/categories", scope: .read, id: "listCategories", group: .search, link: "categories",
     summary: "List the categories", description: "The number of places of each category, most frequent first.",
-    parameters: [.box, .format], describing: ["f": .format([.json])], caching: .versioned,
+    parameters: [.box, .tree, .languages, .format],
+    describing: ["f": .format([.json]), "lang": .labelLanguages], caching: .versioned,
     responses: [.init(200, "The categories.", media: .json(Schema(.array(of: .component("CategoryCount")))))])
 
   let service: PointsService
   let revalidation: Revalidation
+  let tree: CategoryTree
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
     let box = values.box()
+    let isTree = values.flag(.tree)
+    let languages = values.languages()
+    if values.has(.languages), !isTree {
+      values.note(.missing, Parameter.tree.name, "must be true where lang is given")
+    }
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
-      ExpiringResponse(try await count(in: box, for: request))
+      ExpiringResponse(
+        try await count(in: box, for: request) { counts in
+          isTree ? Self.response(counts, as: tree, languages) : Self.response(counts)
+        })
     }
   }
 
-  private func count(in box: BoundingBox?, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  private func count(
+    in box: BoundingBox?, for request: HTTPRequest, response: ([CategoryCount]) -> HTTPResponse
+  ) async throws(Problem) -> HTTPResponse {
     // There may be as many categories as places.
     try await service.searching(
       PointQuery(box: box), as: .categories, isLong: true, for: request
@@ -37,7 +50,7 @@ struct CategoriesRoute: CallHandler {
     } inStore: { _ throws(PointStoreError) in
       try await service.categoryCounts(in: box)
     } response: { counts in
-      Self.response(counts)
+      response(counts)
     }
   }
 
@@ -48,5 +61,52 @@ struct CategoriesRoute: CallHandler {
       json.write(member: "count", count.count)
     }
     return HTTPResponse(json)
+  }
+
+  /// Returns the categories of a tree that have places, the most frequent first, and those that are not in it beside
+  /// its groups.
+  private static func response(
+    _ counts: [CategoryCount], as tree: CategoryTree, _ languages: LanguagePriorityList?
+  ) -> HTTPResponse {
+    let (totals, others) = tree.totals(of: counts)
+    var json = JSONWriter()
+    json.beginArray()
+    // Both are in the order of their counts.
+    var rest = others[...]
+    for number in tree.roots(mostFrequentBy: totals) {
+      while let other = rest.first, other.count > totals[number] {
+        write(other, to: &json)
+        rest.removeFirst()
+      }
+      write(number, of: tree, totals, languages, to: &json)
+    }
+    for other in rest { write(other, to: &json) }
+    json.endArray()
+    return HTTPResponse(json)
+  }
+
+  private static func write(_ count: CategoryCount, to json: inout JSONWriter<[UInt8]>) {
+    json.beginObject()
+    json.write(member: "category", count.category)
+    json.write(member: "count", count.count)
+    json.endObject()
+  }
+
+  private static func write(
+    _ number: Int, of tree: CategoryTree, _ totals: [Int], _ languages: LanguagePriorityList?,
+    to json: inout JSONWriter<[UInt8]>
+  ) {
+    json.beginObject()
+    json.write(member: "category", tree.categories[number].name.text)
+    json.write(member: "label", tree.label(of: number, in: languages).label)
+    json.write(member: "count", totals[number])
+    let children = tree.children(of: number, mostFrequentBy: totals)
+    if !children.isEmpty {
+      json.write(name: "children")
+      json.beginArray()
+      for child in children { write(child, of: tree, totals, languages, to: &json) }
+      json.endArray()
+    }
+    json.endObject()
   }
 }

@@ -17,10 +17,10 @@ extension PointQuery {
 
   /// Returns the query for a search in the store. On the event loop, it ends with
   /// ``Points/PointStoreError/stepLimit`` if the places of its source or the opening hours would have to be indexed
-  /// first, or the hours of many places examined.
+  /// first, or the hours or the excluded categories of many places examined.
   func bounded(ifOnEventLoop isOnEventLoop: Bool) -> PointQuery {
     var query = self
-    query.needsBuiltIndexes = isOnEventLoop && (source != nil || opening != nil)
+    query.needsBuiltIndexes = isOnEventLoop && (source != nil || opening != nil || !excludedCategories.isEmpty)
     return query
   }
 }

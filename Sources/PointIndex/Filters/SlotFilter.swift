@@ -10,6 +10,7 @@ struct QueryFilter {
   private let route: RouteFilter?
   private let proximity: ProximityFilter?
   private let categories: Set<ExactText>
+  private let excludedCategories: Set<ExactText>
   private let source: PointQuery.Source?
   private let filter: PropertyFilter?
   private let opening: PointQuery.Opening?
@@ -22,6 +23,7 @@ struct QueryFilter {
     route = query.route.map { RouteFilter($0, limit) }
     proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
     categories = query.categories
+    excludedCategories = query.excludedCategories
     source = query.source
     filter = query.filter
     opening = query.opening
@@ -31,38 +33,47 @@ struct QueryFilter {
   func matches(_ slot: Int, of segment: Segment) -> Bool {
     let columns = segment.columns
     if let region, !region.contains(slot, columns) { return false }
-    if !categories.isEmpty {
-      let category = segment.records.category(at: slot)
-      guard category != PointRecord.none,
-        categories.contains(ExactText(segment.categories.names[Int(category)]))
-      else { return false }
-    }
+    if !categories.isEmpty || !excludedCategories.isEmpty, !matchesCategory(slot, of: segment) { return false }
     if let source, !segment.records.isPoint(at: slot, of: source) { return false }
     if let route, route.nearest(to: slot, columns) == nil { return false }
     if let proximity, !proximity.contains(slot, columns) { return false }
     if let filter, !filter.matches(slot, of: segment) { return false }
     return opening.map { OpeningFilter($0, in: segment, nil).matches(slot) } ?? true
   }
+
+  private func matchesCategory(_ slot: Int, of segment: Segment) -> Bool {
+    let category = segment.records.category(at: slot)
+    guard category != PointRecord.none else { return categories.isEmpty }
+    let name = ExactText(segment.categories.names[Int(category)])
+    return (categories.isEmpty || categories.contains(name)) && !excludedCategories.contains(name)
+  }
 }
 
-/// The property filter of a search and its condition on opening hours, with the limit of the search.
+/// The property filter of a search, its condition on opening hours and its excluded categories, with the limit of the
+/// search.
 final class SlotFilter {
   private let filter: PropertyFilter?
   private let segments: [Segment]
   /// The condition on opening hours in each part; empty if there is none.
   private let openings: [OpeningFilter]
+  /// The Boolean values that indicate which categories of each part are excluded, by their numbers; empty if none is.
+  private let excluded: [[Bool]]
   private let limit: SearchLimit
   private let steps: Int
 
-  /// Creates the filter at the start of a search; `nil` if the query has neither condition.
+  /// Creates the filter at the start of a search; `nil` if the query has none of the conditions.
   ///
   /// - Parameter limit: the limit of the search, after which no place matches.
   init?(_ query: PointQuery, in snapshot: PointSnapshot, _ limit: SearchLimit) {
-    guard query.filter != nil || query.opening != nil else { return nil }
+    guard query.filter != nil || query.opening != nil || !query.excludedCategories.isEmpty else { return nil }
     filter = query.filter
     let segments = snapshot.parts.map(\.segment)
     self.segments = segments
     openings = query.opening.map { opening in segments.map { OpeningFilter(opening, in: $0, limit) } } ?? []
+    excluded =
+      query.excludedCategories.isEmpty
+      ? []
+      : segments.map { $0.categories.names.map { query.excludedCategories.contains(ExactText($0)) } }
     self.limit = limit
     steps =
       query.filter.map {
@@ -79,9 +90,19 @@ final class SlotFilter {
   /// Returns a Boolean value that indicates whether the place in a slot of a part matches.
   @inline(never)
   func matches(_ slot: Int, ofPart part: Int) -> Bool {
+    if !excluded.isEmpty, isExcluded(slot, ofPart: part) { return false }
     if !openings.isEmpty, !openings[part].matches(slot) { return false }
     guard let filter else { return true }
     return limit.spend(steps) && filter.matches(slot, of: segments[part])
+  }
+
+  /// The number of steps to read the category of a place.
+  private static let stepsPerCategory = 4
+
+  private func isExcluded(_ slot: Int, ofPart part: Int) -> Bool {
+    guard limit.spend(Self.stepsPerCategory) else { return true }
+    let category = segments[part].records.category(at: slot)
+    return category != PointRecord.none && excluded[part][Int(category)]
   }
 }
 

@@ -178,7 +178,7 @@ extension PointSnapshot {
 
 /// The conditions on the places of a map.
 struct MapFilter {
-  /// The box, the area, the categories, the source and the property filter. The order and the page are ignored, and so
+  /// The box, the area, the categories, those excluded, the source and the property filter. The order and the page are ignored, and so
   /// are the proximity and the route.
   var query: PointQuery
 
@@ -195,7 +195,8 @@ struct MapFilter {
 
   /// A Boolean value that indicates whether all places match, the box aside.
   var matchesAll: Bool {
-    textMatches == nil && query.categories.isEmpty && query.source == nil && !query.needsIndex
+    textMatches == nil && query.categories.isEmpty && query.excludedCategories.isEmpty && query.source == nil
+      && !query.needsIndex
   }
 }
 

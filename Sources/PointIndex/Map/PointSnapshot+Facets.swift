@@ -73,10 +73,14 @@ private struct FacetCounter {
   /// The numbers of places by the number of their category in each part.
   private var categories: [[Int]]
 
+  /// A Boolean value that indicates whether the categories are counted by their groups.
+  private let countsGroups: Bool
+
   init(_ facet: FacetQuery.Facet, parts: Int) {
     categories = Array(repeating: [], count: parts)
+    countsGroups = facet == .group
     switch facet {
-    case .category: (jsonKey, countsElements) = (nil, false)
+    case .category, .group: (jsonKey, countsElements) = (nil, false)
     case .tag(let key): (jsonKey, countsElements) = (JSONString.bytes(of: key.text), false)
     case .elements(let key): (jsonKey, countsElements) = (JSONString.bytes(of: key.text), true)
     }
@@ -141,6 +145,19 @@ private struct FacetCounter {
         sums[ExactText(name), default: 0] += count
       }
     }
+    var missing = total - placesWithValue
+    if countsGroups {
+      let tree = snapshot.textConfiguration.categories
+      var groups: [ExactText: Int] = [:]
+      for (name, count) in sums {
+        if let number = tree.number(ofNameInData: name) {
+          groups[tree.categories[tree.group(of: number)].name, default: 0] += count
+        } else {
+          missing += count
+        }
+      }
+      sums = groups
+    }
     for (text, count) in sums {
       guard search.spend(Self.stepsPerValue) else { return nil }
       best.add(.init(text: text.text, count: count))
@@ -151,7 +168,7 @@ private struct FacetCounter {
       guard search.spend(SearchLimit.stepsPerEvaluation) else { return nil }
       if let text = text(of: hash, tally, in: snapshot) { best.add(.init(text: text, count: Int(tally.count))) }
     }
-    return Facets.Counts(values: best.inOrder(), missing: total - placesWithValue)
+    return Facets.Counts(values: best.inOrder(), missing: missing)
   }
 }
 

@@ -33,7 +33,7 @@ extension PointSnapshot {
   /// Returns the ids of the first matching places, up to the limit of the query, and whether there are more. The
   /// query has no property filter.
   public func ids(matching query: PointQuery) -> (ids: [PointID], hasMore: Bool) {
-    let found = candidates(for: query)
+    let found = candidates(for: query, SlotFilter(query, in: self, SearchLimit(nil)))
     let ids = found.prefix(query.limit).map { parts[Int($0.part)].segment.columns.ids[Int($0.slot)] }
     return (ids, found.count > query.limit)
   }
@@ -42,7 +42,11 @@ extension PointSnapshot {
   private func filteredCandidates(for query: PointQuery) throws(PointStoreError) -> [Candidate] {
     guard query.needsIndex else {
       if query.needsBuiltIndexes, stepsToIndex(sourceOf: query) > Self.stepsToIndexAtOnce { throw .stepLimit }
-      return candidates(for: query)
+      guard !query.excludedCategories.isEmpty else { return candidates(for: query) }
+      let limit = SearchLimit(nil, maximumSteps: query.needsBuiltIndexes ? Self.stepsOfConditions : nil)
+      let found = candidates(for: query, SlotFilter(query, in: self, limit), limit)
+      if limit.isExpired { throw limit.error }
+      return found
     }
     guard let narrowed = query.narrowedByFilter else { return [] }
     let plan = IndexPlan(narrowed, in: self)
@@ -51,7 +55,7 @@ extension PointSnapshot {
     if isBounded, stepsToIndex(sourceOf: query) + stepsToIndex(openingOf: query) > Self.stepsToIndexAtOnce {
       throw .stepLimit
     }
-    let limit = SearchLimit(query.timeLimit, maximumSteps: isBounded ? Self.stepsOfOpening : nil)
+    let limit = SearchLimit(query.timeLimit, maximumSteps: isBounded ? Self.stepsOfConditions : nil)
     let slotFilter = SlotFilter(query, in: self, limit)
     let found =
       plan.map { candidates(of: $0, for: narrowed, slotFilter, limit) } ?? candidates(for: narrowed, slotFilter, limit)
@@ -59,8 +63,9 @@ extension PointSnapshot {
     return found
   }
 
-  /// The number of steps of examining opening hours within a search that ends with a limit of them, about a millisecond.
-  private static let stepsOfOpening = 400_000
+  /// The number of steps of examining opening hours, or excluded categories, within a search that ends with a limit of
+  /// them, about a millisecond.
+  private static let stepsOfConditions = 400_000
 
   /// The number of steps of indexing the places of a source within a search that needs a built index, about 0.1 ms.
   private static let stepsToIndexAtOnce = 40_000

@@ -122,6 +122,7 @@ struct PlaceJudge {
   private let scoring: TextScore
   private let letters: Int
   private let isCategory: Bool
+  private let isReading: Bool
   private let isAlternative: Bool
   private let completesLastWord: Bool
 
@@ -140,10 +141,12 @@ struct PlaceJudge {
   ///   - letters: the number of letters of the query.
   ///   - isCategory: a Boolean value that indicates whether the places are of a category that the text names, and match
   ///     without a word in a name.
+  ///   - isReading: a Boolean value that indicates whether the terms are those beside the name of the category, and may be
+  ///     in a name.
   ///   - isAlternative: a Boolean value that indicates whether the terms are not those of the query.
   init(
     _ terms: JudgedTerms, in columns: TextColumns, _ rules: TypoRules, _ scoring: TextScore, letters: Int,
-    isCategory: Bool, isAlternative: Bool, completesLastWord: Bool
+    isCategory: Bool, isReading: Bool, isAlternative: Bool, completesLastWord: Bool
   ) {
     self.columns = columns
     self.terms = terms.terms
@@ -156,6 +159,7 @@ struct PlaceJudge {
     self.scoring = scoring
     self.letters = letters
     self.isCategory = isCategory
+    self.isReading = isReading
     self.isAlternative = isAlternative
     self.completesLastWord = completesLastWord
   }
@@ -192,7 +196,7 @@ struct PlaceJudge {
       if entry & TextColumns.nameEnd == 0 { continue }
       defer { name = NameCoverage() }
       if name.covered == 0 { continue }
-      if isCategory { return nil }
+      if isCategory, !isReading { return nil }
       if let judged = judge(name, TextColumns.kind(ofNameEndingWith: entry), importance),
         judged > found ?? (.category, 0)
       {
@@ -201,8 +205,9 @@ struct PlaceJudge {
       for term in best.indices { best[term] = bestOfContext[term] }
     }
     if isCategory {
-      guard let (_, edits) = kindAndEdits else { return nil }
-      found = (.category, scoring.fraction(coverage: 0, edits: edits, importance: importance))
+      // Whatever a name has of the text, so that a place has one score for all readings of it.
+      guard found != nil || kindAndEdits != nil else { return nil }
+      found = (.category, scoring.fraction(coverage: 0, edits: 0, importance: importance))
     }
     if found != nil { steps += entries.count * terms.count }
     return found

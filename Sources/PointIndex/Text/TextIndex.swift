@@ -227,6 +227,9 @@ struct CategoryNames: Sendable {
   /// The names by their last words.
   private var names: [Int: [Name]] = [:]
 
+  /// The words of the whole names, by the numbers of the categories.
+  private var wholeNames: ContiguousArray<ContiguousArray<Int>> = []
+
   /// Creates the names of categories, which are numbered by their positions.
   init(_ categories: [String], in dictionary: WordDictionary) {
     var text = NormalizedText()
@@ -243,11 +246,15 @@ struct CategoryNames: Sendable {
             let bytes = ContiguousArray(text.bytes[Int(word.start)..<Int(word.end)])
             return dictionary.number(of: bytes, in: dictionary.words(beginningWith: bytes)) ?? -1
           })
+        if wholeNames.count == number { wholeNames.append(words.contains(-1) ? [] : words) }
         guard let last = words.last, !words.contains(-1) else { continue }
         names[last, default: []].append(Name(words: words, category: UInt32(number)))
       }
     }
   }
+
+  /// Returns the words of a category's name.
+  func words(of category: Int) -> ContiguousArray<Int> { wholeNames[category] }
 
   /// Returns the categories whose name is the end of a text, and the least number of words of these names.
   func categories(endingText words: ContiguousArray<Int>) -> (numbers: Set<UInt32>, wordCount: Int)? {

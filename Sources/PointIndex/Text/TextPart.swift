@@ -25,7 +25,10 @@ struct TextPart {
   /// The different terms, by which the part's places are judged.
   private(set) var judgedTerms = JudgedTerms([], at: [], exactWords: [], prefixWords: [])
 
-  /// The numbers of the categories whose name the text is or ends with.
+  /// The terms of the whole text while places are judged by a part of it.
+  private(set) var wholeTerms: JudgedTerms?
+
+  /// The numbers of the categories that the text names.
   var namedCategories: Set<UInt32> = []
 
   /// The slots that may match the property filter, where an index has them.
@@ -81,6 +84,10 @@ struct TextPart {
     judgedTerms = JudgedTerms(terms, at: indices, exactWords: exactWords, prefixWords: prefixWords)
     judgedTerms.setRules(rules)
   }
+
+  mutating func keepWholeTerms() { wholeTerms = judgedTerms }
+
+  mutating func dropWholeTerms() { wholeTerms = nil }
 
   /// Returns the slots that match the filters, ascending; `nil` if they are not known to be few.
   mutating func slots(matching query: PointQuery, atMost limit: Int) -> [UInt32]? {

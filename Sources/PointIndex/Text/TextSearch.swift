@@ -1,3 +1,4 @@
+import Basics
 import Geo
 import Points
 
@@ -63,6 +64,13 @@ final class TextSearch {
   /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
   private var isAlternative = false
 
+  /// The tree whose labels and synonyms name categories.
+  private let categories: CategoryTree
+
+  /// A Boolean value that indicates whether the text names the places' categories by a label or synonym, which is not
+  /// among ``terms``. Places that the whole text finds are none then.
+  private var isReading = false
+
   private(set) var top: TopMatches
 
   /// A Boolean value that indicates whether the first matches are needed in order.
@@ -99,8 +107,9 @@ final class TextSearch {
     filter = QueryFilter(query.filters, limit)
     isFiltered =
       query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
-      || query.filters.source != nil || query.filters.area != nil || query.filters.route != nil
-      || plan != nil
+      || !query.filters.excludedCategories.isEmpty || query.filters.source != nil || query.filters.area != nil
+      || query.filters.route != nil || plan != nil
+    categories = snapshot.textConfiguration.categories
     byDistance = query.order == .distance && query.center != nil
     center = query.center.map { ($0, EarthCentred($0)) }
     terms = QueryTerm.terms(of: query.text, completesLastWord: query.completesLastWord)
@@ -335,10 +344,15 @@ final class TextSearch {
     let columns = part.columns
     let ids = part.positions.ids
     let tombstones = part.tombstones?.pointer
-    withExtendedLifetime((part.segment, part.index, part.tombstones, part.judgedTerms)) {
+    withExtendedLifetime((part.segment, part.index, part.tombstones, part.judgedTerms, part.wholeTerms)) {
       var judge = PlaceJudge(
         part.judgedTerms, in: columns, rules, scoring, letters: letters, isCategory: tiers.upperBound == .category,
-        isAlternative: isAlternative, completesLastWord: query.completesLastWord)
+        isReading: isReading, isAlternative: isAlternative, completesLastWord: query.completesLastWord)
+      var whole = part.wholeTerms.map { terms in
+        PlaceJudge(
+          terms, in: columns, rules, scoring, letters: letters, isCategory: false, isReading: false,
+          isAlternative: false, completesLastWord: query.completesLastWord)
+      }
       withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.groupSize) { group in
         if top.isFull {
           for slot in slots.prefix(Self.groupSize) { prefetch(columns.places + Int(slot)) }
@@ -367,8 +381,8 @@ final class TextSearch {
             count += 1
           }
           for slot in group[..<count] { prefetch(columns.entries + Int(columns.entryStarts[slot])) }
-          for slot in group[..<count] where canEnter(slot, in: part) { offer(slot, in: part, &judge) }
-          limit.spend(Self.stepsPerPlace * count + judge.takeSteps())
+          for slot in group[..<count] where canEnter(slot, in: part) { offer(slot, in: part, &judge, &whole) }
+          limit.spend(Self.stepsPerPlace * count + judge.takeSteps() + (whole?.takeSteps() ?? 0))
           if isComplete { return }
         }
       }
@@ -402,11 +416,11 @@ final class TextSearch {
       + scoring.maximumBonus(of: place)
   }
 
-  private func offer(_ slot: Int, in part: TextPart, _ judge: inout PlaceJudge) {
+  private func offer(_ slot: Int, in part: TextPart, _ judge: inout PlaceJudge, _ whole: inout PlaceJudge?) {
     let positions = part.positions
     guard !isFiltered || filtering({ filter.matches(slot, of: part.segment) }),
       tiers.upperBound != .category || isNamed(slot, in: part), let (tier, fraction) = judge.judge(slot),
-      tiers.contains(tier)
+      tiers.contains(tier), whole?.judge(slot) == nil
     else { return }
     if let propertyFilter, !filtering({ propertyFilter.matches(slot, ofPart: Int(part.number)) }) { return }
     let bonus =
@@ -464,7 +478,9 @@ extension TextSearch {
     rules = .none
     searchNames()
     // Places of a category are behind all others, unless distances alone count.
-    if byDistance || !top.isFull { searchCategories() }
+    guard byDistance || !top.isFull else { return }
+    searchCategories()
+    searchReadings()
   }
 
   private func searchNames() {
@@ -548,6 +564,51 @@ extension TextSearch {
       processFewest(others + part.exactWords.suffix(wordCount).map { $0..<$0 + 1 }, in: index)
     }
     boundCoverage(isNameNeeded: true)
+  }
+
+  /// Searches for the places of a category that a label or synonym at an end of the text names, and that have the other
+  /// words of the text, if any, in a name, the category or the address.
+  private func searchReadings() {
+    let readings = categories.readings(of: query.text)
+    guard !readings.isEmpty, !limit.isExpired else { return }
+    let own = terms
+    for index in parts.indices { parts[index].keepWholeTerms() }
+    isReading = true
+    for reading in readings where !limit.isExpired {
+      replaceTerms(
+        QueryTerm.terms(of: reading.rest, completesLastWord: query.completesLastWord && !reading.isAtEnd))
+      boundCoverage(isNameNeeded: false)
+      for index in parts.indices { searchPlaces(of: reading.categories, in: index) }
+    }
+    isReading = false
+    for index in parts.indices { parts[index].dropWholeTerms() }
+    replaceTerms(own)
+  }
+
+  /// Judges the places of categories, by the words of these and of the text.
+  private func searchPlaces(of categories: Set<ExactText>, in index: Int) {
+    let part = parts[index]
+    let numbers = categories.compactMap { part.segment.categories.number(of: $0.text) }
+    guard !numbers.isEmpty, !part.prefixWords.contains(where: \.isEmpty) else { return }
+    parts[index].namedCategories = Set(numbers.map { UInt32($0) })
+    let columns = part.columns
+    // Every place has the words of its category. A category without words is a rare one.
+    let words = Set(
+      numbers.compactMap { number in
+        part.index.categoryNames.words(of: number).min {
+          columns.postingCount(of: $0..<$0 + 1) < columns.postingCount(of: $1..<$1 + 1)
+        }
+      })
+    let named = words.sorted().map { $0..<$0 + 1 }
+    guard let fewest = part.prefixWords.min(by: { columns.postingCount(of: $0) < columns.postingCount(of: $1) }) else {
+      return process(named, in: index)
+    }
+    let count = named.reduce(0) { $0 + columns.postingCount(of: $1) }
+    if count < columns.postingCount(of: fewest) {
+      process(named, and: [fewest], in: index)
+    } else {
+      process([fewest], and: named, in: index)
+    }
   }
 
   /// Judges the places that have words of all sets, by the two with the fewest postings.

@@ -59,7 +59,7 @@ public struct Search: Hashable, Sendable {
   /// The cell of the query's centre; `nil` where it has none.
   public let cell: Cell?
 
-  /// The categories of the query; empty for all.
+  /// The categories of the query, as they were asked for; empty for all.
   public let categories: Set<ExactText>
 
   /// The normalised text of the query, where it found nothing and such texts are recorded.
@@ -74,7 +74,7 @@ public struct Search: Hashable, Sendable {
   /// Creates the record of a query and its page.
   public init(_ query: PointQuery, found: Int, took duration: Duration) {
     cell = query.proximity.map { Cell($0.center) }
-    categories = query.categories
+    categories = query.reportedCategories
     text = nil
     self.found = found
     self.duration = duration
@@ -88,9 +88,15 @@ public struct Search: Hashable, Sendable {
     let isRecorded = recordsText && found == 0 && !query.completesLastWord && query.after == nil
     text = isRecorded ? ExactText(NormalizedText(query.text).text.composingHangul()) : nil
     cell = query.center.map { Cell($0) }
-    categories = query.filters.categories
+    categories = query.filters.reportedCategories
     self.found = found
     self.duration = duration
+  }
+}
+
+extension PointQuery {
+  fileprivate var reportedCategories: Set<ExactText> {
+    requestedCategories.isEmpty ? categories : requestedCategories
   }
 }
 

@@ -168,6 +168,8 @@ public struct FacetQuery: Hashable, Sendable {
   /// A property of places whose values are counted.
   public enum Facet: Hashable, Sendable {
     case category
+    /// The groups of the tree of categories.
+    case group
     case tag(ExactText)
     /// The elements of a tag whose value is a list.
     case elements(ofTag: ExactText)

@@ -116,6 +116,12 @@ public struct PointQuery: Hashable, Sendable {
   /// The categories of which a place has one; empty for any place, with or without a category.
   public var categories: Set<ExactText>
 
+  /// The categories of which a place has none. Places without a category have none of them.
+  public var excludedCategories: Set<ExactText> = []
+
+  /// The categories by which a client asked for ``categories``, for reports; empty where they are the same.
+  package private(set) var requestedCategories: Set<ExactText> = []
+
   /// The data set that the places come from; `nil` for any place, with or without one.
   public var source: Source?
 
@@ -141,8 +147,8 @@ public struct PointQuery: Hashable, Sendable {
   public var after: Position?
 
   /// A Boolean value that indicates whether a search that would have to index the places of its source or the opening
-  /// hours first, which is O(n), or that examines the hours of many places, ends with ``PointStoreError/stepLimit``
-  /// instead.
+  /// hours first, which is O(n), or that examines the hours or the excluded categories of many places, ends with
+  /// ``PointStoreError/stepLimit`` instead.
   public var needsBuiltIndexes = false
 
   public init(
@@ -173,7 +179,21 @@ public struct PointQuery: Hashable, Sendable {
 
   /// A Boolean value that indicates whether there are places that do not match the query.
   public var hasConditions: Bool {
-    proximity?.radiusMetres != nil || box != nil || !categories.isEmpty || source != nil || needsIndex
+    proximity?.radiusMetres != nil || box != nil || !categories.isEmpty || !excludedCategories.isEmpty || source != nil
+      || needsIndex
+  }
+
+  /// Sets the categories to some of a tree and those below them, without others and those below these. A name that is
+  /// none of the tree stands for itself.
+  package mutating func setCategories(
+    _ names: Set<ExactText>, without excluded: Set<ExactText>, in tree: CategoryTree
+  ) {
+    categories = Set(names.flatMap(tree.namesInData))
+    excludedCategories = Set(excluded.flatMap(tree.namesInData))
+    let rest = categories.subtracting(excludedCategories)
+    // Where nothing is left, both conditions together say so: no categories stand for any.
+    if !rest.isEmpty { (categories, excludedCategories) = (rest, []) }
+    requestedCategories = categories == names ? [] : names
   }
 
   /// A Boolean value that indicates whether only an index evaluates the query.

@@ -167,6 +167,9 @@ public struct TextIndexConfiguration: Hashable, Sendable {
   /// The key of a tag whose number is the importance of a place; `nil` for the importance by other tags.
   @ComparedByBytes public private(set) var importanceTag: String?
 
+  /// The tree by whose labels and synonyms texts find the places of a category. The index has nothing of it.
+  package var categories = CategoryTree.empty
+
   public init(nameTags: [String] = defaultNameTags, importanceTag: String? = nil) {
     keys = nameTags.map { ExactText($0) }
     self.importanceTag = importanceTag

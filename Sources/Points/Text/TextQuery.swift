@@ -142,7 +142,8 @@ public struct LocationBias: Hashable, Sendable {
 public struct TextMatch: Hashable, Sendable {
   /// The kinds of matches; a greater one ranks before all matches of the others.
   public enum Tier: Int, Hashable, Sendable, Comparable, CaseIterable {
-    /// No name has a word of the text, which is or ends with the name of the place's category.
+    /// The text is or ends with the name of the place's category, of which no name has a word, or it is, or begins or
+    /// ends with, a label or synonym of the category.
     case category
     /// A word differs by one edit, or by two.
     case typo

@@ -2,10 +2,14 @@ import Basics
 import CQL2
 import Foundation
 import JSONText
+import PointMapping
 import Points
 
-/// The configuration of searches for places by name.
+/// The configuration of searches for places by name and category.
 struct SearchConfiguration: Hashable {
+  /// The tree of categories.
+  let categories: CategoryTree
+
   /// The fields of places that texts are searched in.
   let textIndex: TextIndexConfiguration
 
@@ -33,7 +37,10 @@ struct SearchConfiguration: Hashable {
     if let importance, importance.unicodeScalars.count > length || importance.contains("*") {
       throw settings.error(Setting.search.importanceTag, "must be the key of a tag")
     }
-    textIndex = TextIndexConfiguration(nameTags: names, importanceTag: importance)
+    categories = try settings[Setting.filters.categories].map(CategoryTree.make(path:)) ?? .builtIn
+    var textIndex = TextIndexConfiguration(nameTags: names, importanceTag: importance)
+    textIndex.categories = categories
+    self.textIndex = textIndex
     let recordsTexts = try settings.boolean(Setting.observability.searchTexts)
     minimumTextCount = recordsTexts ? Self.minimumTextCount : nil
     if analytics == .off, recordsTexts {
@@ -47,6 +54,23 @@ struct SearchConfiguration: Hashable {
       for setting in ofIndex where settings[setting] != nil {
         throw .conflict(setting, "is for searches in the index, but POINT_INDEX is off")
       }
+    }
+  }
+}
+
+extension CategoryTree {
+  /// Returns the tree of a file.
+  ///
+  /// - Throws: ``ConfigurationError`` that names the file, the line and the category.
+  static func make(path: String) throws(ConfigurationError) -> CategoryTree {
+    let key = Setting.filters.categories
+    guard let bytes = FileManager.default.contents(atPath: path) else {
+      throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
+    }
+    do {
+      return try make(yaml: String(decoding: bytes, as: UTF8.self))
+    } catch {
+      throw .conflict(key, "names '\(path)', which is invalid: \(error)")
     }
   }
 }

@@ -115,6 +115,10 @@ struct FilterSettings: SettingGroup {
     "QUERYABLES", .file, affects: .responses, default: .described("none: the values of all tags are strings"),
     "JSON file of the types and indexes of tags in filters, read at the start.",
     details: "See [Filters](filters.md#types-of-tags).")
+  let categories = Setting.Key(
+    "CATEGORIES_FILE", .file, affects: .responses, default: .described("none: the built-in categories"),
+    "YAML file of a tree of categories that replaces or extends the built-in one, read at the start.",
+    details: "See [Categories](categories.md#a-tree-of-your-own).")
   let timeout = Setting.Key(
     "FILTER_TIMEOUT_MS", .milliseconds(1...60_000), affects: .responses, default: "1000",
     "Longest time that a search with a filter, an area, a route or a long text, and other computations beside the"

@@ -114,8 +114,8 @@ import Testing
     let time = Mutex(Duration.zero)
     let words = CategoryWords(uptime: { time.withLock { $0 } })
     func names() async throws -> [String] {
-      words.matches(of: "caf", limit: 3, among: try await words.counts { try await store.categoryCounts() })
-        .map(\.category)
+      words.matches(of: "caf", nil, limit: 3, among: try await words.counts { try await store.categoryCounts() })
+        .map(\.count.category)
     }
 
     _ = try await store.create(.at(0, 0, name: "A", category: "cafe"), once: nil)
@@ -139,9 +139,9 @@ import Testing
     _ = try await store.create(.at(0, 0, name: "A", category: "natural:peak"), once: nil)
     _ = try await store.create(.at(0, 0, name: "B", category: "cafe"), once: nil)
 
-    let found = CategoryWords().matches(of: text, limit: 3, among: try await store.categoryCounts())
+    let found = CategoryWords().matches(of: text, nil, limit: 3, among: try await store.categoryCounts())
 
-    #expect(found.map(\.category) == categories)
+    #expect(found.map(\.count.category) == categories)
   }
 }
 

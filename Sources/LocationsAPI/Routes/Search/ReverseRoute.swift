@@ -21,28 +21,30 @@ struct ReverseRoute: CallHandler {
 
   let service: PointsService
   let revalidation: Revalidation
+  let categories: CategoryTree
   let clock: any WallClock
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
     let center = values.coordinate(requiredFor: "the nearest place")
     let radius = values.radius()
-    let categories = values.categories()
+    var query = PointQuery(limit: 1)
+    values.setCategories(of: &query, in: categories)
     let fields = values.fields(
       default: FieldSet.standard.union(.label), additional: FieldSet.opening.union(.label))
     let languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
     try values.check()
     let format = try PointFormat.chosen(by: values[.format], accept: request.headers)
     guard let center else { throw .internal }
-    let query = PointQuery(
-      proximity: .init(center: center, radiusMetres: radius), categories: categories, limit: 1)
+    query.proximity = .init(center: center, radiusMetres: radius)
+    let found = query
     let hasVersion = !fields.contains(.attribution)
     return try await revalidation.respond(
       to: request, in: format, languages: languages, hasVersion: hasVersion,
       expires: !fields.isDisjoint(with: .opening)
     ) { () async throws(Problem) in
       let attributions = try await service.attributions(for: fields, request)
-      return try await service.page(matching: query, for: request) { page throws(Problem) in
+      return try await service.page(matching: found, for: request) { page throws(Problem) in
         var points = page.points
         guard !points.isEmpty else {
           throw .notFound("there is no such place" + (radius.map { " within \($0) m" } ?? ""))

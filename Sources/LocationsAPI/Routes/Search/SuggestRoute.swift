@@ -25,7 +25,7 @@ struct SuggestRoute: CallHandler {
         media: .json(
           Schema(.array(of: .component("Suggestion"))),
           example: [
-            ["type": "category", "category": "museum", "count": 72],
+            ["type": "category", "category": "museum", "label": "Museum", "count": 72],
             [
               "type": "place", "id": .string(Examples.id), "name": "Museum of Art",
               "label": "Museum of Art, Alexanderplatz 1, 10178 Berlin", "category": "museum",
@@ -62,7 +62,7 @@ struct SuggestRoute: CallHandler {
       to: request, in: .json, languages: languages, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in
       try service.requireTextSearch()
-      let counts = try await categories(for: query, for: request)
+      let counts = try await categories(for: query, languages.languages, for: request)
       return try await service.matches(of: query, isRecorded: false, for: request) { page in
         ExpiringResponse(
           Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages),
@@ -72,7 +72,9 @@ struct SuggestRoute: CallHandler {
   }
 
   /// Returns the categories that match a text, where the query has none.
-  private func categories(for query: TextQuery, for request: HTTPRequest) async throws(Problem) -> [CategoryCount] {
+  private func categories(
+    for query: TextQuery, _ languages: LanguagePriorityList?, for request: HTTPRequest
+  ) async throws(Problem) -> [CategoryWords.Match] {
     guard query.filters.categories.isEmpty else { return [] }
     let limit = min(Self.maximumCategories, query.limit / 2)
     let counts = try await categories.counts { () throws(Problem) in
@@ -88,28 +90,29 @@ struct SuggestRoute: CallHandler {
       }
     }
     if counts.count <= CategoryWords.fewCategories {
-      return categories.matches(of: query.text, limit: limit, among: counts)
+      return categories.matches(of: query.text, languages, limit: limit, among: counts)
     }
     return try await request.computing { () throws(Problem) in
-      categories.matches(of: query.text, limit: limit, among: counts)
+      categories.matches(of: query.text, languages, limit: limit, among: counts)
     }
   }
 
   private static func response(
-    _ points: [FoundPoint], _ counts: [CategoryCount], limit: Int, _ languages: LanguageNegotiation
+    _ points: [FoundPoint], _ categories: [CategoryWords.Match], limit: Int, _ languages: LanguageNegotiation
   ) -> HTTPResponse {
     var points = points
     let language = languages.translate(&points)
     var json = JSONWriter()
     json.beginArray()
-    for count in counts {
+    for category in categories {
       json.beginObject()
       json.write(member: "type", "category")
-      json.write(member: "category", count.category)
-      json.write(member: "count", count.count)
+      json.write(member: "category", category.count.category)
+      if let label = category.label { json.write(member: "label", label) }
+      json.write(member: "count", category.count.count)
       json.endObject()
     }
-    for point in points.prefix(limit - counts.count) { write(point, to: &json) }
+    for point in points.prefix(limit - categories.count) { write(point, to: &json) }
     json.endArray()
     var response = HTTPResponse(json)
     response.addContentLanguage(language)
@@ -133,8 +136,20 @@ struct SuggestRoute: CallHandler {
 
 /// The categories and their words, kept for a short time, since they are compared at every keystroke.
 final class CategoryWords: Sendable {
+  /// A category that a text names.
+  struct Match: Hashable {
+    let count: CategoryCount
+
+    /// The label in the language of the request; `nil` if the category is not in the tree.
+    @ComparedByBytes private(set) var label: String?
+  }
+
+  /// A category that has places, in the tree or not.
   private struct Entry: Sendable {
     let count: CategoryCount
+
+    /// The number in the tree; `nil` if it is not in the tree.
+    let number: Int?
     let words: [ExactText]
   }
 
@@ -144,6 +159,7 @@ final class CategoryWords: Sendable {
   /// The time for which the words are used, as long as a client may use the suggestions again.
   static let maximumAge = Duration.seconds(5)
 
+  private let tree: CategoryTree
   private let uptime: @Sendable () -> Duration
   private let last = Mutex<(counts: [CategoryCount], time: Duration)?>(nil)
 
@@ -152,8 +168,11 @@ final class CategoryWords: Sendable {
 
   /// Creates the words of no categories.
   ///
-  /// - Parameter uptime: a monotonic time.
-  init(uptime: @escaping @Sendable () -> Duration = monotonicTime) {
+  /// - Parameters:
+  ///   - tree: the tree whose labels and synonyms name categories too.
+  ///   - uptime: a monotonic time.
+  init(_ tree: CategoryTree = .empty, uptime: @escaping @Sendable () -> Duration = monotonicTime) {
+    self.tree = tree
     self.uptime = uptime
   }
 
@@ -173,28 +192,47 @@ final class CategoryWords: Sendable {
     return counts
   }
 
-  /// Returns the categories that have all words of a text, the last one as the beginning of a word, in the order of the
-  /// counts. O(c) for c categories.
-  func matches(of text: String, limit: Int, among counts: [CategoryCount]) -> [CategoryCount] {
+  /// Returns the categories that have all words of a text in their name, or in a label or synonym, the last one as the
+  /// beginning of a word: first those that have them in the name, English or one of the languages, each in the order of
+  /// their numbers of places. O(c) for c categories.
+  func matches(
+    of text: String, _ languages: LanguagePriorityList?, limit: Int, among counts: [CategoryCount]
+  ) -> [Match] {
     let wanted = Self.words(of: text)
-    guard let last = wanted.last else { return [] }
-    var found: [CategoryCount] = []
+    guard let last = wanted.last, limit > 0 else { return [] }
+    let completions = tree.completions(of: text, in: languages)
+    var found: [Match] = []
+    var others: [Match] = []
     for entry in entries(of: counts) {
       guard found.count < limit else { break }
-      if wanted.dropLast().allSatisfy(entry.words.contains),
-        entry.words.contains(where: { $0.text.utf8.starts(with: last.text.utf8) })
-      {
-        found.append(entry.count)
+      let isPreferred = entry.number.flatMap { completions[$0] }
+      let label = entry.number.map { tree.label(of: $0, in: languages).label }
+      let hasWords =
+        wanted.dropLast().allSatisfy(entry.words.contains)
+        && entry.words.contains { $0.text.utf8.starts(with: last.text.utf8) }
+      if hasWords || isPreferred == true {
+        found.append(Match(count: entry.count, label: label))
+      } else if isPreferred != nil {
+        others.append(Match(count: entry.count, label: label))
       }
     }
-    return found
+    return found + others.prefix(limit - found.count)
   }
 
   private func entries(of counts: [CategoryCount]) -> [Entry] {
     let known = words.withLock { words in words.counts == counts ? words.entries : nil }
     if let known { return known }
-    let entries = counts.map { Entry(count: $0, words: Self.words(of: $0.category)) }
-    words.withLock { $0 = (counts, entries) }
+    let (totals, others) = tree.totals(of: counts)
+    let inTree = tree.categories.indices.lazy.filter { totals[$0] > 0 }.map { [tree] number in
+      (CategoryCount(category: tree.categories[number].name.text, count: totals[number]), Optional(number))
+    }
+    var entries = (Array(inTree) + others.map { ($0, nil) }).map { count, number in
+      Entry(count: count, number: number, words: Self.words(of: count.category))
+    }
+    // Sorting is stable by the position.
+    let order = entries.indices.sorted { (entries[$1].count.count, $0) < (entries[$0].count.count, $1) }
+    entries = order.map { entries[$0] }
+    words.withLock { [entries] in $0 = (counts, entries) }
     return entries
   }
 

@@ -6,16 +6,17 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// `GET /locations/facets`: the most frequent categories, and values of tags, of the places that match.
+/// `GET /locations/facets`: the most frequent categories, groups of categories, and values of tags, of the places that
+/// match.
 struct FacetsRoute: CallHandler {
   static let call = Call(
     .GET, "/locations/facets", scope: .read, id: "getFacets", group: .map, link: "facets",
     summary: "Count categories and tags",
     description: "The most frequent values of each property among the places that match.",
-    parameters: Set<Parameter>.mapFilters.union([.box, .facets, .limit]),
+    parameters: Set<Parameter>.mapFilters.union([.box, .facets, .limit, .languages]),
     describing: [
       "by": Parameter.facets.description.required,
-      "limit": .limit(FacetQuery.limits, default: FacetQuery.defaultLimit),
+      "limit": .limit(FacetQuery.limits, default: FacetQuery.defaultLimit), "lang": .labelLanguages,
     ],
     caching: .versioned, responses: [.init(200, "The counts.", media: .json(schema))])
 
@@ -31,7 +32,12 @@ struct FacetsRoute: CallHandler {
               others: Schema(
                 .array(
                   of: Schema(
-                    .object([.required("value", Schema(.string)), .required("count", .count)], others: nil))))),
+                    .object(
+                      [
+                        .required("value", Schema(.string)),
+                        .optional("label", Schema(.string, "Label of a category or group, where `lang` is given.")),
+                        .required("count", .count),
+                      ], others: nil))))),
             "The most frequent values by property, ties by value.")),
         .required(
           "missing", Schema(.object([], others: .count), "Numbers of places without a value, by property.")),
@@ -49,8 +55,10 @@ struct FacetsRoute: CallHandler {
     let filters = values.filters(by: filtering)
     let text = values.text()
     let facets = values.facets(by: filtering)
+    let languages = values.languages()
     let limit = values.limit(in: FacetQuery.limits, default: FacetQuery.defaultLimit)
     try values.check()
+    let labels = languages.map { Labels(tree: filtering.categories, languages: $0) }
     let query = FacetQuery(
       facets: facets, filters: filters, text: text, limit: limit, timeLimit: filtering.timeLimit)
     return try await revalidation.respond(
@@ -61,12 +69,27 @@ struct FacetsRoute: CallHandler {
         let found = try request.reportingSearchErrors { () throws(PointStoreError) in
           try service.facets(matching: query, in: snapshot)
         }
-        return ExpiringResponse(Self.response(found, facets: facets), expiry: snapshot.expiry(of: query.filters))
+        return ExpiringResponse(
+          Self.response(found, facets: facets, labels), expiry: snapshot.expiry(of: query.filters))
       }
     }
   }
 
-  private static func response(_ found: Facets, facets: [FacetQuery.Facet]) -> HTTPResponse {
+  /// The labels of categories in the preferred languages.
+  private struct Labels {
+    let tree: CategoryTree
+    let languages: LanguagePriorityList
+
+    /// Returns the label of a value; `nil` if it is none of the tree.
+    func label(of value: String, _ facet: FacetQuery.Facet) -> String? {
+      guard facet == .category || facet == .group else { return nil }
+      return tree.number(of: ExactText(value)).map { tree.label(of: $0, in: languages).label }
+    }
+  }
+
+  private static func response(
+    _ found: Facets, facets: [FacetQuery.Facet], _ labels: Labels?
+  ) -> HTTPResponse {
     var json = JSONWriter()
     json.beginObject()
     json.write(member: "count", found.count)
@@ -76,6 +99,7 @@ struct FacetsRoute: CallHandler {
       json.write(escapedName: name(of: facet))
       json.writeArray(of: counts.values) { value, json in
         json.write(member: "value", value.text)
+        if let label = labels?.label(of: value.text, facet) { json.write(member: "label", label) }
         json.write(member: "count", value.count)
       }
     }
@@ -94,6 +118,7 @@ struct FacetsRoute: CallHandler {
   private static func name(of facet: FacetQuery.Facet) -> String {
     switch facet {
     case .category: "category"
+    case .group: "group"
     case .tag(let key), .elements(let key): Queryables.tagPrefix + key.text
     }
   }

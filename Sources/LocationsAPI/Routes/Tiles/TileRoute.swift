@@ -318,6 +318,8 @@ extension ParameterValues {
     for name in Self.list(text).map({ String($0) }) {
       if name.utf8.elementsEqual("category".utf8) {
         facets.append(.category)
+      } else if name.utf8.elementsEqual("group".utf8) {
+        facets.append(.group)
       } else if let key = Queryables.tagKey(ofProperty: name),
         key.unicodeScalars.count <= Tags.maximumKeyLength
       {
@@ -326,7 +328,7 @@ extension ParameterValues {
       } else {
         note(
           .invalid, Parameter.facets.name,
-          "must be category and tag.KEY for keys of tags, with commas between, got '\(name.prefix(50))'")
+          "must be category, group, and tag.KEY for keys of tags, with commas between, got '\(name.prefix(50))'")
         return []
       }
     }
