@@ -42,7 +42,7 @@ import WaymarkClient
     #expect(english.map(\.place.name) == ["Town Hall"])
     #expect(english.first?.place.localName == "Rathaus")
     #expect(english.first?.name?.key == "name:en")
-    #expect(suggestions.first == .category(CategoryCount(category: "pharmacy", count: 1)))
+    #expect(suggestions.first == .category(CategoryCount(category: "pharmacy", label: "Pharmacy", count: 1)))
     #expect(nearest?.label == "Rathaus, Am Markt 21, Bremen")
     #expect(none == nil)
   }

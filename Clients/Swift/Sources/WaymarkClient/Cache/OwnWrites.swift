@@ -256,9 +256,12 @@ extension SearchSuggestion: PlaceContaining {
 
 extension PointFilter {
   /// Returns whether a place may match, by the conditions that can be evaluated here.
-  func mayMatch(_ place: PointOfInterest) -> Bool {
+  ///
+  /// - Parameter categoriesFound: categories of places that match; the service knows which are below those of the filter.
+  func mayMatch(_ place: PointOfInterest, categoriesFound: Set<String?>) -> Bool {
     if let box, let coordinate = place.coordinate, !box.contains(coordinate) { return false }
     if let source, let other = place.source, source != other { return false }
-    return categories.isEmpty || place.category.map(categories.contains) ?? false
+    return categories.isEmpty || categoriesFound.contains(place.category)
+      || place.category.map(categories.contains) ?? false
   }
 }

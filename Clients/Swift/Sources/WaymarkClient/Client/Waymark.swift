@@ -340,6 +340,20 @@ extension Waymark {
     try await responses.categories(in: box).value
   }
 
+  /// Returns the service's tree of categories that have places, most frequent first, with labels, and beside its groups
+  /// the categories that are not in it.
+  ///
+  /// ```swift
+  /// let groups = try await waymark.categoryTree(languages: ["de"]).compactMap(\.label)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - box: the box that the places are in; `nil` for all places.
+  ///   - languages: the languages of the labels, the preferred one first; English without a label in one of them.
+  public func categoryTree(in box: BoundingBox? = nil, languages: [String] = []) async throws -> [CategoryCount] {
+    try await responses.categoryTree(in: box, languages: languages).value
+  }
+
   /// Creates a place.
   ///
   /// ```swift

@@ -160,6 +160,22 @@ public struct WaymarkResponses: Sendable {
     try await waymark.loader(CategoriesRequest(baseURL: baseURL, in: box)).load(requestData: ())
   }
 
+  /// Loads the service's tree of categories that have places. See ``Waymark/categoryTree(in:languages:)``.
+  ///
+  /// ```swift
+  /// let isStale = try await waymark.responses.categoryTree().isStale
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - box: the box that the places are in; `nil` for all places.
+  ///   - languages: the languages of the labels, the preferred one first.
+  public func categoryTree(
+    in box: BoundingBox? = nil, languages: [String] = []
+  ) async throws -> APIResponse<[CategoryCount]> {
+    try await waymark.loader(CategoriesRequest(baseURL: baseURL, in: box, treeLanguages: languages))
+      .load(requestData: ())
+  }
+
   /// Creates a place. See ``Waymark/create(_:id:idempotencyKey:)``.
   ///
   /// ```swift

@@ -167,8 +167,8 @@ extension APIRequestLoader: APILoading {
       },
       update: { value, stored in
         guard let writes else { return value }
-        guard let (value, isChanged) = await writes.update(value, receivedAt: stored.receivedAt) else { return nil }
-        return isChanged ? self.matching(value, data) : value
+        guard let (updated, isChanged) = await writes.update(value, receivedAt: stored.receivedAt) else { return nil }
+        return isChanged ? self.matching(updated, data, received: value) : updated
       })
     // A stored response may lack the write with that position.
     let policy =
@@ -183,10 +183,15 @@ extension APIRequestLoader: APILoading {
   }
 
   /// Returns the value without the places that a write has moved out of the search, in the order of the search.
-  private func matching(_ value: T.ResponseDataType, _ data: T.RequestDataType) -> T.ResponseDataType {
+  ///
+  /// - Parameter received: the value before the write.
+  private func matching(
+    _ value: T.ResponseDataType, _ data: T.RequestDataType, received: T.ResponseDataType
+  ) -> T.ResponseDataType {
     var value = value
     if let filter = data as? PointFilter, let places = value as? [PointOfInterest] {
-      value = places.filter(filter.mayMatch) as? T.ResponseDataType ?? value
+      let categories = Set((received as? [PointOfInterest] ?? []).map(\.category))
+      value = places.filter { filter.mayMatch($0, categoriesFound: categories) } as? T.ResponseDataType ?? value
     }
     return serviceRequest?.value(value, movedTo: data) ?? value
   }

@@ -24,7 +24,8 @@ public struct PointFilter: Hashable, Sendable {
   /// The route near which the places are, and along which they are ordered. It excludes a center.
   public var route: SearchRoute?
 
-  /// The accepted categories; empty for any.
+  /// The accepted categories, with those below them in the service's tree, and behind `!` those that are not accepted;
+  /// empty for any.
   public var categories: [String]
 
   /// The data set that the places come from, of 1 to 200 characters.

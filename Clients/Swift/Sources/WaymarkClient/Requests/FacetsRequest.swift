@@ -73,6 +73,9 @@ public enum PointProperty: Hashable, Sendable {
   /// The category.
   case category
 
+  /// The group of the category in the service's tree of categories.
+  case group
+
   /// The tag with a key, of 1 to 200 characters without commas.
   case tag(String)
 
@@ -80,6 +83,7 @@ public enum PointProperty: Hashable, Sendable {
   var name: String {
     switch self {
     case .category: "category"
+    case .group: "group"
     case .tag(let key): "tag." + key
     }
   }

@@ -9,7 +9,7 @@ package import Foundation
 /// ```swift
 /// for suggestion in try await waymark.suggestions(for: "mus") {
 ///   switch suggestion {
-///   case .category(let category): print(category.category, category.count)
+///   case .category(let category): print(category.label ?? category.category, category.count)
 ///   case .place(let point): print(point.label, point.place.distanceMetres ?? 0)
 ///   }
 /// }
@@ -30,10 +30,10 @@ public enum SearchSuggestion: Hashable, Sendable, Identifiable, Decodable {
     }
   }
 
-  /// The text of the suggestion: the name of the place, or the category.
+  /// The text of the suggestion: the name of the place, or the label of the category or the category itself.
   public var title: String {
     switch self {
-    case .category(let count): count.category
+    case .category(let count): count.label ?? count.category
     case .place(let point): point.place.name
     }
   }

@@ -113,6 +113,22 @@ import WaymarkClient
     #expect(counts == [CategoryCount(category: "cafe", count: 72), CategoryCount(category: "bar", count: 3)])
   }
 
+  @Test func treeOfCategoriesHasLabelsAndChildren() throws {
+    let request = CategoriesRequest(baseURL: baseURL, treeLanguages: ["de", "en"])
+    let data = Data(
+      #"[{"category":"food","label":"Essen","count":3,"children":[{"category":"bar","label":"Bar","count":1}]}]"#.utf8)
+
+    #expect(try request.makeRequest().url?.absoluteString == "https://example.com/categories?tree=true&lang=de,en")
+    #expect(
+      try CategoriesRequest(baseURL: baseURL, treeLanguages: []).makeRequest().url?.query() == "tree=true")
+    #expect(
+      try request.parseResponse(data: data) == [
+        CategoryCount(
+          category: "food", label: "Essen", count: 3,
+          children: [CategoryCount(category: "bar", label: "Bar", count: 1)])
+      ])
+  }
+
   @Test func exportHasItsFormatInTheQueryAndTheHeader() throws {
     let urlRequest = try ExportPointsRequest(baseURL: baseURL, format: .geoJSONSequence)
       .makeRequest(from: PointFilter(categories: ["bar"]))
