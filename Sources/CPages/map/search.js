@@ -78,7 +78,7 @@ export function startSearch({ centre, onPlace, onCategory, onText }) {
       const isCategory = suggestion.type === "category";
       return element("li", { id: `suggestion-${index}`, role: "option", "aria-selected": "false",
         onclick: () => choose(suggestion), onpointerdown: (event) => event.preventDefault() },
-      element("span", { dir: "auto" }, isCategory ? suggestion.category : suggestion.name), " ",
+      element("span", { dir: "auto" }, isCategory ? suggestion.label ?? suggestion.category : suggestion.name), " ",
       element("small", {}, isCategory ? `category, ${suggestion.count.toLocaleString()}` : suggestion.category),
       isCategory ? undefined : element("small", { class: "details" }, details(suggestion)));
     }));
