@@ -38,7 +38,7 @@ function degrees(value, step, letters) {
 const node = byId("map");
 const tileLayer = element("div", { class: "tiles", "aria-hidden": "true" });
 const lines = drawing("svg", { class: "graticule", "aria-hidden": "true" });
-const markerLayer = element("div", { "aria-hidden": "true" });
+const markerLayer = element("div", { class: "markers", "aria-hidden": "true" });
 const images = new Map();
 const pointers = new Map();
 /** The features, and what is drawn of them: places and groups, each with its element. */
