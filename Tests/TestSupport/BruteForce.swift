@@ -24,6 +24,7 @@ private struct PlaceRecord: FilterRecord {
     case .source: return string(point.draft.origin?.source)
     case .sourceID: return string(point.draft.origin?.sourceID)
     case .version: return .number(Double(point.version))
+    case .operatingStatus: return string(OperatingStatus(of: point.draft).rawValue)
     case nil:
       let tag = tags[number - PropertyFilter.firstTag]
       guard case .string(let key)? = try? JSONReader.value(of: tag.jsonKey),

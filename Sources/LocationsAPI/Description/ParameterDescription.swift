@@ -215,6 +215,16 @@ extension Parameter {
         "Whether `open` has the places of which it is unknown too: without hours, or with hours that cannot be parsed"
           + " or depend on what is unknown; `exclude` without it. Needs `open`.",
         .oneOf(UnknownHours.allCases.map(\.rawValue)))
+    case .status:
+      .init(
+        "`operating` leaves out the places whose tags say that they are closed, for a time or for good; `any` without"
+          + " it.",
+        .oneOf(StatusFilter.allCases.map(\.rawValue)))
+    case .view:
+      .init(
+        "`details` adds the member `details`: the typed values of the tags, in one form whatever the data set. Needs"
+          + " JSON.",
+        .oneOf(PlaceView.allCases.map(\.rawValue)))
     case .from:
       .init(
         "First day, by the calendar of the place; today by default.",

@@ -165,7 +165,11 @@ extension Schema {
     ("ContentReferenceSystem", ReferenceSystem.allCases.map(\.fieldValue)), ("AnyVersion", ["*"]),
     ("PhotonLayer", PhotonLayer.allCases.map(\.rawValue)), ("PhotonSwitch", ["0", "1", "true", "false"]),
     ("OpenState", PlaceState.State.allCases.map(\.rawValue)),
-    ("UnknownHours", UnknownHours.allCases.map(\.rawValue)), ("PointType", ["Point"]), ("FeatureType", ["Feature"]),
+    ("UnknownHours", UnknownHours.allCases.map(\.rawValue)),
+    ("StatusFilter", StatusFilter.allCases.map(\.rawValue)), ("PlaceView", PlaceView.allCases.map(\.rawValue)),
+    ("OperatingStatus", OperatingStatus.allCases.map(\.rawValue)),
+    ("Wheelchair", PlaceDetails.Wheelchair.allCases.map(\.rawValue)),
+    ("PointType", ["Point"]), ("FeatureType", ["Feature"]),
     ("FeatureCollectionType", ["FeatureCollection"]),
   ]
 
@@ -202,7 +206,7 @@ extension Schema {
       ("FeatureDraft", featureDraft),
       ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
       ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
-      ("CategoryCount", categoryCount), ("Hours", hours),
+      ("CategoryCount", categoryCount), ("Hours", hours), ("PlaceDetails", placeDetails),
       ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
@@ -264,6 +268,60 @@ extension Schema {
     .optional("match", match),
   ]
 
+  /// The typed values of the tags of a place.
+  private static let placeDetails: Schema = {
+    func texts(_ description: String, _ format: String? = nil) -> Schema {
+      Schema(.array(of: Schema(.string, nil, format.map { ["format": .string($0)] } ?? [:])), description)
+    }
+    func object(_ description: String, _ properties: [Property]) -> Schema {
+      Schema(.object(properties, others: nil), description)
+    }
+    let parts = ["houseNumber", "street", "neighbourhood", "district", "city", "postcode", "county", "state"]
+    return Schema(
+      .object(
+        [
+          .required("status", .oneOf(OperatingStatus.allCases.map(\.rawValue))),
+          .optional(
+            "address",
+            object(
+              "Parts of the address, as the tags have them.",
+              [
+                .required("lines", texts("Lines in the order that is usual in the country, without the country."))
+              ] + parts.map { .optional($0, Schema(.string)) } + [
+                .optional("country", Schema(.string, "Code of ISO 3166-1.", example: "AT"))
+              ])),
+          .optional("phones", texts("Numbers in the form of E.164.")), .optional("websites", texts("Websites.", "uri")),
+          .optional("emails", texts("Addresses of e-mail.")),
+          .optional(
+            "social",
+            Schema(
+              .array(
+                of: Schema(
+                  .object(
+                    [
+                      .required("network", Schema(.string, nil, example: "instagram")),
+                      .required("url", Schema(.string, nil, ["format": "uri"])),
+                    ], others: nil))),
+              "Pages of social networks, one of each.")),
+          .optional(
+            "brand",
+            object(
+              "Brand.",
+              [
+                .optional("name", Schema(.string)),
+                .optional("wikidata", Schema(.string, "Identifier in Wikidata.", example: "Q38076")),
+              ])),
+          .optional("operator", Schema(.string, "Name of the operator.")),
+          .optional("wheelchair", .oneOf(PlaceDetails.Wheelchair.allCases.map(\.rawValue))),
+          .optional("payment", texts("Accepted means of payment, such as `cash`.")),
+          .optional("diet", texts("Diets that there is food for, such as `vegan`.")),
+          .optional("entrance", Schema(.string, "Kind of the entrance, such as `main`.")),
+          .optional("licence", Schema(.string, "Licence of the data set.")),
+          .optional("attribution", Schema(.string, "Attribution of the data set.")),
+        ], others: nil),
+      "The typed values of the tags, where `view` asks for them. Values that do not validate are left out.")
+  }()
+
   private static let openState: Schema = {
     var schema = Schema.oneOf(PlaceState.State.allCases.map(\.rawValue))
     schema.description = "State by the opening hours at the time of the search, where `fields` names it."
@@ -318,7 +376,7 @@ extension Schema {
       [
         .optional("id", uuid), .optional("name", name), .optional("category", category), .optional("lat", latitude),
         .optional("long", longitude),
-      ] + otherFields, others: nil),
+      ] + otherFields + [.optional("details", .component("PlaceDetails"))], others: nil),
     "A place, with the fields that were asked for. Absent values are left out.", example: Examples.place)
 
   private static let tag = Schema(

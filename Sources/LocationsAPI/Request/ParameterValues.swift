@@ -16,7 +16,7 @@ enum Parameter: Int, CaseIterable {
   case tags, zoom, facets
   case within, route
   case open, openUnknown, from, days
-  case wait, tree
+  case wait, tree, status, view
 
   private static let all = allCases
 
@@ -87,6 +87,8 @@ enum Parameter: Int, CaseIterable {
     case .days: "days"
     case .wait: "wait"
     case .tree: "tree"
+    case .status: "status"
+    case .view: "view"
     }
   }
 }
@@ -95,7 +97,7 @@ extension Set<Parameter> {
   /// The parameters that filter places.
   static let filters: Set = [
     .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage,
-    .within, .route,
+    .within, .route, .status,
   ]
 
   /// The parameters of the state that the opening hours of places have.
@@ -652,8 +654,13 @@ extension ParameterValues {
     if has(.filterLanguage), !has(.filter) {
       note(.missing, Parameter.filter.name, "must be given where \(Parameter.filterLanguage.name) is")
     }
-    guard has(.filter) || !conditions.isEmpty || !others.isEmpty else { return nil }
     var expressions = others
+    if choice(.status, default: StatusFilter.any) == .operating {
+      let status = FilterExpression.property(ExactText(PointProperty.operatingStatus.name))
+      let operating = FilterExpression.string(ExactText(OperatingStatus.operating.rawValue))
+      expressions.append(.operation(.equal, [status, operating]))
+    }
+    guard has(.filter) || !conditions.isEmpty || !expressions.isEmpty else { return nil }
     do {
       if let object = object(.filter) {
         expressions.append(convert(try FilterExpression(json: object)))
@@ -797,6 +804,16 @@ extension ParameterValues {
     }
     return days
   }
+}
+
+/// The values of `status`.
+enum StatusFilter: String, CaseIterable {
+  case operating, any
+}
+
+/// The views of a place: the values of `view`.
+enum PlaceView: String, CaseIterable {
+  case standard, details
 }
 
 /// The values of `openUnknown`.

@@ -1,4 +1,7 @@
+import Basics
 import HTTPServer
+import JSONText
+import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
@@ -13,7 +16,8 @@ import Points
 struct LocationRoute: CallHandler {
   static let call = Call(
     .GET, "/locations/{id}", scope: .read, id: "getLocation", group: .search, link: "location", summary: "Get a place",
-    description: "With `lang` the entity tag is weak, and `If-Match` does not accept it.", parameters: .translation,
+    description: "With `lang` the entity tag is weak, and `If-Match` does not accept it.",
+    parameters: Set<Parameter>.translation.union([.view]),
     describing: [
       "fields": .fields(
         "Fields of the place, separated by commas; all of its own by default.", additional: .opening)
@@ -26,7 +30,8 @@ struct LocationRoute: CallHandler {
   let clock: any WallClock
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try PresentationArguments(request, additional: .opening, allowing: .translation)
+    let arguments = try PresentationArguments(
+      request, additional: .opening, allowing: Set<Parameter>.translation.union([.view]))
     let id = try PointID(inPathOf: request)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.point(id: id)
@@ -35,8 +40,7 @@ struct LocationRoute: CallHandler {
     if arguments.languages.languages != nil { return try await translation(of: point, arguments, for: request) }
     let known = EntityTag.known(
       of: point, format: arguments.format, ifNoneMatch: request.headers.entityTags("if-none-match"))
-    // An attribution and the state of the opening hours change without a change of the place.
-    let changes = arguments.fields.changeByThemselves
+    let changes = arguments.changeByThemselves
     if let known, !changes {
       var response = HTTPResponse(status: .notModified)
       response.addCaching(by: policy, etag: known)
@@ -44,6 +48,7 @@ struct LocationRoute: CallHandler {
     }
     let (found, expiry) = try await found(point, arguments, for: request)
     var response = HTTPResponse(found[0], arguments)
+    try await addDetails(to: &response, of: point, arguments, for: request)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
     let etag = EntityTag.of(
@@ -68,7 +73,7 @@ struct LocationRoute: CallHandler {
     let known = EntityTag.known(
       of: point, format: arguments.format, program: program,
       ifNoneMatch: request.headers.entityTags("if-none-match"))
-    if let known, !arguments.fields.changeByThemselves {
+    if let known, !arguments.changeByThemselves {
       var response = HTTPResponse(status: .notModified)
       response.addCaching(by: policy, etag: "W/\(known)")
       return response
@@ -76,6 +81,7 @@ struct LocationRoute: CallHandler {
     var (found, expiry) = try await found(point, arguments, for: request)
     let language = arguments.languages.translate(&found)
     var response = HTTPResponse(found[0], arguments)
+    try await addDetails(to: &response, of: point, arguments, for: request)
     response.addContentLanguage(language)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let etag = EntityTag.of(version: point.version, format: arguments.format, program: program)
@@ -85,9 +91,95 @@ struct LocationRoute: CallHandler {
   }
 }
 
-extension FieldSet {
-  /// A Boolean value that indicates whether a field changes without a change of the place.
-  fileprivate var changeByThemselves: Bool { !isDisjoint(with: FieldSet.opening.union(.attribution)) }
+extension PresentationArguments {
+  /// A Boolean value that indicates whether the response changes without a change of the place: an attribution and the
+  /// state of the opening hours do.
+  fileprivate var changeByThemselves: Bool {
+    view == .details || !fields.isDisjoint(with: FieldSet.opening.union(.attribution))
+  }
+}
+
+extension LocationRoute {
+  /// Adds the member `details` to the JSON of a place, if the arguments ask for it.
+  ///
+  /// - Throws: `Problem` of the store's error.
+  private func addDetails(
+    to response: inout HTTPResponse, of point: PointOfInterest, _ arguments: PresentationArguments,
+    for request: HTTPRequest
+  ) async throws(Problem) {
+    guard arguments.view == .details, case .bytes(var bytes) = response.body, bytes.readableBytes >= 2 else { return }
+    let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.sources() }
+    let source = point.draft.origin.flatMap { origin in sources.first { $0.name.hasSameBytes(as: origin.source) } }
+    var json = JSONWriter()
+    PlaceDetails(point.draft).write(source, to: &json)
+    // Before the brace at the end.
+    let isEmpty = bytes.readableBytes == 2
+    bytes.moveWriterIndex(to: bytes.writerIndex - 1)
+    bytes.writeString((isEmpty ? "" : ",") + #""details":"#)
+    bytes.writeBytes(json.sink)
+    bytes.writeString("}")
+    response.body = .bytes(bytes)
+  }
+}
+
+extension PlaceDetails {
+  /// Writes the details as a JSON object.
+  ///
+  /// - Parameter source: the data set of the place.
+  fileprivate func write(_ source: DataSource?, to json: inout JSONWriter<[UInt8]>) {
+    func write(_ texts: [String], as name: StaticString, to json: inout JSONWriter<[UInt8]>) {
+      guard !texts.isEmpty else { return }
+      json.write(name: name)
+      json.beginArray()
+      for text in texts { json.write(string: text) }
+      json.endArray()
+    }
+    func write(_ text: String?, as name: StaticString, to json: inout JSONWriter<[UInt8]>) {
+      if let text { json.write(member: name, text) }
+    }
+    json.beginObject()
+    json.write(member: "status", status.rawValue)
+    if !address.lines.isEmpty {
+      json.write(name: "address")
+      json.beginObject()
+      write(address.lines, as: "lines", to: &json)
+      write(address.houseNumber, as: "houseNumber", to: &json)
+      write(address.street, as: "street", to: &json)
+      write(address.neighbourhood, as: "neighbourhood", to: &json)
+      write(address.district, as: "district", to: &json)
+      write(address.city, as: "city", to: &json)
+      write(address.postcode, as: "postcode", to: &json)
+      write(address.county, as: "county", to: &json)
+      write(address.state, as: "state", to: &json)
+      write(address.countryCode, as: "country", to: &json)
+      json.endObject()
+    }
+    write(phones, as: "phones", to: &json)
+    write(websites, as: "websites", to: &json)
+    write(emails, as: "emails", to: &json)
+    if !social.isEmpty {
+      json.write(name: "social")
+      json.writeArray(of: social) { page, json in
+        json.write(member: "network", page.network)
+        json.write(member: "url", page.url)
+      }
+    }
+    if brand.name != nil || brand.wikidata != nil {
+      json.write(name: "brand")
+      json.beginObject()
+      write(brand.name, as: "name", to: &json)
+      write(brand.wikidata, as: "wikidata", to: &json)
+      json.endObject()
+    }
+    write(self.operator, as: "operator", to: &json)
+    write(wheelchair?.rawValue, as: "wheelchair", to: &json)
+    write(payment, as: "payment", to: &json)
+    write(diet, as: "diet", to: &json)
+    write(entrance, as: "entrance", to: &json)
+    write(source?.licence, as: "licence", to: &json)
+    write(source?.attribution, as: "attribution", to: &json)
+    json.endObject()
+  }
 }
 
 /// The arguments that select the representation of one place.
@@ -95,6 +187,7 @@ struct PresentationArguments {
   let fields: FieldSet
   let format: PointFormat
   let languages: LanguageNegotiation
+  let view: PlaceView
 
   /// Creates the arguments from a request.
   ///
@@ -110,7 +203,9 @@ struct PresentationArguments {
     var values = try ParameterValues(request, allowing: parameters)
     fields = values.fields(default: fallback, additional: additional)
     languages = LanguageNegotiation(parameter: values.languages())
+    view = values.choice(.view, default: .standard)
     try values.check()
-    format = try .chosen(by: values[.format], accept: request.headers)
+    format = try .chosen(
+      by: values[.format], accept: request.headers, from: view == .details ? [.json] : PointFormat.responses)
   }
 }

@@ -139,6 +139,12 @@ private struct SlotRecord: FilterRecord {
     case .source: return segment.records.origin(at: slot).map { .string(ExactText($0.source)) } ?? .null
     case .sourceID: return segment.records.origin(at: slot).map { .string(ExactText($0.sourceID)) } ?? .null
     case .version: return .number(Double(segment.records.record(at: slot).version))
+    case .operatingStatus:
+      let category = segment.records.category(at: slot)
+      let status = OperatingStatus(
+        tags: segment.records.tags(at: slot),
+        category: category == PointRecord.none ? nil : segment.categories.names[Int(category)])
+      return .string(ExactText(status.rawValue))
     }
   }
 }

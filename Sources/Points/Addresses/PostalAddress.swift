@@ -103,14 +103,19 @@ public struct PostalAddress: Sendable {
 
   /// The address in one line, in the order that is usual in its country; `nil` if the tags have no part of it.
   public var line: String? {
+    let lines = lines
+    return lines.isEmpty ? nil : lines.joined(separator: ", ")
+  }
+
+  /// The lines of the address, in the order that is usual in its country, without the country.
+  public var lines: [String] {
     let format = AddressFormat.format(ofCountry: countryCode)
-    guard street == nil, houseNumber == nil, let full else { return format.line { text(of: $0) } }
+    guard street == nil, houseNumber == nil, let full else { return format.lines { text(of: $0) } }
     // Some sources have the line of the street there, others the whole address.
-    let rest = format.line { part in
+    let rest = format.lines { part in
       part == .number || part == .street ? nil : text(of: part).flatMap { full.contains($0) ? nil : $0 }
     }
-    guard let rest else { return full }
-    return format.beginsWithCity ? rest + ", " + full : full + ", " + rest
+    return format.beginsWithCity ? rest + [full] : [full] + rest
   }
 }
 
@@ -122,10 +127,10 @@ extension PointDraft {
   }
 }
 
-/// The order in which a country writes the parts of an address, in one line.
+/// The order in which a country writes the parts of an address.
 ///
-/// It is created from a template such as `{number} {street}, {city}, {state} {postcode}`: parts by name, in groups with
-/// a comma and a space between. A part that an address lacks is left out with the text before it, and a group without
+/// It is created from a template such as `{number} {street}, {city}, {state} {postcode}`: parts by name, in groups, its
+/// lines, with a comma and a space between. A part that an address lacks is left out with the text before it, and a group without
 /// parts is left out altogether. Spaces and the signs `-/` at the beginning of a group count as separators, which are
 /// left out where nothing is before them.
 struct AddressFormat: Sendable {
@@ -162,11 +167,11 @@ struct AddressFormat: Sendable {
     return city < street
   }
 
-  /// Returns the line of an address; `nil` if it has none of the parts.
+  /// Returns the lines of an address.
   ///
   /// - Parameter text: returns a part of the address.
-  func line(_ text: (PostalAddress.Part) -> String?) -> String? {
-    var line = ""
+  func lines(_ text: (PostalAddress.Part) -> String?) -> [String] {
+    var lines: [String] = []
     for group in groups {
       var written = ""
       for element in group {
@@ -180,10 +185,9 @@ struct AddressFormat: Sendable {
         }
         written += part
       }
-      if !line.isEmpty, !written.isEmpty { line += ", " }
-      line += written
+      if !written.isEmpty { lines.append(written) }
     }
-    return line.isEmpty ? nil : line
+    return lines
   }
 
   /// Returns a Boolean value that indicates whether two parts that the format writes without a space are not of a

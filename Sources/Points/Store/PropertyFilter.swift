@@ -5,6 +5,7 @@ import JSONText
 /// The properties of a place that a filter can name, besides its tags.
 public enum PointProperty: Int, Hashable, Sendable, CaseIterable {
   case id, name, category, latitude, longitude, geometry, createdAt, updatedAt, source, sourceID, version
+  case operatingStatus
 
   /// The name in a filter.
   public var name: String {
@@ -20,13 +21,14 @@ public enum PointProperty: Int, Hashable, Sendable, CaseIterable {
     case .source: "source"
     case .sourceID: "sourceId"
     case .version: "version"
+    case .operatingStatus: "operatingStatus"
     }
   }
 
   /// The type of the values.
   public var type: FilterType {
     switch self {
-    case .id, .name, .category, .source, .sourceID: .string
+    case .id, .name, .category, .source, .sourceID, .operatingStatus: .string
     case .latitude, .longitude: .number
     case .version: .integer
     case .geometry: .geometry

@@ -24,6 +24,7 @@ struct ItemsRoute: CallHandler {
       "id": property(.id), "name": property(.name), "category": property(.category), "lat": property(.latitude),
       "long": property(.longitude), "createdAt": property(.createdAt), "updatedAt": property(.updatedAt),
       "source": property(.source), "sourceId": property(.sourceID), "version": property(.version),
+      "operatingStatus": property(.operatingStatus),
     ],
     caching: .versioned,
     responses: [

@@ -266,7 +266,7 @@ extension Hexadecimal {
 extension Set<Parameter> {
   /// The parameters that filter the places of a map.
   static let mapFilters: Set = [
-    .category, .source, .sourceID, .text, .filter, .filterLanguage, .within, .open, .openUnknown,
+    .category, .source, .sourceID, .text, .filter, .filterLanguage, .within, .open, .openUnknown, .status,
   ]
 }
 
