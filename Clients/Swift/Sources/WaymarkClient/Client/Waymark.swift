@@ -220,6 +220,13 @@ extension Waymark {
   /// ```
   public func place(_ id: UUID) async throws -> PointOfInterest { try await responses.place(id).value }
 
+  /// Returns the typed values of the tags of a place.
+  ///
+  /// ```swift
+  /// let details = try await waymark.details(of: id)
+  /// ```
+  public func details(of id: UUID) async throws -> PlaceDetails { try await responses.details(of: id).value }
+
   /// Returns the opening hours of a place from today on.
   ///
   /// ```swift

@@ -75,6 +75,15 @@ public struct WaymarkResponses: Sendable {
     try await waymark.loader(PointRequest(baseURL: baseURL)).load(requestData: id)
   }
 
+  /// Loads the typed values of the tags of a place. See ``Waymark/details(of:)``.
+  ///
+  /// ```swift
+  /// let isStale = try await waymark.responses.details(of: id).isStale
+  /// ```
+  public func details(of id: UUID) async throws -> APIResponse<PlaceDetails> {
+    try await waymark.loader(DetailsRequest(baseURL: baseURL)).load(requestData: id)
+  }
+
   /// Loads the opening hours of a place. See ``Waymark/hours(of:days:)``.
   ///
   /// ```swift

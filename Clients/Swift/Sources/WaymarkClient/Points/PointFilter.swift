@@ -46,12 +46,16 @@ public struct PointFilter: Hashable, Sendable {
   /// A Boolean value that indicates whether places match, too, of which it is unknown whether they are ``open``.
   public var includesUnknownHours: Bool
 
+  /// A Boolean value that indicates whether places are left out whose tags say that they are closed, for a time or for
+  /// good.
+  public var leavesOutClosed: Bool
+
   /// Creates a filter.
   public init(
     center: Coordinate? = nil, radiusMetres: Double? = nil, box: BoundingBox? = nil, area: SearchArea? = nil,
     route: SearchRoute? = nil, categories: [String] = [], source: String? = nil, sourceID: String? = nil,
     tags: [String: [String]] = [:], condition: PointCondition? = nil, open: OpeningTime? = nil,
-    includesUnknownHours: Bool = false
+    includesUnknownHours: Bool = false, leavesOutClosed: Bool = false
   ) {
     self.center = center
     self.radiusMetres = radiusMetres
@@ -65,6 +69,7 @@ public struct PointFilter: Hashable, Sendable {
     self.condition = condition
     self.open = open
     self.includesUnknownHours = includesUnknownHours
+    self.leavesOutClosed = leavesOutClosed
   }
 
   /// Returns the query parameters, in a fixed order.
@@ -103,6 +108,7 @@ public struct PointFilter: Hashable, Sendable {
       parameters.append(QueryParameter("open", .text(open.text)))
       if includesUnknownHours { parameters.append(QueryParameter("openUnknown", .text("include"))) }
     }
+    if leavesOutClosed { parameters.append(QueryParameter("status", .text("operating"))) }
     return parameters
   }
 

@@ -23,6 +23,7 @@ struct ExampleContext {
   let filter: PointFilter
   let id: UUID
   let place: PointOfInterest
+  let details: PlaceDetails
   let draft: PointDraft
   let link: URL
 
