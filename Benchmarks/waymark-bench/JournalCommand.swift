@@ -89,8 +89,8 @@ private final class MeasuredJournal: PointJournal {
     commits.withLock { $0 += UserTime.seconds - start }
   }
 
-  func beginRun(named name: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
-    try await journal.beginRun(named: name)
+  func beginRun(_ number: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
+    try await journal.beginRun(number)
   }
 
   func changes(

@@ -5,10 +5,10 @@ import Synchronization
 
 /// A position in the changes of a memory store: everything up to a version, in one run of the store.
 ///
-/// A restored backup of the store's file continues with other versions than the file did. Each run has a random name, so
+/// A restored backup of the store's file continues with other versions than the file did. Each run has a random number, so
 /// that a position of versions that the file does not have is not taken for one of its own.
 struct MemoryChangePosition: Hashable, Sendable {
-  /// The name of the run.
+  /// The number of the run.
   let run: UInt64
 
   /// The version up to which changes are included.
@@ -48,14 +48,14 @@ struct MemoryChangePosition: Hashable, Sendable {
 
 /// A run of a memory store.
 package struct ChangeRun: Hashable, Sendable {
-  /// The random name of the run.
-  package let name: UInt64
+  /// The random number of the run.
+  package let number: UInt64
 
   /// The greatest version that had been committed when the run began.
   package let start: Int64
 
-  package init(name: UInt64, start: Int64) {
-    (self.name, self.start) = (name, start)
+  package init(number: UInt64, start: Int64) {
+    (self.number, self.start) = (number, start)
   }
 }
 
@@ -122,8 +122,8 @@ final class MemoryChangeLog: ChangeLog {
   /// Notes that the journal has dropped removals.
   func noteDropped(_ version: Int64) { state.withLock { $0.dropped = max($0.dropped, version) } }
 
-  /// Returns the name of the run in which a version was given, or at whose start it was the last.
-  private func run(of version: Int64) -> UInt64 { (runs.last { $0.start <= version } ?? runs[runs.count - 1]).name }
+  /// Returns the number of the run in which a version was given, or at whose start it was the last.
+  private func run(of version: Int64) -> UInt64 { (runs.last { $0.start <= version } ?? runs[runs.count - 1]).number }
 
   /// The position of everything that readers see.
   var position: String {
@@ -142,7 +142,7 @@ final class MemoryChangeLog: ChangeLog {
 
   /// Checks that a position is of this store, and that the changes after it are known.
   private func check(_ position: MemoryChangePosition) throws(ChangeReadError) {
-    guard let index = runs.firstIndex(where: { $0.name == position.run }) else {
+    guard let index = runs.firstIndex(where: { $0.number == position.run }) else {
       throw .expired(reason: "it is of another store")
     }
     let (version, dropped) = state.withLock { ($0.version, $0.dropped) }

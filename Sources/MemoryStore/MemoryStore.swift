@@ -62,14 +62,14 @@ package final class MemoryStore: PointStore, StoreIndex {
   ) async throws(PointStoreError) {
     let (kept, rejection) = await Self.keptIndex(in: files, text: configuration)
     var contents = try await journal.load(after: kept?.anchor)
-    let name = UInt64.random(in: .min ... .max)
+    let number = UInt64.random(in: .min ... .max)
     let (runs, dropped): ([ChangeRun], Int64)
     do {
-      (runs, dropped) = try await journal.beginRun(named: name)
+      (runs, dropped) = try await journal.beginRun(number)
       contents.highestVersion = max(contents.highestVersion, runs.last?.start ?? 0)
     } catch {
       // A full disk does not prevent a start. Positions are valid as long as the process, then.
-      (runs, dropped) = ([ChangeRun(name: name, start: contents.highestVersion)], 0)
+      (runs, dropped) = ([ChangeRun(number: number, start: contents.highestVersion)], 0)
     }
     self.init(
       contents, after: kept, rejection: rejection, journal: journal, runs: runs, dropped: dropped, keyLimits: .init(),
@@ -139,8 +139,8 @@ package final class MemoryStore: PointStore, StoreIndex {
     self.journal = journal
     changeLog = MemoryChangeLog(
       places, journal: journal,
-      runs: runs ?? [ChangeRun(name: .random(in: .min ... .max), start: contents.highestVersion)],
-      version: contents.highestVersion, dropped: dropped)
+      runs: runs ?? [ChangeRun(number: .random(in: .min ... .max), start: contents.highestVersion)],
+      version: max(contents.highestVersion, 0), dropped: dropped)
     changes = ChangeHub(changeLog)
     var keys = IdempotencyKeyCache(limits: keyLimits)
     for record in contents.records { _ = keys.insert(record) }

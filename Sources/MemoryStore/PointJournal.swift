@@ -19,10 +19,10 @@ package protocol PointJournal: Sendable {
 
   /// Adds a run of the store, after ``load(after:)``.
   ///
-  /// - Parameter name: a random number.
+  /// - Parameter number: a random number.
   /// - Returns: the runs that are known, the new one last, and the greatest version of a removal that was dropped.
   /// - Throws: ``PointStoreError``.
-  func beginRun(named name: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64)
+  func beginRun(_ number: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64)
 
   /// Returns the first changes after a version and an id, up to a version, by version and id; a place that was removed
   /// has that of ``JournalBatch/removalVersion``.

@@ -118,8 +118,8 @@ extension SQLiteJournal: PointJournal {
   }
 
   /// Adds a run, and removes those of which no position is valid any more.
-  package func beginRun(named name: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
-    try await reportingErrors { database in try await database.write { try ChangeStatements.beginRun(named: name, $0) }
+  package func beginRun(_ number: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
+    try await reportingErrors { database in try await database.write { try ChangeStatements.beginRun(number, $0) }
     }
   }
 
@@ -500,7 +500,7 @@ enum ChangeStatements {
       (SELECT max(version) FROM removed_place WHERE version < \(PointOfInterest.versionLimit)), 0))
     """
 
-  private static let addRun = "INSERT INTO change_run (name, start) SELECT ?, highest FROM version_counter"
+  private static let addRun = "INSERT INTO change_run (number, start) SELECT ?, highest FROM version_counter"
 
   /// The statement that removes the runs at whose end removals were dropped that followed.
   private static let removeOldRuns = """
@@ -508,7 +508,7 @@ enum ChangeStatements {
     WHERE start < (SELECT max(start) FROM change_run WHERE start <= (SELECT dropped FROM version_counter))
     """
 
-  private static let runs = "SELECT name, start FROM change_run ORDER BY start, rowid"
+  private static let runs = "SELECT number, start FROM change_run ORDER BY start, number"
 
   private static let dropped = "SELECT dropped FROM version_counter"
 
@@ -531,12 +531,12 @@ enum ChangeStatements {
 
   private static let dropRemovals = "DELETE FROM removed_place WHERE version < ?"
 
-  static func beginRun(named name: UInt64, _ database: Database) throws -> (runs: [ChangeRun], dropped: Int64) {
+  static func beginRun(_ number: UInt64, _ database: Database) throws -> (runs: [ChangeRun], dropped: Int64) {
     try database.execute(sql: passRemovals)
-    try database.execute(sql: addRun, arguments: [Int64(bitPattern: name)])
+    try database.execute(sql: addRun, arguments: [Int64(bitPattern: number)])
     try database.execute(sql: removeOldRuns)
     let runs = try Row.fetchAll(database, sql: runs).map { row in
-      ChangeRun(name: UInt64(bitPattern: row[0]), start: row[1])
+      ChangeRun(number: UInt64(bitPattern: row[0]), start: row[1])
     }
     return (runs, try Int64.fetchOne(database, sql: dropped) ?? 0)
   }

@@ -70,9 +70,9 @@ enum Schema {
       version INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX removed_place_version ON removed_place (version, id);
-    -- The runs of the program with this file: their random names, and the greatest version at their start. A position of
+    -- The runs of the program with this file: their random numbers, and the greatest version at their start. A position of
     -- the change log names one.
-    CREATE TABLE change_run (name INTEGER NOT NULL PRIMARY KEY, start INTEGER NOT NULL) STRICT;
+    CREATE TABLE change_run (number INTEGER NOT NULL PRIMARY KEY, start INTEGER NOT NULL) STRICT;
     -- One row: the greatest version ever given, including those of removed places, whether there was ever a change, and
     -- the greatest version of a removal that is not in removed_place any more.
     CREATE TABLE version_counter (

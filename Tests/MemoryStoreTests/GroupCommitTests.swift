@@ -183,8 +183,8 @@ private final class GatedJournal: PointJournal {
     if isFull.withLock({ $0 }) { throw .unavailable(reason: "the disk is full") }
   }
 
-  func beginRun(named name: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
-    ([ChangeRun(name: name, start: 0)], 0)
+  func beginRun(_ number: UInt64) async throws(PointStoreError) -> (runs: [ChangeRun], dropped: Int64) {
+    ([ChangeRun(number: number, start: 0)], 0)
   }
 
   func changes(

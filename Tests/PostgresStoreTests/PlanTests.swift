@@ -275,7 +275,7 @@ import Testing
     #expect(try plans?.integer(0) == 15)
     // PostgreSQL's first five executions, by whose costs it decides.
     #expect(try plans?.integer(1) == 5)
-    #expect(plan.contains("Index Scan using changes_transaction"))
+    #expect(plan.contains("Index Only Scan using changes_transaction"))
     #expect(!plan.contains("Seq Scan on changes "))
     #expect(!plan.contains("Seq Scan on points"))
   }

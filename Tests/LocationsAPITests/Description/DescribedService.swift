@@ -19,6 +19,7 @@ enum DescribedService {
   static func api(over store: MemoryStore = MemoryStore(), address: PublicAddress = PublicAddress()) -> LocationsAPI {
     var api = LocationsAPI.Configuration(
       service: PointsService(store: store), version: "1.2.3")
+    api.changes = store.changes
     api.metrics = Metrics()
     api.address = address
     return LocationsAPI(api)
