@@ -136,7 +136,7 @@ extension ChangesRoute {
 /// A stream of changes: it reads the log up to the present, and then has what the subscription is sent. A reader that
 /// is slower than the changes is sent to the log again.
 private struct ChangeStream {
-  /// The time after which a silent stream has a comment, and its sender's access is checked again.
+  /// The time after which a stream has a comment or a position, and its sender's access is checked again.
   private static let interval = Duration.seconds(15)
 
   /// The time after which the log is read again after a failure.
@@ -157,6 +157,11 @@ private struct ChangeStream {
     if start.hasMore { position = try await readLog(after: position) }
     var nextCheck = ContinuousClock.now + Self.interval
     while true {
+      if .now >= nextCheck {
+        nextCheck = .now + Self.interval
+        if let problem = await rejection() { return try await end(because: problem) }
+        try await writeBookmark(&position)
+      }
       switch await subscription.next(until: nextCheck) {
       case .batches(let batches):
         var text = ByteBuffer()
@@ -173,10 +178,8 @@ private struct ChangeStream {
         streams.count { $0.interruptions += 1 }
         position = try await readLog(after: position)
       case .timedOut:
+        // A wait that is cancelled ends at once.
         try Task.checkCancellation()
-        nextCheck = .now + Self.interval
-        if let problem = await rejection() { return try await end(because: problem) }
-        try await writeBookmark(&position)
       case .closing:
         var text = ByteBuffer()
         ChangeEvents.writePosition(position, to: &text)
