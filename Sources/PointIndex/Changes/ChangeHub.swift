@@ -182,18 +182,19 @@ package final class ChangeHub: PointFeed {
         state.waitingSteps -= 1
         return state.waitingSteps >= Self.maximumSteps
       }
-      if isTooMany { interruptNow() } else { deliver(step) }
+      if isTooMany { Self.interrupt(state.withLock { $0.all }) } else { deliver(step) }
     }
   }
 
   /// Has all subscribers read the log, because changes were made that are not published.
   package func interrupt() {
-    queue.async { [self] in interruptNow() }
+    // Those that come later read the log from a state that has the changes.
+    let subscribers = state.withLock { $0.all }
+    queue.async { Self.interrupt(subscribers) }
   }
 
-  private func interruptNow() {
-    let all = state.withLock { $0.all }
-    for subscriber in all { subscriber.current?.interrupt() }
+  private static func interrupt(_ subscribers: Set<Subscriber>) {
+    for subscriber in subscribers { subscriber.current?.interrupt() }
   }
 
   private func deliver(_ step: Step) {
