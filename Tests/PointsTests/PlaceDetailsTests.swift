@@ -79,7 +79,7 @@ import Testing
       ("cafe", ["business_status": "CLOSED_TEMPORARILY"], .temporarilyClosed), ("cafe", ["disused": "yes"], .closed),
       ("cafe", ["disused": "no"], .operating), ("pub", ["disused:amenity": "pub"], .closed),
       ("amenity:pub", ["was:amenity": "pub"], .closed), (nil, ["abandoned:shop": "yes"], .closed),
-      // What was here before.
+      // Tags of a former place.
       ("supermarket", ["disused:amenity": "pub"], .operating), ("pub", ["disused:railway": "station"], .operating),
       ("cafe", ["operating_status": "open", "disused:amenity": "cafe"], .operating),
       ("cafe", ["operating_status": "perhaps"], .operating),

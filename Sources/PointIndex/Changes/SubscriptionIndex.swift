@@ -66,7 +66,7 @@ struct SubscriptionIndex<Subscriber: AnyObject & Hashable> {
   }
 }
 
-/// What subscriptions to a place are found by.
+/// The properties of a place by which subscriptions are found.
 struct PlaceKeys {
   let coordinate: Coordinate
   let category: ExactText?

@@ -166,7 +166,7 @@ package final class CategoryTree: Sendable {
       order.append(next)
       rest += children[next.index, default: []].reversed().map { ($0, next.depth + 1) }
     }
-    // What no group leads to is in a cycle or below one.
+    // A category that no group leads to is in a cycle or below one.
     if order.count < declarations.count {
       let reached = Set(order.lazy.map(\.index))
       let index = declarations.indices.first { !reached.contains($0) } ?? 0

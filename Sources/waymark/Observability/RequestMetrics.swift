@@ -34,7 +34,7 @@ struct RequestMetrics: SynchronousMiddleware {
     let handles = handles.handle(for: key) { make(key) }
     handles.requests.increment()
     handles.bytes.increment(by: request.bodyBytes)
-    // How long a stream is open says nothing about the service.
+    // The duration of a stream is its client's choice.
     if let duration = request.duration, !request.isLive {
       handles.duration.recordNanoseconds(duration.wholeNanoseconds)
     }

@@ -29,7 +29,7 @@ public struct OpeningHours: Hashable, Sendable {
     /// The state.
     public var state: OpeningState
 
-    /// What is written beside the hours, for example "by appointment".
+    /// The comment on the hours, for example "by appointment".
     public var comment: String?
 
     /// Creates an interval.
