@@ -336,14 +336,18 @@ struct ParameterValues {
   mutating func limit(
     in range: ClosedRange<Int> = PointQuery.limits, default fallback: Int = PointQuery.defaultLimit
   ) -> Int {
-    guard let text = self[.limit] else { return fallback }
+    integer(.limit, in: range) ?? fallback
+  }
+
+  /// Returns the value of a parameter that is an integer, as digits alone; `nil` where it is not given or invalid.
+  mutating func integer(_ parameter: Parameter, in range: ClosedRange<Int>) -> Int? {
+    guard let text = self[parameter] else { return nil }
     let isPlain = text.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-    guard isPlain, let limit = Int(text), range.contains(limit) else {
-      note(
-        .invalid, "limit", "must be an integer from \(range.lowerBound) to \(range.upperBound), got \(quoted(text))")
-      return fallback
-    }
-    return limit
+    if isPlain, let number = Int(text), range.contains(number) { return number }
+    note(
+      .invalid, parameter.name,
+      "must be an integer from \(range.lowerBound) to \(range.upperBound), got \(quoted(text))")
+    return nil
   }
 
   /// Returns the position at which the previous page ended; `nil` for the first page, or where the cursor is invalid.
@@ -792,18 +796,7 @@ extension ParameterValues {
   }
 
   /// Returns the number of days of `days`.
-  mutating func dayCount() -> Int {
-    guard let text = self[.days] else { return HoursRoute.defaultDays }
-    guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), let days = Int(text),
-      HoursRoute.days.contains(days)
-    else {
-      note(
-        .invalid, Parameter.days.name,
-        "must be an integer from \(HoursRoute.days.lowerBound) to \(HoursRoute.days.upperBound), got \(quoted(text))")
-      return HoursRoute.defaultDays
-    }
-    return days
-  }
+  mutating func dayCount() -> Int { integer(.days, in: HoursRoute.days) ?? HoursRoute.defaultDays }
 }
 
 /// The values of `status`.

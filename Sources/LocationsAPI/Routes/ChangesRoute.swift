@@ -222,28 +222,11 @@ struct ChangesArguments: Sendable {
     let lastEvent = isStream ? request.headers.first(name: "last-event-id").flatMap { $0.isEmpty ? nil : $0 } : nil
     isContinued = lastEvent != nil
     since = lastEvent ?? values[.since]
-    wait = values.wait()
+    wait = .seconds(values.integer(.wait, in: ChangesRoute.waits) ?? 0)
     if values.has(.wait), !values.has(.since) {
       values.note(.missing, Parameter.since.name, "must be given where wait is")
     }
     try values.check()
-  }
-}
-
-extension ParameterValues {
-  /// Returns the time of `wait`.
-  fileprivate mutating func wait() -> Duration {
-    guard let text = self[.wait] else { return .zero }
-    let range = ChangesRoute.waits
-    guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), let seconds = Int(text),
-      range.contains(seconds)
-    else {
-      note(
-        .invalid, Parameter.wait.name,
-        "must be an integer of seconds from \(range.lowerBound) to \(range.upperBound), got \(quoted(text))")
-      return .zero
-    }
-    return .seconds(seconds)
   }
 }
 

@@ -4,49 +4,49 @@ import JSONText
 /// The typed values of the tags of a place, in one form whatever the data set: those of OpenStreetMap, of Overture and of tables.
 ///
 /// Values that do not validate are left out, and remain in the tags.
-public struct PlaceDetails: Sendable {
+package struct PlaceDetails: Sendable {
   /// The address.
-  public let address: PostalAddress
+  package let address: PostalAddress
 
   /// The numbers of telephones in the form of E.164, such as `+4315123456`; those of an unknown country are left out.
-  public let phones: [String]
+  package let phones: [String]
 
   /// The addresses of websites: `http` or `https`.
-  public let websites: [String]
+  package let websites: [String]
 
   /// The addresses of e-mail.
-  public let emails: [String]
+  package let emails: [String]
 
   /// The addresses of pages of social networks, by the names of the networks.
-  public let social: [(network: String, url: String)]
+  package let social: [(network: String, url: String)]
 
   /// The name of the brand, and its identifier in Wikidata.
-  public let brand: (name: String?, wikidata: String?)
+  package let brand: (name: String?, wikidata: String?)
 
   /// The name of the operator.
-  public let `operator`: String?
+  package let `operator`: String?
 
   /// The access with a wheelchair.
-  public let wheelchair: Wheelchair?
+  package let wheelchair: Wheelchair?
 
   /// The accepted means of payment, such as `cash` and `visa`.
-  public let payment: [String]
+  package let payment: [String]
 
   /// The diets that there is food for, such as `vegan`.
-  public let diet: [String]
+  package let diet: [String]
 
   /// The kind of the entrance, such as `main`.
-  public let entrance: String?
+  package let entrance: String?
 
   /// The state of the business.
-  public let status: OperatingStatus
+  package let status: OperatingStatus
 
-  public enum Wheelchair: String, CaseIterable, Sendable {
+  package enum Wheelchair: String, CaseIterable, Sendable {
     case yes, limited, no, designated
   }
 
   /// Creates the details of a place.
-  public init(_ draft: PointDraft) {
+  package init(_ draft: PointDraft) {
     let tags = PlaceTags(draft.tags.pairs)
     address = PostalAddress(draft.tags)
     let country = address.countryCode
@@ -73,13 +73,13 @@ public struct PlaceDetails: Sendable {
 }
 
 /// The state of the business that a place is.
-public enum OperatingStatus: String, Hashable, Sendable, CaseIterable {
+package enum OperatingStatus: String, Hashable, Sendable, CaseIterable {
   case operating
   case temporarilyClosed = "temporarily_closed"
   case closed
 
   /// Creates the status of a place.
-  public init(of draft: PointDraft) {
+  package init(of draft: PointDraft) {
     var json = draft.tags.json
     self = json.withUTF8 { OperatingStatus(tags: $0, category: draft.category) }
   }

@@ -1,8 +1,8 @@
-public import Basics
+package import Basics
 import Synchronization
 
 /// A change of a place, as the present state of the place.
-public enum PointChange: Hashable, Sendable {
+package enum PointChange: Hashable, Sendable {
   /// The place exists.
   case put(PointOfInterest)
 
@@ -13,7 +13,7 @@ public enum PointChange: Hashable, Sendable {
   case outside(PointID, version: Int64)
 
   /// The id of the place.
-  public var id: PointID {
+  package var id: PointID {
     switch self {
     case .put(let point): point.id
     case .removal(let removal): removal.id
@@ -22,7 +22,7 @@ public enum PointChange: Hashable, Sendable {
   }
 
   /// The version of the place, or of its removal.
-  public var version: Int64 {
+  package var version: Int64 {
     switch self {
     case .put(let point): point.version
     case .removal(let removal): removal.version
@@ -32,28 +32,28 @@ public enum PointChange: Hashable, Sendable {
 }
 
 /// A place that does not exist any more.
-public struct PointRemoval: Hashable, Sendable {
-  public let id: PointID
+package struct PointRemoval: Hashable, Sendable {
+  package let id: PointID
 
   /// A version that is greater than every one that the place had.
-  public let version: Int64
+  package let version: Int64
 
-  public init(id: PointID, version: Int64) {
+  package init(id: PointID, version: Int64) {
     (self.id, self.version) = (id, version)
   }
 }
 
 /// The changes after a position, each id once at most.
-public struct ChangePage: Sendable {
-  public let changes: [PointChange]
+package struct ChangePage: Sendable {
+  package let changes: [PointChange]
 
   /// The position to continue from: an opaque text of letters, digits, dots and hyphens.
-  @ComparedByBytes public private(set) var position: String
+  @ComparedByBytes package private(set) var position: String
 
   /// A Boolean value that indicates whether there are more changes after the position.
-  public let hasMore: Bool
+  package let hasMore: Bool
 
-  public init(changes: [PointChange], position: String, hasMore: Bool) {
+  package init(changes: [PointChange], position: String, hasMore: Bool) {
     self.changes = changes
     self.hasMore = hasMore
     self.position = position
@@ -61,13 +61,13 @@ public struct ChangePage: Sendable {
 }
 
 /// The form of the text of a position, of any store.
-public enum PositionText {
+package enum PositionText {
   /// The maximum number of characters. A position states the transactions in progress.
   private static let maximumLength = 100_000
 
   /// Returns a Boolean value that indicates whether a text has the form of a position: numbers of base 36, separated by
   /// dots and hyphens.
-  public static func isPosition(_ text: String) -> Bool {
+  package static func isPosition(_ text: String) -> Bool {
     guard text.utf8.count <= maximumLength else { return false }
     let numbers = text.split(omittingEmptySubsequences: false) { $0 == "." || $0 == "-" }
     return numbers.count >= 2 && numbers.allSatisfy { UInt64($0, radix: 36) != nil }
@@ -75,7 +75,7 @@ public enum PositionText {
 }
 
 /// The error of a read of changes.
-public enum ChangeReadError: Error, Hashable, Sendable {
+package enum ChangeReadError: Error, Hashable, Sendable {
   /// The changes after the position are not known: it is too old, of another store, or can't be proven. The reason is
   /// for all.
   case expired(reason: String)
@@ -91,7 +91,7 @@ public enum ChangeReadError: Error, Hashable, Sendable {
 ///
 /// A position names a state of the places. Reading the pages from a position to the end gives every place that has
 /// changed since, at least once and as it is at some moment after the change.
-public protocol ChangeLog: Sendable {
+package protocol ChangeLog: Sendable {
   /// Returns the position of everything that was committed before the call.
   ///
   /// - Throws: ``PointStoreError``.
@@ -109,7 +109,7 @@ public protocol ChangeLog: Sendable {
 }
 
 /// The changes of a store's places, for clients: pages of the log, and subscriptions to what happens now.
-public protocol PointFeed: ChangeLog {
+package protocol PointFeed: ChangeLog {
   /// Returns changes with ``PointChange/outside(_:version:)`` for places that do not match a query, by computation
   /// alone. The query's order, limit and position are ignored.
   ///
@@ -130,16 +130,16 @@ public protocol PointFeed: ChangeLog {
 
 /// A subscription to changes. It holds a bounded number of them until its reader takes them, and ends with the last
 /// reference to it.
-public final class ChangeSubscription: Sendable {
+package final class ChangeSubscription: Sendable {
   /// Some changes, and the position that includes them and everything before.
-  public struct Batch: Sendable {
-    public let changes: [PointChange]
-    @ComparedByBytes public private(set) var position: String
+  package struct Batch: Sendable {
+    package let changes: [PointChange]
+    @ComparedByBytes package private(set) var position: String
 
     /// The time at which the store made the changes visible.
-    public let time: ContinuousClock.Instant
+    package let time: ContinuousClock.Instant
 
-    public init(changes: [PointChange], position: String, time: ContinuousClock.Instant = .now) {
+    package init(changes: [PointChange], position: String, time: ContinuousClock.Instant = .now) {
       self.changes = changes
       self.time = time
       self.position = position
@@ -147,7 +147,7 @@ public final class ChangeSubscription: Sendable {
   }
 
   /// The result of a wait.
-  public enum Event: Sendable {
+  package enum Event: Sendable {
     /// Changes, in their order.
     case batches([Batch])
     /// Changes may be missing: they must be read from the log.
@@ -179,7 +179,7 @@ public final class ChangeSubscription: Sendable {
   }
 
   /// The maximum number of changes that wait for the reader. With more, it is interrupted.
-  public static let capacity = 256
+  package static let capacity = 256
 
   private let state = Mutex(State())
   private let onEnd: @Sendable () -> Void
@@ -187,14 +187,14 @@ public final class ChangeSubscription: Sendable {
   /// Creates a subscription.
   ///
   /// - Parameter onEnd: called when there is no reference to the subscription any more.
-  public init(onEnd: @escaping @Sendable () -> Void) {
+  package init(onEnd: @escaping @Sendable () -> Void) {
     self.onEnd = onEnd
   }
 
   deinit { onEnd() }
 
   /// Adds changes for the reader.
-  public func send(_ batch: Batch) {
+  package func send(_ batch: Batch) {
     deliver { state in
       if state.isInterrupted { return }
       state.changeCount += batch.changes.count
@@ -207,12 +207,12 @@ public final class ChangeSubscription: Sendable {
   }
 
   /// Notes that changes are missing.
-  public func interrupt() {
+  package func interrupt() {
     deliver { ($0.batches, $0.changeCount, $0.isInterrupted) = ([], 0, true) }
   }
 
   /// Notes that no more changes come.
-  public func close() {
+  package func close() {
     deliver { $0.isClosing = true }
   }
 
@@ -229,7 +229,7 @@ public final class ChangeSubscription: Sendable {
   /// Waits for changes. One call at a time.
   ///
   /// - Parameter deadline: the time after which to return without changes.
-  public func next(until deadline: ContinuousClock.Instant) async -> Event {
+  package func next(until deadline: ContinuousClock.Instant) async -> Event {
     let number = state.withLock { state in
       state.lastWaiter += 1
       return state.lastWaiter
