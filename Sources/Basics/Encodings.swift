@@ -57,11 +57,14 @@ public enum PercentEncoding {
   ///   (application/x-www-form-urlencoded).
   /// - Returns: `nil` if a `%` is not followed by two hexadecimal digits or the result is not UTF-8.
   public static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
-    let utf8 = text.utf8
-    func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
-      bytes.contains { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }
+    text.utf8.withContiguousBytes { decode($0, plusIsSpace: plusIsSpace) }
+  }
+
+  /// Returns the text of bytes in UTF-8 with every `%XX` decoded; see ``decode(_:plusIsSpace:)``.
+  package static func decode(_ utf8: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool = false) -> String? {
+    guard utf8.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
+      return String(decoding: utf8, as: UTF8.self)
     }
-    guard utf8.withContiguousStorageIfAvailable({ isEncoded($0) }) ?? isEncoded(utf8) else { return String(text) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(utf8.count)
     var rest = utf8.makeIterator()

@@ -16,11 +16,6 @@ public struct HTTPResponse: Sendable {
   /// The body. Responses to `HEAD` and those of status 204 and 304 are sent without it.
   public var body: HTTPResponseBody
 
-  /// A Boolean value that indicates whether the streamed body ends when its client or the server wants it to, and is
-  /// silent in between. It is not counted among the requests in progress, and its client is not cut because it takes
-  /// little, unless memory is short.
-  public var isLive = false
-
   /// The template of the route, such as `/locations/{id}`, for metrics and logs; it is not sent.
   public var route: String?
 
@@ -65,13 +60,24 @@ public enum HTTPResponseBody: Sendable {
   /// the connection is cut, so that the client can tell that the body is incomplete.
   case stream(length: Int? = nil, @Sendable (HTTPResponseWriter) async throws -> Void)
 
+  /// Bytes that are produced until the client or the server ends the response, with silence in between.
+  ///
+  /// It is not counted among the requests in progress, and its client is not cut because it takes little, unless memory
+  /// is short.
+  case live(@Sendable (HTTPResponseWriter) async throws -> Void)
+
   /// The length in bytes; `nil` where it is not known before the body is sent.
   public var length: Int? {
     switch self {
     case .empty: 0
     case .bytes(let bytes): bytes.readableBytes
     case .stream(let length, _): length
+    case .live: nil
     }
+  }
+
+  var isLive: Bool {
+    if case .live = self { true } else { false }
   }
 
   /// Returns the whole body, for responses that are produced in process.
@@ -81,7 +87,7 @@ public enum HTTPResponseBody: Sendable {
     switch self {
     case .empty: return ByteBuffer()
     case .bytes(let bytes): return bytes
-    case .stream(_, let body):
+    case .stream(_, let body), .live(let body):
       let collected = Mutex(ByteBuffer())
       try await body(HTTPResponseWriter { bytes in collected.withLock { _ = $0.writeImmutableBuffer(bytes) } })
       return collected.withLock { $0 }
@@ -124,7 +130,7 @@ struct ResponseStream<Sink: ResponseSink>: Sendable {
   ) async {
     guard
       await onEventLoop({ sink in
-        sink.exchange?.isLive = response.isLive
+        sink.exchange?.isLive = response.body.isLive
         return sink.beginStream(response, length: length)
       })
     else { return }

@@ -102,15 +102,21 @@ final class MemoryChangeLog: ChangeLog {
 
   /// Notes a committed batch, which readers see already.
   func note(_ batch: JournalBatch, removals: [PointRemoval]) {
-    var entries: [Entry] = []
-    if journal == nil {
-      entries = batch.puts.map { Entry(version: $0.version, id: $0.id, isRemoval: false) }
-      entries += removals.map { Entry(version: $0.version, id: $0.id, isRemoval: true) }
-      entries.sort { $0 < $1 }
-    }
     state.withLock { state in
       state.version = batch.highestVersion
-      state.entries += entries
+      guard journal == nil else { return }
+      let count = batch.puts.count + removals.count
+      guard count <= Self.capacity else {
+        // Every former position misses more changes than are kept.
+        (state.entries, state.dropped) = ([], batch.highestVersion)
+        return
+      }
+      let start = state.entries.count
+      for point in batch.puts { state.entries.append(Entry(version: point.version, id: point.id, isRemoval: false)) }
+      for removal in removals {
+        state.entries.append(Entry(version: removal.version, id: removal.id, isRemoval: true))
+      }
+      if count > 1 { state.entries[start...].sort { $0 < $1 } }
       guard state.entries.count > Self.capacity else { return }
       // In large steps, as the rest is moved.
       let excess = state.entries.count - Self.capacity * 3 / 4

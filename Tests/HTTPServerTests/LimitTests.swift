@@ -279,8 +279,8 @@ import Testing
     let (isCancelled, gate) = (Counter(), Gate())
     let responder = ClosureResponder { request in
       guard request.path == "/live" else { return .text(String(request.path)) }
-      var response = HTTPResponse(
-        body: .stream { writer in
+      return HTTPResponse(
+        body: .live { writer in
           try await writer.write(ByteBuffer(string: "begun"))
           await withTaskCancellationHandler {
             await gate.pass()
@@ -289,8 +289,6 @@ import Testing
             gate.open()
           }
         })
-      response.isLive = true
-      return response
     }
     try await withServer(responder, configure: { $0.limits.requestsInFlight = 1 }) { server in
       let live = try await RawHTTPConnection.open(port: server.port)

@@ -31,12 +31,11 @@ import Testing
     #expect(parameters.all.isEmpty)
   }
 
-  @Test func rawValueCanBeSplitBeforeItIsDecoded() throws {
-    let parameters = try QueryParameters("category=a%2Cb,c+d")
-    let categories = parameters["category"].flatMap { $0.rawValue.split(separator: ",") }
-      .compactMap { PercentEncoding.decode($0, plusIsSpace: true) }
+  @Test(arguments: [("category=a%2Cb", true), ("category=c+d,e", false), ("cat%65gory=a", false)])
+  func escapesInTheValueAreNoted(query: String, expected: Bool) throws {
+    let parameters = try QueryParameters(query[...])
 
-    #expect(categories == ["a,b", "c d"])
+    #expect(parameters["category"].map(\.hasEscapes) == [expected])
   }
 
   @Test(arguments: [

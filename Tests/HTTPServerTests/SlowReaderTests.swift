@@ -94,7 +94,7 @@ import Testing
   @Test(arguments: requests) func readerOfALiveResponseThatStopsIsNotDisconnected(request: [UInt8]) async throws {
     let live = ClosureResponder { request in
       var response = await Self.responder.respond(to: request)
-      response.isLive = true
+      if case .stream(_, let body) = response.body { response.body = .live(body) }
       return response
     }
     let configure = { (configuration: inout HTTPServerConfiguration) in configuration.timeouts.write = Self.period }

@@ -200,7 +200,7 @@ public struct CompletedRequest: Sendable {
   /// broken off.
   public internal(set) var isWhole = true
 
-  /// A Boolean value that indicates whether the response had no end of its own; see ``HTTPResponse/isLive``.
+  /// A Boolean value that indicates whether the response had no end of its own; see ``HTTPResponseBody/live(_:)``.
   public internal(set) var isLive = false
 
   private let start: ContinuousClock.Instant?
@@ -231,7 +231,7 @@ public struct CompletedRequest: Sendable {
     status = response.status
     route = response.route
     trace = response.context?.trace
-    isLive = response.isLive
+    isLive = response.body.isLive
   }
 
   mutating func end(isWhole: Bool) {

@@ -10,9 +10,8 @@ public struct QueryParameters: Sendable {
     /// The value, decoded: `%XX` is decoded and `+` is a space; empty where there is no `=`.
     public let value: String
 
-    /// The value as it was sent, for what must be split before it is decoded; see
-    /// ``PercentEncoding/decode(_:plusIsSpace:)``.
-    public let rawValue: String
+    /// A Boolean value that indicates whether the value was sent with `%XX`.
+    public let hasEscapes: Bool
   }
 
   /// The maximum number of parameters in a query.
@@ -67,14 +66,15 @@ public struct QueryParameters: Sendable {
 
   private static func parameter(_ pair: UnsafeBufferPointer<UInt8>) throws(Problem) -> Parameter {
     let separator = pair.firstIndex(of: UInt8(ascii: "="), from: 0) ?? pair.count
-    let rawName = String(decoding: pair[..<separator], as: UTF8.self)
-    let rawValue = String(decoding: pair[separator...].dropFirst(), as: UTF8.self)
-    guard let name = PercentEncoding.decode(rawName[...], plusIsSpace: true) else {
-      throw .invalidParameter(rawName, "must have a name in percent-encoded UTF-8")
+    let rawName = UnsafeBufferPointer(rebasing: pair[..<separator])
+    let rawValue = UnsafeBufferPointer(rebasing: pair[separator...].dropFirst())
+    guard let name = PercentEncoding.decode(rawName, plusIsSpace: true) else {
+      let name = String(decoding: rawName, as: UTF8.self)
+      throw .invalidParameter(name, "must have a name in percent-encoded UTF-8")
     }
-    guard let value = PercentEncoding.decode(rawValue[...], plusIsSpace: true) else {
+    guard let value = PercentEncoding.decode(rawValue, plusIsSpace: true) else {
       throw .invalidParameter(name, "must be percent-encoded UTF-8")
     }
-    return Parameter(name: name, value: value, rawValue: rawValue)
+    return Parameter(name: name, value: value, hasEscapes: rawValue.contains(UInt8(ascii: "%")))
   }
 }

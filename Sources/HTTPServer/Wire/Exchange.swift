@@ -14,7 +14,7 @@ struct Exchange {
   /// The request until it is passed to the responder: its body, if it is short, comes first.
   var undispatched: HTTPRequest?
 
-  /// A Boolean value that indicates whether the response is one of ``HTTPResponse/isLive``.
+  /// A Boolean value that indicates whether the response is one of ``HTTPResponseBody/live(_:)``.
   var isLive = false
 
   /// The responder at work.

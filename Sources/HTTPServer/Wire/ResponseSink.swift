@@ -52,11 +52,16 @@ extension ResponseSink {
     let task = executor.measuring {
       Task.immediate(executorPreference: executor) { [server, eventLoop] in
         let response = await server.responder.respond(to: request)
-        if case .stream(let length, let body) = response.body {
-          if response.isLive { server.liveResponseBegan() }
-          await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
-          if response.isLive { server.liveResponseEnded() } else { server.requestEnded() }
-        } else {
+        let stream = ResponseStream(sink: sink, eventLoop: eventLoop)
+        switch response.body {
+        case .stream(let length, let body):
+          await stream.send(response, length: length, body: body)
+          server.requestEnded()
+        case .live(let body):
+          server.liveResponseBegan()
+          await stream.send(response, length: nil, body: body)
+          server.liveResponseEnded()
+        case .empty, .bytes:
           Self.finish(response, to: sink, on: eventLoop)
         }
       }

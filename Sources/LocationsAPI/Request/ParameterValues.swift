@@ -316,7 +316,7 @@ struct ParameterValues {
       let names = Self.list(list.value)
       let isWhole = names.count > 1 && add(list.value[...])
       // An element between two encoded commas may be empty: the name with the commas is searched for as a whole.
-      let mayBeEmpty = isWhole && list.rawValue.utf8.contains(UInt8(ascii: "%"))
+      let mayBeEmpty = isWhole && list.hasEscapes
       for name in names where !(name.isEmpty && mayBeEmpty) && !hasAllErrors && !add(name) { noteInvalid(name) }
     }
     query.setCategories(names, without: excluded, in: tree)

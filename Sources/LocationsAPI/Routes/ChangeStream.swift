@@ -78,21 +78,19 @@ extension ChangesRoute {
     }
     let subscription = changes.subscribe(matching: arguments.query)
     let start = try await firstEvents(changes, arguments, request)
-    var response = HTTPResponse(
+    return HTTPResponse(
       headers: [
         "content-type": Self.eventStream, "cache-control": "no-store", "vary": "accept",
         // nginx buffers responses otherwise.
         "x-accel-buffering": "no",
       ],
-      body: .stream { [self] writer in
+      body: .live { [self] writer in
         let stream = ChangeStream(
           route: self, changes: changes, arguments: arguments, request: request, subscription: subscription,
           streams: counted.streams, writer: writer)
         try await stream.run(from: start)
         extendLifetime(counted)
       })
-    response.isLive = true
-    return response
   }
 
   /// The events at the beginning of a stream, and the position that they lead to.

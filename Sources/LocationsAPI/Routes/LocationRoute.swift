@@ -30,8 +30,7 @@ struct LocationRoute: CallHandler {
   let clock: any WallClock
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try PresentationArguments(
-      request, additional: .opening, allowing: Set<Parameter>.translation.union([.view]))
+    let arguments = try PresentationArguments(request, additional: .opening, allowing: Self.call.parameters)
     let id = try PointID(inPathOf: request)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.point(id: id)
@@ -48,7 +47,7 @@ struct LocationRoute: CallHandler {
     }
     let (found, expiry) = try await found(point, arguments, for: request)
     var response = HTTPResponse(found[0], arguments)
-    try await addDetails(to: &response, of: point, arguments, for: request)
+    if arguments.view == .details { try await addDetails(to: &response, of: point, for: request) }
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
     let etag = EntityTag.of(
@@ -81,7 +80,7 @@ struct LocationRoute: CallHandler {
     var (found, expiry) = try await found(point, arguments, for: request)
     let language = arguments.languages.translate(&found)
     var response = HTTPResponse(found[0], arguments)
-    try await addDetails(to: &response, of: point, arguments, for: request)
+    if arguments.view == .details { try await addDetails(to: &response, of: point, for: request) }
     response.addContentLanguage(language)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let etag = EntityTag.of(version: point.version, format: arguments.format, program: program)
@@ -100,14 +99,13 @@ extension PresentationArguments {
 }
 
 extension LocationRoute {
-  /// Adds the member `details` to the JSON of a place, if the arguments ask for it.
+  /// Adds the member `details` to the JSON of a place.
   ///
   /// - Throws: `Problem` of the store's error.
   private func addDetails(
-    to response: inout HTTPResponse, of point: PointOfInterest, _ arguments: PresentationArguments,
-    for request: HTTPRequest
+    to response: inout HTTPResponse, of point: PointOfInterest, for request: HTTPRequest
   ) async throws(Problem) {
-    guard arguments.view == .details, case .bytes(var bytes) = response.body, bytes.readableBytes >= 2 else { return }
+    guard case .bytes(var bytes) = response.body, bytes.readableBytes >= 2 else { return }
     let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.sources() }
     let source = point.draft.origin.flatMap { origin in sources.first { $0.name.hasSameBytes(as: origin.source) } }
     var json = JSONWriter()

@@ -167,16 +167,19 @@ package final class ChangeHub: PointFeed {
   // MARK: Fan-out
 
   /// Delivers a step to the subscriptions, some time after the call. Steps are delivered in the order of the calls.
-  package func publish(_ step: Step) {
+  ///
+  /// Without subscriptions no step is made: those that come later read the log from a state that has it.
+  package func publish(_ step: @autoclosure () -> Step) {
     let isWaiting = state.withLock { state in
       if state.all.isEmpty, state.waitingSteps == 0 {
-        state.position = step.position
+        state.position = nil
         return false
       }
       state.waitingSteps += 1
       return true
     }
     guard isWaiting else { return }
+    let step = step()
     queue.async { [self] in
       let isTooMany = state.withLock { state in
         state.waitingSteps -= 1

@@ -188,6 +188,10 @@ public struct PointQuery: Hashable, Sendable {
   package mutating func setCategories(
     _ names: Set<ExactText>, without excluded: Set<ExactText>, in tree: CategoryTree
   ) {
+    if excluded.isEmpty, names.allSatisfy({ tree.number(of: $0) == nil }) {
+      (categories, excludedCategories, requestedCategories) = (names, [], [])
+      return
+    }
     categories = Set(names.flatMap(tree.namesInData))
     excludedCategories = Set(excluded.flatMap(tree.namesInData))
     let rest = categories.subtracting(excludedCategories)

@@ -179,7 +179,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
 
   var isOver: Bool { state.isClosed }
 
-  /// A Boolean value that indicates whether the response is one of ``HTTPResponse/isLive``.
+  /// A Boolean value that indicates whether the response is one of ``HTTPResponseBody/live(_:)``.
   var isLive: Bool { exchange?.isLive == true }
 
   private func watchNext() {
