@@ -58,7 +58,7 @@ extension HolidayCalendar {
   }
 
   // The bytes are constants of the program.
-  private nonisolated(unsafe) static let bytes: UnsafeBufferPointer<UInt8> = {
+  nonisolated(unsafe) static let bytes: UnsafeBufferPointer<UInt8> = {
     var count = 0
     let bytes = waymark_holidays(&count)
     return UnsafeBufferPointer(start: bytes, count: count)

@@ -4,8 +4,8 @@ package import Basics
 /// replace or complete earlier ones.
 ///
 /// An expression has no position, no time zone and no holidays, so that places with equal hours share it; they are
-/// arguments of the evaluation. Its text is bounded by ``maximumBytes``, ``maximumRules`` and ``maximumSelectors``, so that the time of an
-/// evaluation is as well.
+/// arguments of the evaluation. Its text is bounded by ``maximumBytes``, ``maximumRules`` and ``maximumSelectors``, so
+/// that the time of an evaluation is as well.
 package struct HoursExpression: Hashable, Sendable {
   /// The maximum length of a text in bytes.
   package static let maximumBytes = 2_048

@@ -25,6 +25,7 @@ package enum PositionZones {
   }
 
   private struct File {
+    let byteCount: Int
     let names: [String]
     let cells: UnsafeRawPointer
     let borders: UnsafePointer<UInt8>
@@ -42,19 +43,24 @@ package enum PositionZones {
     let names = String(decoding: UnsafeBufferPointer(start: bytes + 8, count: length), as: UTF8.self)
     let firstCell = 8 + (length + 3) / 4 * 4
     return File(
-      names: names.split(separator: "\n").map { String($0) }, cells: start + firstCell,
+      byteCount: count, names: names.split(separator: "\n").map { String($0) }, cells: start + firstCell,
       borders: bytes + firstCell + 4 * cells)
   }()
+
+  /// The number of bytes of the built-in file.
+  static var byteCount: Int { file.byteCount }
 
   /// The names of the zones by their numbers.
   package static var names: [String] { file.names }
 
   /// Returns the rules of a zone. Without the system's database they are those of its longitude at sea, and else UTC.
-  package static func rules(of number: Int) -> ZoneRules {
-    let name = names[number]
+  package static func rules(of number: Int) -> ZoneRules { rules(named: names[number]) ?? .utc }
+
+  /// Returns the rules of a zone of the system's database, or of one at sea; `nil` if it is neither.
+  package static func rules(named name: String) -> ZoneRules? {
     if let rules = ZoneRules.system(named: name) { return rules }
     // The names have the sign of POSIX, which is that of the west.
-    guard let hours = Int(name.replacing("Etc/GMT", with: "")) else { return .utc }
+    guard let hours = Int(name.replacing("Etc/GMT", with: "")) else { return nil }
     return ZoneRules(name: name, offsetSeconds: -hours * 3_600)
   }
 

@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 import Geo
 import OpeningHours
 import Points
@@ -85,6 +86,42 @@ import Testing
         matching: FacetQuery(facets: [.category], filters: PointQuery(opening: opening)))
       #expect(facets.count == expected.count)
     }
+  }
+
+  @Test func hoursOfAFileAreThoseThatWereIndexed() throws {
+    let folder = "\(NSTemporaryDirectory())/hours-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let points = try Self.points(6_000, seed: 4)
+    let files = try IndexFiles(folder: folder)
+    _ = try files.save(PointSnapshot(points), standingFor: "1")
+
+    let loaded = try #require(try files.load(text: .init())).snapshot
+
+    #expect(loaded.parts.allSatisfy { $0.segment.stepsToIndexHours == 0 })
+    for hour in [0, 9, 20] as [Int32] {
+      let minutes = Int32(Self.start) + hour * 60
+      for time in [.instant(minutes: minutes), .local(minutes: minutes)] as [PointQuery.Opening.Time] {
+        let opening = PointQuery.Opening(at: time, includesUnknown: hour == 9)
+        let query = PointQuery(opening: opening, limit: points.count)
+        #expect(try Self.found(query, in: loaded) == Self.expected(points, opening))
+      }
+    }
+  }
+
+  @Test func placesWithoutHoursHaveNoneInAFile() throws {
+    let folder = "\(NSTemporaryDirectory())/hours-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let points = try ContiguousArray(ChangingPlaces(6_000, seed: 5).points.values)
+    let files = try IndexFiles(folder: folder)
+    _ = try files.save(PointSnapshot(points), standingFor: "1")
+
+    let loaded = try #require(try files.load(text: .init())).snapshot
+
+    #expect(loaded.parts.allSatisfy { $0.segment.stepsToIndexHours == 0 })
+    let unknown = PointQuery.Opening(at: .instant(minutes: Int32(Self.start)), includesUnknown: true)
+    #expect(try loaded.count(matching: PointQuery(opening: unknown)) == points.count)
+    let open = PointQuery.Opening(at: .instant(minutes: Int32(Self.start)), includesUnknown: false)
+    #expect(try loaded.count(matching: PointQuery(opening: open)) == 0)
   }
 
   @Test func openPlacesAreFoundWhileTimePasses() throws {

@@ -103,13 +103,12 @@ final class Revalidation: Sendable {
   ) async throws(Problem) -> HTTPResponse {
     let suffix = Self.suffix(format, languages) + representation
     guard hasVersion, !policy.isOff else {
-      let found = try await search()
-      var response = found.response
-      if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+      var found = try await search()
+      if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &found.response, of: request) }
       var fields = unnamed
       if !policy.isOff { expire(&fields, at: found.expiry) }
-      response.headers.add(contentsOf: varying(fields, by: languages))
-      return response
+      found.response.headers.add(contentsOf: varying(fields, by: languages))
+      return found.response
     }
     let condition = Condition(request.headers)
     let version: DataVersion?
@@ -123,23 +122,22 @@ final class Revalidation: Sendable {
     } else {
       version = service.knownDataVersion()
     }
-    let found = try await search()
-    var response = found.response
+    var found = try await search()
     var fields: HTTPHeaders
     // The search may have used another server than the one that the version is from.
     if let version, let known = service.knownDataVersion(), known.source == version.source {
       fields = self.fields(of: version, suffix)
       if !known.isExact || known.token != version.token {
-        fields.replaceOrAdd(name: "etag", value: tag(of: version, suffix, digest: Self.digest(of: response)))
+        fields.replaceOrAdd(name: "etag", value: tag(of: version, suffix, digest: Self.digest(of: found.response)))
         fields.remove(name: "last-modified")
       }
     } else {
       fields = unnamed
     }
     expire(&fields, at: found.expiry)
-    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
-    response.headers.add(contentsOf: varying(fields, by: languages))
-    return response
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &found.response, of: request) }
+    found.response.headers.add(contentsOf: varying(fields, by: languages))
+    return found.response
   }
 
   /// Has the fields of a response end at a time, in minutes since 1970-01-01T00:00:00Z; `nil` for none.

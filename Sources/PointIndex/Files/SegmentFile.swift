@@ -48,6 +48,14 @@ enum FileColumn: UInt32, CaseIterable {
   case entries = 50
   case placeBounds = 51
 
+  case hoursEdition = 60
+  case hoursNumbers = 61
+  case hoursEntries = 62
+  case hoursZoneStarts = 63
+  case hoursZones = 64
+  case hoursCalendarStarts = 65
+  case hoursCalendars = 66
+
   /// A Boolean value that indicates whether searches that return few places read hardly anything of the column.
   var isCold: Bool {
     switch self {

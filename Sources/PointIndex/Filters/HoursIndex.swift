@@ -37,6 +37,9 @@ final class HoursIndex: Sendable {
   private let zones: [ZoneRules]
   private let holidays: [HolidayCalendar]
 
+  /// The codes of the calendars; that of the first, which has no holidays, is empty.
+  private let holidayCodes: [String]
+
   /// The states at the present.
   private let present: HoursStates
 
@@ -72,8 +75,49 @@ final class HoursIndex: Sendable {
     entries = FixedBuffer(builder.entries)
     zones = builder.zones
     holidays = builder.holidays
+    holidayCodes = builder.holidayCodes
     present = HoursStates(entryCount: entries.count, nodeCount: self.nodeCount)
     if let minute { evaluate(at: minute, builder.entriesByText, records: records, coordinates: coordinates) }
+  }
+
+  /// Creates the index that a segment's file has. O(z) for z zones and calendars; hours are evaluated when they are
+  /// searched. `nil` if the file has none, or one of a program with other zones, holidays or expressions.
+  ///
+  /// - Parameters:
+  ///   - count: the number of places.
+  ///   - nodeCount: the number of nodes of the trees over the places.
+  init?(_ file: SegmentFile, count: Int, nodeCount: Int) throws(IndexFileError) {
+    guard file.has(.hoursEdition), try file.column(.hoursEdition).array == [HoursEdition.current] else {
+      return nil
+    }
+    numbers = try file.column(.hoursNumbers)
+    guard numbers.count == 0 || numbers.count == count else {
+      throw IndexFileError("the column hoursNumbers has \(numbers.count) values")
+    }
+    entries = try file.column(.hoursEntries)
+    self.nodeCount = numbers.count > 0 ? nodeCount : 0
+    // Of the first zone and calendar the program has no other.
+    var zones = [ZoneRules.utc]
+    for name in try PackedTexts(file, starts: .hoursZoneStarts, bytes: .hoursZones).texts.dropFirst() {
+      guard let rules = PositionZones.rules(named: name) else { return nil }
+      zones.append(rules)
+    }
+    holidayCodes = try PackedTexts(file, starts: .hoursCalendarStarts, bytes: .hoursCalendars).texts
+    var holidays = [HolidayCalendar.none]
+    for code in holidayCodes.dropFirst() {
+      guard let calendar = HolidayCalendar(code: code) else { return nil }
+      holidays.append(calendar)
+    }
+    (self.zones, self.holidays) = (zones, holidays)
+    present = HoursStates(entryCount: entries.count, nodeCount: self.nodeCount)
+  }
+
+  func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
+    try file.append(.hoursEdition, FixedBuffer([HoursEdition.current]))
+    try file.append(.hoursNumbers, numbers)
+    try file.append(.hoursEntries, entries)
+    try PackedTexts(zones.map(\.name)).write(to: &file, starts: .hoursZoneStarts, bytes: .hoursZones)
+    try PackedTexts(holidayCodes).write(to: &file, starts: .hoursCalendarStarts, bytes: .hoursCalendars)
   }
 
   /// Evaluates entries, those with the same text one after another.
@@ -274,6 +318,7 @@ extension HoursIndex {
     private(set) var zones: [ZoneRules] = [.utc]
     /// The first stands for an unknown country.
     private(set) var holidays: [HolidayCalendar] = [.none]
+    private(set) var holidayCodes = [""]
 
     private var texts: [Text] = []
     private var textNumbers: [TextHash: Int] = [:]
@@ -376,6 +421,7 @@ extension HoursIndex {
           number = UInt16(known)
         } else {
           holidays.append(calendar)
+          holidayCodes.append(code)
           number = UInt16(holidays.count - 1)
         }
       }

@@ -125,7 +125,7 @@ final class Segment: Sendable {
   /// The file of the segment; `nil` if its columns are in memory of the process.
   let fileName: SegmentFileName?
 
-  /// Creates a segment whose columns are in a file. O(c) for c categories and sources.
+  /// Creates a segment whose columns are in a file. O(c) for c categories, sources, time zones and calendars.
   ///
   /// - Parameters:
   ///   - file: the file, which ``write(to:)`` has written.
@@ -149,7 +149,8 @@ final class Segment: Sendable {
     records = try PointRecords(file)
     categories = try CategoryIndex(file)
     textConfiguration = configuration
-    builtHours = Mutex(nil)
+    builtHours = Mutex(
+      try HoursIndex(file, count: count, nodeCount: Self.nodeCount(places: count, categories)))
     builtTextIndex = Mutex(file.has(.wordStarts) ? try TextIndex(file, categories: categories.names) : nil)
   }
 
@@ -165,6 +166,7 @@ final class Segment: Sendable {
     try file.append(.idOrder, idOrder)
     try categories.write(to: &file)
     if let textIndex = builtTextIndex.withLock({ $0 }) { try textIndex.write(to: &file) }
+    if let hours = builtHours.withLock({ $0 }) { try hours.write(to: &file) }
     try file.append(.shuffleOrder, shuffleOrder)
     try file.append(.sourceReferences, sourceReferences.entries)
     try records.write(to: &file)
