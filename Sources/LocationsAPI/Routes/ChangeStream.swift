@@ -85,9 +85,7 @@ extension ChangesRoute {
         "x-accel-buffering": "no",
       ],
       body: .live { [self] writer in
-        let stream = ChangeStream(
-          route: self, changes: changes, arguments: arguments, request: request, subscription: subscription,
-          streams: counted.streams, writer: writer)
+        let stream = ChangeStream(self, changes, arguments, request, subscription, counted.streams, writer)
         try await stream.run(from: start)
         extendLifetime(counted)
       })
@@ -133,78 +131,109 @@ extension ChangesRoute {
 
 /// A stream of changes: it reads the log up to the present, and then has what the subscription is sent. A reader that
 /// is slower than the changes is sent to the log again.
-private struct ChangeStream {
+private final class ChangeStream {
   /// The time after which a stream has a comment or a position, and its sender's access is checked again.
   private static let interval = Duration.seconds(15)
 
   /// The time after which the log is read again after a failure.
   private static let retryInterval = Duration.seconds(2)
 
-  let route: ChangesRoute
-  let changes: any PointFeed
-  let arguments: ChangesArguments
-  let request: HTTPRequest
-  let subscription: ChangeSubscription
-  let streams: ChangeStreams
-  let writer: HTTPResponseWriter
+  private let route: ChangesRoute
+  private let changes: any PointFeed
+  private let arguments: ChangesArguments
+  private let request: HTTPRequest
+  private let subscription: ChangeSubscription
+  private let streams: ChangeStreams
+  private let writer: HTTPResponseWriter
+
+  /// The position of everything that was written.
+  private var position = ""
+
+  init(
+    _ route: ChangesRoute, _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest,
+    _ subscription: ChangeSubscription, _ streams: ChangeStreams, _ writer: HTTPResponseWriter
+  ) {
+    self.route = route
+    self.changes = changes
+    self.arguments = arguments
+    self.request = request
+    self.subscription = subscription
+    self.streams = streams
+    self.writer = writer
+  }
 
   /// Writes events until the client has gone, its access has ended, or the server shuts down.
   func run(from start: ChangesRoute.FirstEvents) async throws {
-    try await write(start.text, count: start.count)
-    var position = start.position
-    if start.hasMore { position = try await readLog(after: position) }
+    try await begin(start)
     var nextCheck = ContinuousClock.now + Self.interval
     while true {
       if .now >= nextCheck {
         nextCheck = .now + Self.interval
-        if let problem = await rejection() { return try await end(because: problem) }
-        try await writeBookmark(&position)
+        guard try await checkAccess() else { return }
+        try await writeBookmark()
       }
-      switch await subscription.next(until: nextCheck) {
-      case .batches(let batches):
-        var text = ByteBuffer()
-        var (count, lag) = (0, 0.0)
-        let now = ContinuousClock.now
-        for batch in batches where !changes.includes(batch.position, in: position) {
-          ChangeEvents.write(batch.changes, position: batch.position, to: &text)
-          position = batch.position
-          count += batch.changes.count
-          lag += (now - batch.time) / .seconds(1) * Double(batch.changes.count)
-        }
-        try await write(text, count: count, lagSeconds: lag)
-      case .interrupted:
-        streams.count { $0.interruptions += 1 }
-        position = try await readLog(after: position)
-      case .timedOut:
-        // A wait that is cancelled ends at once.
-        try Task.checkCancellation()
-      case .closing:
-        var text = ByteBuffer()
-        ChangeEvents.writePosition(position, to: &text)
-        return try await write(text)
-      }
+      guard try await write(await subscription.next(until: nextCheck)) else { return }
     }
   }
 
-  /// Returns the problem with which the request would be rejected now; `nil` if it would not.
-  private func rejection() async -> Problem? {
+  // Each idle stream has the frame of `run`. So what it calls is not inlined.
+
+  @inline(never)
+  private func begin(_ start: ChangesRoute.FirstEvents) async throws {
+    try await write(start.text, count: start.count)
+    position = start.position
+    if start.hasMore { try await readLog() }
+  }
+
+  /// Writes what a wait has ended with, and returns whether the stream goes on.
+  @inline(never)
+  private func write(_ event: ChangeSubscription.Event) async throws -> Bool {
+    switch event {
+    case .batches(let batches):
+      var text = ByteBuffer()
+      var (count, lag) = (0, 0.0)
+      let now = ContinuousClock.now
+      for batch in batches where !changes.includes(batch.position, in: position) {
+        ChangeEvents.write(batch.changes, position: batch.position, to: &text)
+        position = batch.position
+        count += batch.changes.count
+        lag += (now - batch.time) / .seconds(1) * Double(batch.changes.count)
+      }
+      try await write(text, count: count, lagSeconds: lag)
+    case .interrupted:
+      streams.count { $0.interruptions += 1 }
+      try await readLog()
+    case .timedOut:
+      // A wait that is cancelled ends at once.
+      try Task.checkCancellation()
+    case .closing:
+      var text = ByteBuffer()
+      ChangeEvents.writePosition(position, to: &text)
+      try await write(text)
+      return false
+    }
+    return true
+  }
+
+  /// Ends the stream and returns `false` where the request would be rejected now.
+  @inline(never)
+  private func checkAccess() async throws -> Bool {
     do throws(Problem) {
       _ = try await route.access.principal(of: request, for: .read)
-      return nil
     } catch {
       // Without the keys of tokens, it is not known.
-      return error.status == .serviceUnavailable ? nil : error
+      if error.status == .serviceUnavailable { return true }
+      var text = ByteBuffer()
+      ChangeEvents.writeEnd(code: error.code, detail: error.detail ?? "", to: &text)
+      try await write(text)
+      return false
     }
-  }
-
-  private func end(because problem: Problem) async throws {
-    var text = ByteBuffer()
-    ChangeEvents.writeEnd(code: problem.code, detail: problem.detail ?? "", to: &text)
-    try await write(text)
+    return true
   }
 
   /// Writes a comment, or the position up to which the subscription has everything, if that is later.
-  private func writeBookmark(_ position: inout String) async throws {
+  @inline(never)
+  private func writeBookmark() async throws {
     var text = ByteBuffer()
     if let delivered = changes.deliveredPosition, !changes.includes(delivered, in: position) {
       position = delivered
@@ -215,11 +244,9 @@ private struct ChangeStream {
     try await write(text)
   }
 
-  /// Writes the changes of the log after a position, up to the present.
-  ///
-  /// - Returns: the position of everything that was written.
-  private func readLog(after start: String) async throws -> String {
-    var position = start
+  /// Writes the changes of the log after the position, up to the present.
+  @inline(never)
+  private func readLog() async throws {
     while true {
       var text = ByteBuffer()
       let read: Result<ChangePage, Problem>
@@ -233,13 +260,14 @@ private struct ChangeStream {
         ChangeEvents.write(page.changes, position: page.position, to: &text)
         position = page.position
         try await write(text, count: page.changes.count)
-        if !page.hasMore { return position }
+        if !page.hasMore { return }
       case .failure(let problem):
         if problem.code == ProblemCode.positionExpired.rawValue, let present = try? await changes.presentPosition() {
           streams.count { $0.resets += 1 }
           ChangeEvents.writeReset(reason: problem.detail ?? "", position: present, to: &text)
           try await write(text)
-          return present
+          position = present
+          return
         }
         // The store is away. The client waits with the stream, unless it has gone.
         ChangeEvents.writeComment(to: &text)

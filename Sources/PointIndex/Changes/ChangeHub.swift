@@ -41,6 +41,8 @@ package final class ChangeHub: PointFeed {
     /// The number of steps that wait to be delivered.
     var waitingSteps = 0
     var isClosed = false
+    /// A Boolean value that indicates whether waits are ended at their deadlines.
+    var isEndingWaits = false
   }
 
   /// A step from one state of the places to the next.
@@ -92,6 +94,10 @@ package final class ChangeHub: PointFeed {
   /// The maximum number of steps that wait. With more, subscribers read the log.
   private static let maximumSteps = 64
 
+  /// The time between the ends of waits whose deadlines have passed. One timer ends them all, since one for each takes
+  /// several times the memory of the wait.
+  private static let waitInterval = DispatchTimeInterval.milliseconds(500)
+
   private let log: any ChangeLog
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "waymark.changes")
@@ -135,13 +141,30 @@ package final class ChangeHub: PointFeed {
     let subscriber = Subscriber(query)
     let subscription = ChangeSubscription { [weak self] in self?.remove(subscriber) }
     subscriber.attach(subscription)
-    let isClosed = state.withLock { state in
+    let (isClosed, isFirst) = state.withLock { state in
       state.index.insert(subscriber, query)
       state.all.insert(subscriber)
-      return state.isClosed
+      defer { state.isEndingWaits = true }
+      return (state.isClosed, !state.isEndingWaits)
     }
     if isClosed { subscription.close() }
+    if isFirst { endWaitsLater() }
     return subscription
+  }
+
+  /// Ends the waits whose deadlines have passed, again and again while there are subscriptions.
+  private func endWaitsLater() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.waitInterval) { [weak self] in self?.endWaits() }
+  }
+
+  private func endWaits() {
+    let subscribers = state.withLock { state in
+      state.isEndingWaits = !state.all.isEmpty
+      return state.all
+    }
+    let now = ContinuousClock.now
+    for subscriber in subscribers { subscriber.current?.endWait(at: now) }
+    if !subscribers.isEmpty { endWaitsLater() }
   }
 
   private func remove(_ subscriber: Subscriber) {

@@ -163,8 +163,7 @@ package final class ChangeSubscription: Sendable {
     var changeCount = 0
     var isInterrupted = false
     var isClosing = false
-    var waiter: (number: Int, continuation: CheckedContinuation<Event, Never>)?
-    var lastWaiter = 0
+    var waiter: (deadline: ContinuousClock.Instant, continuation: CheckedContinuation<Event, Never>)?
 
     /// Removes what a reader gets; `nil` if there is nothing.
     mutating func take() -> Event? {
@@ -228,35 +227,30 @@ package final class ChangeSubscription: Sendable {
 
   /// Waits for changes. One call at a time.
   ///
-  /// - Parameter deadline: the time after which to return without changes.
+  /// - Parameter deadline: the time after which to return without changes, once ``endWait(at:)`` is called.
   package func next(until deadline: ContinuousClock.Instant) async -> Event {
-    let number = state.withLock { state in
-      state.lastWaiter += 1
-      return state.lastWaiter
-    }
-    let timer = Task {
-      try await Task.sleep(until: deadline, clock: .continuous)
-      end(number)
-    }
-    defer { timer.cancel() }
-    return await withTaskCancellationHandler {
+    await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let event: Event? = state.withLock { state in
           if let event = state.take() { return event }
           if Task.isCancelled || deadline <= .now { return .timedOut }
-          state.waiter = (number, continuation)
+          state.waiter = (deadline, continuation)
           return nil
         }
         if let event { continuation.resume(returning: event) }
       }
     } onCancel: {
-      end(number)
+      endWait()
     }
   }
 
-  private func end(_ number: Int) {
+  /// Ends the reader's wait if its deadline has passed.
+  ///
+  /// - Parameter time: the present; `nil` to end the wait in any case.
+  package func endWait(at time: ContinuousClock.Instant? = nil) {
     let waiter: CheckedContinuation<Event, Never>? = state.withLock { state in
-      guard let waiter = state.waiter, waiter.number == number else { return nil }
+      guard let waiter = state.waiter else { return nil }
+      if let time, time < waiter.deadline { return nil }
       state.waiter = nil
       return waiter.continuation
     }
