@@ -21,10 +21,12 @@ import Testing
 
   private var driver: ServiceDriver { ServiceDriver(api(store.changes)) }
 
-  private func api(_ changes: (any PointFeed)?, access: AccessControl? = nil) -> LocationsAPI {
+  private func api(
+    _ changes: (any PointFeed)?, access: AccessControl? = nil, streams: ChangeStreams? = nil
+  ) -> LocationsAPI {
     var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
     api.changes = changes
-    api.changeStreams = streams
+    api.changeStreams = streams ?? self.streams
     api.access = access ?? self.access
     api.filtering = Filtering(timeLimit: .seconds(600))
     return LocationsAPI(api)
@@ -159,6 +161,24 @@ import Testing
     func end() async throws { try await task.withLock { $0 }?.value }
 
     func cancel() { task.withLock { $0 }?.cancel() }
+  }
+
+  @Test func streamEndsWithTheReasonWhenItsKeyIsRevoked() async throws {
+    let keys = [APIKey(name: "partner", scope: .read, secret: "wm_partner")]
+    let access = AccessControl(AccessPolicy(keys: keys, isLoopback: false, readRequiresKey: true))
+    let streams = ChangeStreams(interval: .milliseconds(1))
+    let stream = await Stream(
+      api(store.changes, access: access, streams: streams), "/changes",
+      headers: ["authorization": "Bearer wm_partner"])
+    try stream.start()
+    // The access was checked, and is still there.
+    _ = try await stream.wait(for: "\n\n:\n\n")
+
+    access.replaceKeys([])
+
+    let text = try await stream.wait(for: "event: end")
+    try await stream.end()
+    #expect(text.contains(#""code":"unauthenticated""#) && text.contains("this API key is not known"))
   }
 
   @Test func streamHasThePositionAndThenEachChange() async throws {

@@ -136,7 +136,10 @@ extension HTTPResponse {
 }
 
 /// The arguments of `GET /locations`.
-struct ListArguments: Hashable {
+///
+/// They are an object, since they are passed from function to function, and have more members than a copy should count
+/// references of.
+final class ListArguments: Sendable {
   let query: PointQuery
   let fields: FieldSet
   let format: PointFormat
@@ -158,7 +161,7 @@ struct ListArguments: Hashable {
   /// Creates the arguments from a request.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
-  init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
+  convenience init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
     try self.init(ParameterValues(request, allowing: ListRoute.call.parameters), request, filtering)
   }
 
