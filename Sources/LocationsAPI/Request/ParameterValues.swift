@@ -117,7 +117,7 @@ struct ParameterValues {
   /// The values of the parameters that are given, of which there are few.
   private var texts: [(parameter: Parameter, text: String)] = []
 
-  private var categoryLists: [QueryParameters.Parameter] = []
+  private var categoryLists: [QueryParameter] = []
 
   /// The conditions on properties, each by the property's name and one value that it may have.
   private var conditions: [(property: String, value: String)] = []
@@ -151,22 +151,21 @@ struct ParameterValues {
   init(
     _ request: HTTPRequest, allowing allowed: Set<Parameter>, properties: [String] = []
   ) throws(Problem) {
-    let pairs = try QueryParameters(request.query).all
-    texts.reserveCapacity(pairs.count)
-    for pair in pairs {
+    texts.reserveCapacity(4)
+    try QueryParameter.forEach(in: request.query) { pair throws(Problem) in
       if properties.contains(where: { $0.hasSameBytes(as: pair.name) }) {
         conditions.append((pair.name, pair.value))
-        continue
+        return
       }
       guard let parameter = Parameter(name: pair.name), allowed.contains(parameter) else {
         if allowed.contains(.filter), Queryables.tagKey(ofProperty: pair.name) != nil {
           conditions.append((pair.name, pair.value))
-          continue
+          return
         }
         let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
         let known = allowed.isEmpty ? "it has none" : "its parameters are \(names)"
         note(.unknown, String(pair.name.prefix(100)), "is not a parameter of this call; \(known)")
-        continue
+        return
       }
       setName(of: parameter, to: pair.name)
       if parameter == .category {

@@ -84,17 +84,14 @@ extension ChangesRoute {
     }
     let subscription = changes.subscribe(matching: arguments.query)
     let start = try await firstEvents(changes, arguments, request)
+    let stream = ChangeStream(self, changes, arguments, request, subscription, counted)
     return HTTPResponse(
       headers: [
         "content-type": Self.eventStream, "cache-control": "no-store", "vary": "accept",
         // nginx buffers responses otherwise.
         "x-accel-buffering": "no",
       ],
-      body: .live { [self] writer in
-        let stream = ChangeStream(self, changes, arguments, request, subscription, counted.streams, writer)
-        try await stream.run(from: start)
-        extendLifetime(counted)
-      })
+      body: .live { writer in try await stream.run(from: start, to: writer) })
   }
 
   /// The events at the beginning of a stream, and the position that they lead to.
@@ -137,7 +134,7 @@ extension ChangesRoute {
 
 /// A stream of changes: it reads the log up to the present, and then has what the subscription is sent. A reader that
 /// is slower than the changes is sent to the log again.
-private final class ChangeStream {
+private final class ChangeStream: Sendable {
   /// The time after which the log is read again after a failure.
   private static let retryInterval = Duration.seconds(2)
 
@@ -146,23 +143,20 @@ private final class ChangeStream {
   private let arguments: ChangesArguments
   private let request: HTTPRequest
   private let subscription: ChangeSubscription
-  private let streams: ChangeStreams
-  private let writer: HTTPResponseWriter
+  private let counted: ChangeStreams.OpenStream
 
-  /// The position of everything that was written.
-  private var position = ""
+  private var streams: ChangeStreams { counted.streams }
 
   init(
     _ route: ChangesRoute, _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest,
-    _ subscription: ChangeSubscription, _ streams: ChangeStreams, _ writer: HTTPResponseWriter
+    _ subscription: ChangeSubscription, _ counted: ChangeStreams.OpenStream
   ) {
     self.route = route
     self.changes = changes
     self.arguments = arguments
     self.request = request
     self.subscription = subscription
-    self.streams = streams
-    self.writer = writer
+    self.counted = counted
   }
 
   // Each idle stream has the frame of `run`. So neither it nor what it calls is inlined: a task takes 8 KiB for a frame
@@ -170,29 +164,33 @@ private final class ChangeStream {
 
   /// Writes events until the client has gone, its access has ended, or the server shuts down.
   @inline(never)
-  func run(from start: ChangesRoute.FirstEvents) async throws {
-    try await begin(start)
+  func run(from start: ChangesRoute.FirstEvents, to writer: HTTPResponseWriter) async throws {
+    var position = start.position
+    try await begin(start, &position, writer)
     var nextCheck = ContinuousClock.now + streams.interval
     while true {
       if .now >= nextCheck {
         nextCheck = .now + streams.interval
-        guard try await checkAccess() else { return }
-        try await writeBookmark()
+        guard try await checkAccess(writer) else { return }
+        try await writeBookmark(&position, writer)
       }
-      guard try await write(await subscription.next(until: nextCheck)) else { return }
+      guard try await write(await subscription.next(until: nextCheck), &position, writer) else { return }
     }
   }
 
   @inline(never)
-  private func begin(_ start: ChangesRoute.FirstEvents) async throws {
-    try await write(start.text, count: start.count)
-    position = start.position
-    if start.hasMore { try await readLog() }
+  private func begin(
+    _ start: ChangesRoute.FirstEvents, _ position: inout String, _ writer: HTTPResponseWriter
+  ) async throws {
+    try await write(start.text, count: start.count, to: writer)
+    if start.hasMore { try await readLog(after: &position, writer) }
   }
 
   /// Writes what a wait has ended with, and returns whether the stream goes on.
   @inline(never)
-  private func write(_ event: ChangeSubscription.Event) async throws -> Bool {
+  private func write(
+    _ event: ChangeSubscription.Event, _ position: inout String, _ writer: HTTPResponseWriter
+  ) async throws -> Bool {
     switch event {
     case .batches(let batches):
       var text = ByteBuffer()
@@ -204,17 +202,17 @@ private final class ChangeStream {
         count += batch.changes.count
         lag += (now - batch.time) / .seconds(1) * Double(batch.changes.count)
       }
-      try await write(text, count: count, lagSeconds: lag)
+      try await write(text, count: count, lagSeconds: lag, to: writer)
     case .interrupted:
       streams.count { $0.interruptions += 1 }
-      try await readLog()
+      try await readLog(after: &position, writer)
     case .timedOut:
       // A wait that is cancelled ends at once.
       try Task.checkCancellation()
     case .closing:
       var text = ByteBuffer()
       ChangeEvents.writePosition(position, to: &text)
-      try await write(text)
+      try await write(text, to: writer)
       return false
     }
     return true
@@ -222,7 +220,7 @@ private final class ChangeStream {
 
   /// Ends the stream and returns `false` where the request would be rejected now.
   @inline(never)
-  private func checkAccess() async throws -> Bool {
+  private func checkAccess(_ writer: HTTPResponseWriter) async throws -> Bool {
     do throws(Problem) {
       _ = try await route.access.principal(of: request, for: .read)
     } catch {
@@ -230,7 +228,7 @@ private final class ChangeStream {
       if error.status == .serviceUnavailable { return true }
       var text = ByteBuffer()
       ChangeEvents.writeEnd(code: error.code, detail: error.detail ?? "", to: &text)
-      try await write(text)
+      try await write(text, to: writer)
       return false
     }
     return true
@@ -238,7 +236,7 @@ private final class ChangeStream {
 
   /// Writes a comment, or the position up to which the subscription has everything, if that is later.
   @inline(never)
-  private func writeBookmark() async throws {
+  private func writeBookmark(_ position: inout String, _ writer: HTTPResponseWriter) async throws {
     var text = ByteBuffer()
     if let delivered = changes.deliveredPosition, !changes.includes(delivered, in: position) {
       position = delivered
@@ -246,12 +244,13 @@ private final class ChangeStream {
     } else {
       ChangeEvents.writeComment(to: &text)
     }
-    try await write(text)
+    try await write(text, to: writer)
   }
 
-  /// Writes the changes of the log after the position, up to the present.
+  /// Writes the changes of the log after a position, up to the present, and sets the position to that of everything
+  /// that was written.
   @inline(never)
-  private func readLog() async throws {
+  private func readLog(after position: inout String, _ writer: HTTPResponseWriter) async throws {
     while true {
       var text = ByteBuffer()
       let read: Result<ChangePage, Problem>
@@ -264,25 +263,27 @@ private final class ChangeStream {
       case .success(let page):
         ChangeEvents.write(page.changes, position: page.position, to: &text)
         position = page.position
-        try await write(text, count: page.changes.count)
+        try await write(text, count: page.changes.count, to: writer)
         if !page.hasMore { return }
       case .failure(let problem):
         if problem.code == ProblemCode.positionExpired.rawValue, let present = try? await changes.presentPosition() {
           streams.count { $0.resets += 1 }
           ChangeEvents.writeReset(reason: problem.detail ?? "", position: present, to: &text)
-          try await write(text)
+          try await write(text, to: writer)
           position = present
           return
         }
         // The store is away. The client waits with the stream, unless it has gone.
         ChangeEvents.writeComment(to: &text)
-        try await write(text)
+        try await write(text, to: writer)
         try await Task.sleep(for: Self.retryInterval)
       }
     }
   }
 
-  private func write(_ text: ByteBuffer, count: Int = 0, lagSeconds: Double = 0) async throws {
+  private func write(
+    _ text: ByteBuffer, count: Int = 0, lagSeconds: Double = 0, to writer: HTTPResponseWriter
+  ) async throws {
     guard text.readableBytes > 0 else { return }
     try await writer.write(text)
     streams.count { counts in

@@ -34,7 +34,7 @@ struct PhotonArguments {
   ///
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
   init(_ request: HTTPRequest, allowing names: [String]) throws(Problem) {
-    for pair in try QueryParameters(request.query).all {
+    try QueryParameter.forEach(in: request.query) { pair throws(Problem) in
       if !names.contains(where: { $0.hasSameBytes(as: pair.name) }) {
         note(
           .unknown, String(pair.name.prefix(100)),
