@@ -98,6 +98,12 @@ import Testing
     let loaded = try #require(try files.load(text: .init())).snapshot
 
     #expect(loaded.parts.allSatisfy { $0.segment.stepsToIndexHours == 0 })
+    for part in loaded.parts {
+      part.segment.hours.evaluateAll(at: Self.start + 500, coordinates: part.segment.columns.coordinates)
+    }
+    let now = PointQuery.Opening(at: .instant(minutes: Int32(Self.start) + 500), isNow: true, includesUnknown: true)
+    #expect(
+      try Self.found(PointQuery(opening: now, limit: points.count), in: loaded) == Self.expected(points, now))
     for hour in [0, 9, 20] as [Int32] {
       let minutes = Int32(Self.start) + hour * 60
       for time in [.instant(minutes: minutes), .local(minutes: minutes)] as [PointQuery.Opening.Time] {

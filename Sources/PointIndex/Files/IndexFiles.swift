@@ -91,6 +91,7 @@ package final class IndexFiles: Sendable {
       let segment = try Segment(file, name: part.file, text: configuration)
       parts.append(try PointSnapshot.Part(segment: segment, tombstoneWords: part.tombstones))
     }
+    for part in parts { part.segment.evaluateHours() }
     return (PointSnapshot(parts: parts, text: configuration, pyramid: manifest.pyramid), manifest.state)
   }
 

@@ -55,6 +55,10 @@ enum FileColumn: UInt32, CaseIterable {
   case hoursZones = 64
   case hoursCalendarStarts = 65
   case hoursCalendars = 66
+  case hoursTextStarts = 67
+  case hoursTexts = 68
+  case hoursEntryStarts = 69
+  case hoursEntriesByText = 70
 
   /// A Boolean value that indicates whether searches that return few places read hardly anything of the column.
   var isCold: Bool {

@@ -27,6 +27,14 @@ final class HoursIndex: Sendable {
     let holidays: UInt16
   }
 
+  /// The different hours, and the entries that have them, without those of unknown hours.
+  private struct EntriesByText {
+    let texts: PackedTexts
+    /// The start of the entries of each text, and the end of the last one's.
+    let starts: FixedBuffer<UInt32>
+    let entries: FixedBuffer<UInt32>
+  }
+
   /// The number of the entry of places whose hours are not known at any time.
   static let unknown: UInt32 = 0
 
@@ -39,6 +47,9 @@ final class HoursIndex: Sendable {
 
   /// The codes of the calendars; that of the first, which has no holidays, is empty.
   private let holidayCodes: [String]
+
+  /// The hours of an index in a file.
+  private let byText: EntriesByText?
 
   /// The states at the present.
   private let present: HoursStates
@@ -76,12 +87,13 @@ final class HoursIndex: Sendable {
     zones = builder.zones
     holidays = builder.holidays
     holidayCodes = builder.holidayCodes
+    byText = nil
     present = HoursStates(entryCount: entries.count, nodeCount: self.nodeCount)
     if let minute { evaluate(at: minute, builder.entriesByText, records: records, coordinates: coordinates) }
   }
 
   /// Creates the index that a segment's file has. O(z) for z zones and calendars; hours are evaluated when they are
-  /// searched. `nil` if the file has none, or one of a program with other zones, holidays or expressions.
+  /// searched, or by ``evaluateAll(at:coordinates:)``. `nil` if the file has none, or one of a program with other zones, holidays or expressions.
   ///
   /// - Parameters:
   ///   - count: the number of places.
@@ -109,15 +121,56 @@ final class HoursIndex: Sendable {
       holidays.append(calendar)
     }
     (self.zones, self.holidays) = (zones, holidays)
+    byText = try EntriesByText(
+      texts: PackedTexts(file, starts: .hoursTextStarts, bytes: .hoursTexts), starts: file.column(.hoursEntryStarts),
+      entries: file.column(.hoursEntriesByText))
     present = HoursStates(entryCount: entries.count, nodeCount: self.nodeCount)
   }
 
-  func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
+  /// - Parameter records: those of the places.
+  func write(to file: inout SegmentFileWriter, _ records: PointRecords) throws(IndexFileError) {
     try file.append(.hoursEdition, FixedBuffer([HoursEdition.current]))
     try file.append(.hoursNumbers, numbers)
     try file.append(.hoursEntries, entries)
     try PackedTexts(zones.map(\.name)).write(to: &file, starts: .hoursZoneStarts, bytes: .hoursZones)
     try PackedTexts(holidayCodes).write(to: &file, starts: .hoursCalendarStarts, bytes: .hoursCalendars)
+    let byText = byText ?? entriesByText(records)
+    try byText.texts.write(to: &file, starts: .hoursTextStarts, bytes: .hoursTexts)
+    try file.append(.hoursEntryStarts, byText.starts)
+    try file.append(.hoursEntriesByText, byText.entries)
+  }
+
+  private func entriesByText(_ records: PointRecords) -> EntriesByText {
+    var entriesByText: [ExactText: [UInt32]] = [:]
+    for number in 1..<max(1, entries.count) {
+      guard let text = text(ofEntry: number, in: records) else { continue }
+      entriesByText[ExactText(text), default: []].append(UInt32(number))
+    }
+    let ordered = Array(entriesByText)
+    var end: UInt32 = 0
+    let ends = ordered.map { _, entries in
+      end += UInt32(entries.count)
+      return end
+    }
+    return EntriesByText(
+      texts: PackedTexts(ordered.map(\.key.text)), starts: FixedBuffer([0] + ends),
+      entries: FixedBuffer(ordered.flatMap(\.value)))
+  }
+
+  /// Evaluates all hours of an index in a file, so that no search has to. O(e) for e entries.
+  ///
+  /// - Parameter minute: the time, in minutes since 1970-01-01T00:00:00Z.
+  func evaluateAll(at minute: Int64, coordinates: UnsafePointer<Coordinate>) {
+    guard let byText else { return }
+    for (index, text) in byText.texts.texts.enumerated() {
+      let expression = try? HoursExpression(text: text)
+      for position in byText.starts.pointer[index]..<byText.starts.pointer[index + 1] {
+        let number = Int(byText.entries.pointer[Int(position)])
+        if present.cell(ofEntry: number).contains(minute) { continue }
+        let cell = cell(ofEntry: number, expression, at: minute, coordinates: coordinates)
+        present.entries[number].store(cell.rawValue, ordering: .relaxed)
+      }
+    }
   }
 
   /// Evaluates entries, those with the same text one after another.

@@ -166,7 +166,7 @@ final class Segment: Sendable {
     try file.append(.idOrder, idOrder)
     try categories.write(to: &file)
     if let textIndex = builtTextIndex.withLock({ $0 }) { try textIndex.write(to: &file) }
-    if let hours = builtHours.withLock({ $0 }) { try hours.write(to: &file) }
+    if let hours = builtHours.withLock({ $0 }) { try hours.write(to: &file, records) }
     try file.append(.shuffleOrder, shuffleOrder)
     try file.append(.sourceReferences, sourceReferences.entries)
     try records.write(to: &file)
@@ -322,6 +322,14 @@ final class Segment: Sendable {
       if let known { return known }
       known = index
       return index
+    }
+  }
+
+  /// Evaluates the opening hours of a segment in a file on another thread, so that hardly any search has to.
+  func evaluateHours() {
+    guard let hours = builtHours.withLock({ $0 }) else { return }
+    DispatchQueue.global(qos: .utility).async { [self] in
+      hours.evaluateAll(at: SystemClock().now().minutesSinceEpoch, coordinates: coordinates.pointer)
     }
   }
 
