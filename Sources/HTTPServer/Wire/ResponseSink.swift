@@ -52,15 +52,13 @@ extension ResponseSink {
     let task = executor.measuring {
       Task.immediate(executorPreference: executor) { [server, eventLoop] in
         let response = await server.responder.respond(to: request)
-        let stream = ResponseStream(sink: sink, eventLoop: eventLoop)
         switch response.body {
         case .stream(let length, let body):
-          await stream.send(response, length: length, body: body)
+          await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
           server.requestEnded()
         case .live(let body):
           server.liveResponseBegan()
-          await stream.send(response, length: nil, body: body)
-          server.liveResponseEnded()
+          Self.sendLive(response, body, to: sink, on: eventLoop)
         case .empty, .bytes:
           Self.finish(response, to: sink, on: eventLoop)
         }
@@ -68,8 +66,24 @@ extension ResponseSink {
     }
     if isOver { task.cancel() }
     guard owesResponse || isResponding else { return false }
-    exchange?.task = task
+    if exchange?.task == nil { exchange?.task = task }
     return true
+  }
+
+  /// Sends a response without an end by a task of its own: the responder's has the memory of all its frames as long as
+  /// it lives.
+  private static func sendLive(
+    _ response: HTTPResponse, _ body: @escaping @Sendable (HTTPResponseWriter) async throws -> Void,
+    to sink: NIOLoopBound<Self>, on eventLoop: any EventLoop
+  ) {
+    guard eventLoop.inEventLoop else { return eventLoop.execute { sendLive(response, body, to: sink, on: eventLoop) } }
+    let (handler, server) = (sink.value, sink.value.server)
+    let task = Task.immediate(executorPreference: handler.executor) {
+      await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: nil, body: body)
+      server.liveResponseEnded()
+    }
+    if handler.isOver { task.cancel() }
+    handler.exchange?.task = task
   }
 
   /// Ends the request with a response that is complete, at once where this is the event loop.
