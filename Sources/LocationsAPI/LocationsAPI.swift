@@ -16,6 +16,9 @@ package struct LocationsAPI: Sendable {
     /// The changes of the places; without them the call that returns them is 501.
     package var changes: (any PointFeed)?
 
+    /// The named areas.
+    package var areas: any AreaStore = NoAreas()
+
     /// The streams of changes.
     package var changeStreams = ChangeStreams()
 
@@ -95,7 +98,7 @@ package struct LocationsAPI: Sendable {
     return Router(
       endpoints(joining: others).map(\.route),
       middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access)]
-        + (freshness.map { [$0] } ?? []) + [ReadConditionMiddleware()],
+        + (freshness.map { [$0] } ?? []) + [AreaMiddleware(areas: configuration.areas), ReadConditionMiddleware()],
       problemTypePrefix: Problem.serviceTypePrefix)
   }
 
@@ -130,7 +133,7 @@ package struct LocationsAPI: Sendable {
       filtering: filtering)
     var handlers: [any CallHandler] = [
       list,
-      SearchRoute(list),
+      SearchRoute(list, areas: configuration.areas),
       LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock),
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
@@ -165,6 +168,7 @@ package struct LocationsAPI: Sendable {
       LiveRoute(),
       ReadyRoute(service: service, uptime: configuration.uptime, isDraining: configuration.isDraining),
     ]
+    handlers += areaHandlers
     if let metrics = configuration.metrics {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
@@ -173,6 +177,23 @@ package struct LocationsAPI: Sendable {
       BackupRoute(backup: configuration.backup),
     ]
     return handlers.map(\.endpoint)
+  }
+}
+
+extension LocationsAPI {
+  private var areaHandlers: [any CallHandler] {
+    let (areas, requiresIfMatch) = (configuration.areas, configuration.requiresIfMatch)
+    return [
+      AreasRoute(areas: areas, policy: configuration.caching, program: program, address: configuration.address),
+      AreaRoute(areas: areas, policy: configuration.caching),
+      LocationAreasRoute(areas: areas, service: configuration.service, policy: configuration.caching),
+      CreateAreaRoute(areas: areas, address: configuration.address),
+      ReplaceAreaRoute(areas: areas, address: configuration.address, requiresIfMatch: requiresIfMatch),
+      ChangeAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
+      DeleteAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
+      ImportAreasRoute(areas: areas),
+      ExportAreasRoute(areas: areas),
+    ]
   }
 }
 

@@ -64,6 +64,7 @@ struct Application {
       recordsTexts: configuration.search.minimumTextCount != nil)
     var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
     api.changes = store.changes
+    api.areas = store.areas
     api.changeStreams = changeStreams
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch

@@ -169,6 +169,7 @@ extension Schema {
     ("StatusFilter", StatusFilter.allCases.map(\.rawValue)), ("PlaceView", PlaceView.allCases.map(\.rawValue)),
     ("OperatingStatus", OperatingStatus.allCases.map(\.rawValue)),
     ("Wheelchair", PlaceDetails.Wheelchair.allCases.map(\.rawValue)),
+    ("AreaKind", AreaKind.allCases.map(\.rawValue)), ("AreaFormat", AreasRoute.formats.map(\.rawValue)),
     ("PointType", ["Point"]), ("FeatureType", ["Feature"]),
     ("FeatureCollectionType", ["FeatureCollection"]),
   ]
@@ -207,7 +208,9 @@ extension Schema {
       ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
       ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
       ("CategoryCount", categoryCount), ("Hours", hours), ("PlaceDetails", placeDetails),
-      ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
+      ("Area", area), ("AreaDraft", areaDraft), ("AreaPatch", areaPatch), ("AreaFeature", areaFeature),
+      ("AreaFeatureCollection", areaCollection), ("DataSource", dataSource), ("ImportReport", importReport),
+      ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
       ("StatusSettings", statusSettings),

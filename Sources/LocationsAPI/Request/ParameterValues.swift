@@ -17,6 +17,7 @@ enum Parameter: Int, CaseIterable {
   case within, route
   case open, openUnknown, from, days
   case wait, tree, status, view
+  case area, kind
 
   private static let all = allCases
 
@@ -89,6 +90,8 @@ enum Parameter: Int, CaseIterable {
     case .tree: "tree"
     case .status: "status"
     case .view: "view"
+    case .area: "in"
+    case .kind: "kind"
     }
   }
 }
@@ -97,7 +100,7 @@ extension Set<Parameter> {
   /// The parameters that filter places.
   static let filters: Set = [
     .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage,
-    .within, .route, .status,
+    .within, .route, .status, .area,
   ]
 
   /// The parameters of the state that the opening hours of places have.
@@ -606,7 +609,8 @@ extension ParameterValues {
     setCategories(of: &query, in: filtering.categories)
     query.source = source()
     query.filter = filter(by: filtering)
-    query.area = area()
+    let named = namedArea(near: center)
+    query.area = area() ?? named
     query.route = route
     query.opening = opening(by: filtering)
     return query

@@ -185,8 +185,8 @@ extension HTTPRequest {
 }
 
 extension Set<Parameter> {
-  /// The parameters that filter changes: those of places that do not order them.
-  static let changeFilters = filters.subtracting([.route]).union([.category])
+  /// The parameters that filter changes: those of places that do not order them, and whose meaning does not change.
+  static let changeFilters = filters.subtracting([.route, .area]).union([.category])
 }
 
 /// The arguments of `GET /changes`.

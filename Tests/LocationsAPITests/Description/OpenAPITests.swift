@@ -284,14 +284,17 @@ import Testing
     let draft = try PointDraft(
       name: "Winchester Mystery House", category: "museum",
       coordinate: Coordinate(latitude: 37.3293, longitude: -121.8893))
-    _ = try await store.put(draft, id: try #require(PointID(Examples.id)), if: .none)
+    let id = try #require(PointID(Examples.id))
+    _ = try await store.put(draft, id: id, if: .none)
+    _ = try await AreaEditor(store).put(.sample("Wien"), id: id, if: .none)
 
     for medium in call.body?.media ?? [MediaDescription("", Schema(.any))] {
       for isMinimal in [true, false] {
         var target = call.path.concrete
         let query = call.describedParameters.filter {
-          // A route is given instead of a position.
-          $0.place == "query" && ($0.description.isRequired || !isMinimal) && $0.name != Parameter.route.name
+          // A route is given instead of a position, and `within` instead of an area's name.
+          $0.place == "query" && ($0.description.isRequired || !isMinimal)
+            && ![Parameter.route.name, Parameter.area.name].contains($0.name)
         }
         target += (query.isEmpty ? "" : "?") + query.compactMap(Self.pair).joined(separator: "&")
         let example =
@@ -310,7 +313,8 @@ import Testing
           && [404, 410, 501].contains(response.status)
         #expect(accepted.contains(response.status) || isElsewhere, "\(target): \(response.text.prefix(200))")
         if call.method == .DELETE {
-          _ = try? await store.put(draft, id: try #require(PointID(Examples.id)), if: .none)
+          _ = try? await store.put(draft, id: id, if: .none)
+          _ = try? await AreaEditor(store).put(.sample("Wien"), id: id, if: .none)
         }
       }
     }

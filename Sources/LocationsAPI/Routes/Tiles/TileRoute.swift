@@ -132,7 +132,7 @@ struct TileResponder: Sendable {
       }
       if knownExpiry == nil { known = [] }
     }
-    let suffix = program.suffix + arguments.variant
+    let suffix = program.suffix + arguments.variant + RequestAreas.tagSuffix
     let cache = cache.isOn && arguments.areCacheable ? cache : nil
     let kept: @Sendable (TileVersions) -> HTTPResponse? = { [known, knownExpiry] versions in
       func notModified(_ version: ContentVersion?) -> HTTPResponse? {
@@ -267,6 +267,7 @@ extension Set<Parameter> {
   /// The parameters that filter the places of a map.
   static let mapFilters: Set = [
     .category, .source, .sourceID, .text, .filter, .filterLanguage, .within, .open, .openUnknown, .status,
+    .area,
   ]
 }
 

@@ -1,0 +1,132 @@
+import AccessControl
+import Basics
+import Geo
+import HTTPServer
+import NIOHTTP1
+import Points
+import Synchronization
+
+/// The areas as a request reads them, and the one that it names by `in`.
+final class RequestAreas: Sendable {
+  /// The areas of the present request; `nil` if it names none.
+  @TaskLocal static var current: RequestAreas?
+
+  let areas: Areas
+  private let found = Mutex<Area?>(nil)
+
+  init(_ areas: Areas) { self.areas = areas }
+
+  /// The area that the request names, once it is found.
+  var named: Area? { found.withLock { $0 } }
+
+  /// Returns the area of an id or a name; `nil` if there is none.
+  func area(named text: String, near coordinate: Coordinate?) -> Area? {
+    let area = areas.area(named: text, near: coordinate)
+    found.withLock { $0 = area }
+    return area
+  }
+
+  /// The suffix of entity tags of responses that depend on the area: empty without one.
+  static var tagSuffix: String {
+    guard let area = current?.named else { return "" }
+    return "-in" + String(area.id.low ^ area.id.high, radix: 36) + "v" + String(area.version, radix: 36)
+  }
+}
+
+/// A middleware that reads the areas for a request whose query names one, and states its id in `Waymark-Area`.
+struct AreaMiddleware: Middleware {
+  let areas: any AreaStore
+
+  func intercepts(_ request: HTTPRequest) -> Bool {
+    guard request.route?.scope == .read, let query = request.query else { return false }
+    // A name with an escape may be that of the parameter.
+    return query.utf8.split(separator: UInt8(ascii: "&")).contains { pair in
+      let name = pair.prefix { $0 != UInt8(ascii: "=") }
+      return name.elementsEqual("in".utf8) || name.contains(UInt8(ascii: "%"))
+    }
+  }
+
+  nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
+    do throws(Problem) {
+      let context = try await areas.forRequest(request)
+      let query = try QueryParameters(request.query)
+      if let text = query["in"].first?.value {
+        try await context.prepare(areaNamed: text, near: Self.coordinate(in: query), for: request)
+      }
+      return await context.respond { await next.respond(to: request) }
+    } catch {
+      var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
+      response.route = request.route?.template
+      return response
+    }
+  }
+
+  private static func coordinate(in query: QueryParameters) -> Coordinate? {
+    func number(_ parameter: Parameter) -> Double? {
+      query.all.first { Parameter(name: $0.name) == parameter }.flatMap { ParameterValues.number($0.value) }
+    }
+    guard let latitude = number(.latitude), let longitude = number(.longitude) else { return nil }
+    return try? Coordinate(latitude: latitude, longitude: longitude)
+  }
+}
+
+extension RequestAreas {
+  /// The number of positions up to which an area is prepared for searches on the event loop, in less than a millisecond.
+  private static let shortOutline = 500
+
+  /// Has the area of a name prepared for searches, beside the event loop if that takes long.
+  func prepare(
+    areaNamed text: String, near coordinate: Coordinate?, for request: HTTPRequest
+  ) async throws(Problem) {
+    guard let area = areas.area(named: text, near: coordinate),
+      area.draft.outline.positionCount > Self.shortOutline, !areas.hasShape(of: area)
+    else { return }
+    _ = try await request.computing { try? self.areas.shape(of: area) }
+  }
+
+  /// Returns the response of a closure that has these areas, with the area that it named.
+  nonisolated(nonsending) func respond(_ body: nonisolated(nonsending) () async -> HTTPResponse) async -> HTTPResponse {
+    var response = await Self.$current.withValue(self) { await body() }
+    if let area = named { response.headers.add(name: "waymark-area", value: area.id.description) }
+    return response
+  }
+}
+
+extension AreaStore {
+  /// Returns the areas for a request.
+  ///
+  /// - Throws: `Problem` of the store's error.
+  func forRequest(_ request: HTTPRequest) async throws(Problem) -> RequestAreas {
+    RequestAreas(
+      try await request.reportingStoreErrors { () throws(PointStoreError) in try await areas(isCurrent: false) })
+  }
+}
+
+extension ParameterValues {
+  /// Returns the area of `in`; `nil` if it is not given or there is none.
+  mutating func namedArea(near coordinate: Coordinate?) -> GeodesicArea? {
+    guard let text = self[.area] else { return nil }
+    if has(.within) { note(.invalid, Parameter.area.name, "must not be given where within is") }
+    guard let context = RequestAreas.current, let area = context.area(named: text, near: coordinate) else {
+      note(.invalid, Parameter.area.name, "must be the id or a name of an area; there is none \(quoted(text))")
+      return nil
+    }
+    do {
+      return try context.areas.shape(of: area)
+    } catch {
+      note(.invalid, Parameter.area.name, "is an area that places cannot be searched in: \(error)")
+      return nil
+    }
+  }
+}
+
+/// A store without areas.
+struct NoAreas: AreaStore {
+  func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { Areas() }
+
+  func record(of key: String) async throws(PointStoreError) -> AreaRecord? { nil }
+
+  func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+    throw .readOnly(reason: "it has no areas")
+  }
+}
