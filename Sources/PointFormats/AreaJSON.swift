@@ -1,5 +1,6 @@
 import Basics
-import Geo
+import Foundation
+package import Geo
 package import JSONText
 package import Points
 
@@ -27,8 +28,27 @@ package enum AreaJSON {
     json.endObject()
   }
 
+  /// Appends a row of an import, as a line.
+  package static func append(_ row: AreaRow, to text: inout [UInt8]) {
+    var json = JSONWriter()
+    json.beginObject()
+    if let id = row.id { json.write(member: "id", id.description) }
+    writeFields(of: row.draft, to: &json)
+    writeGeometry(of: row.draft.outline, to: &json)
+    json.endObject()
+    text += json.sink
+    text.append(UInt8(ascii: "\n"))
+  }
+
   private static func writeFields(of area: Area, to json: inout JSONWriter<[UInt8]>) {
-    let draft = area.draft
+    writeFields(of: area.draft, to: &json)
+    json.write(name: "version")
+    json.write(integer: area.version)
+    json.write(member: "createdAt", area.createdAt.description)
+    json.write(member: "updatedAt", area.updatedAt.description)
+  }
+
+  private static func writeFields(of draft: AreaDraft, to json: inout JSONWriter<[UInt8]>) {
     json.write(member: "name", draft.name)
     if !draft.names.isEmpty {
       json.write(name: "names")
@@ -44,10 +64,6 @@ package enum AreaJSON {
       json.write(member: "source", origin.source)
       json.write(member: "sourceId", origin.sourceID)
     }
-    json.write(name: "version")
-    json.write(integer: area.version)
-    json.write(member: "createdAt", area.createdAt.description)
-    json.write(member: "updatedAt", area.updatedAt.description)
   }
 
   /// Writes the member `geometry`.
@@ -124,6 +140,19 @@ package struct AreaDocument: Sendable {
       for member in members { fields.take(member.name, member.value) }
     }
     (id, hasForeignID, draft) = try fields.document()
+  }
+
+  /// Creates a document from the tags of a boundary in OpenStreetMap.
+  ///
+  /// - Throws: `InvalidPoint` with the violations.
+  package init(
+    boundary tags: some Sequence<(key: String, value: String)>, id: String, source: String, polygons: [[[Coordinate]]]
+  ) throws(InvalidPoint) {
+    var fields = AreaFields(prefix: "", style: .row(source: source))
+    fields.take("id", .string(id))
+    for tag in tags { fields.takeTag(tag.key, tag.value) }
+    fields.takeGeometry(polygons: polygons)
+    (self.id, hasForeignID, draft) = try fields.document()
   }
 }
 
@@ -212,6 +241,24 @@ private struct AreaFields {
   }
 
   // MARK: Geometry
+
+  /// Takes a tag of OpenStreetMap, of which `name` alone is a field.
+  mutating func takeTag(_ key: String, _ value: String) {
+    if key.hasSameBytes(as: "name") {
+      texts["name"] = value
+    } else {
+      takeOther(key, .string(value), "")
+    }
+  }
+
+  mutating func takeGeometry(polygons: [[[Coordinate]]]) {
+    hasGeometry = true
+    do throws(AreaOutlineError) {
+      outline = try AreaOutline(polygons: polygons, isMultiple: polygons.count > 1)
+    } catch {
+      violate("/geometry", "is not an area: \(error)")
+    }
+  }
 
   mutating func takeGeometry(_ value: JSONValue) {
     hasGeometry = true
@@ -322,6 +369,10 @@ private struct AreaFields {
     func other(_ key: String) -> String? { others.first { $0.key.hasSameBytes(as: key) }?.value }
     if level == nil, let text = other("admin_level"), let number = Int(text), AreaDraft.levels.contains(number) {
       level = number
+    }
+    // Ten digits have the importance of the whole earth.
+    if importance == nil, let text = other("population"), let population = Double(text), population >= 1 {
+      importance = min((log10(population) * 10).rounded() / 100, 1)
     }
     if let postcode = other("postal_code"), other("boundary") == "postal_code" {
       texts["kind"] = texts["kind"] ?? AreaKind.postcode.rawValue
