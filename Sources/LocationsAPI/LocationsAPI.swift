@@ -153,7 +153,8 @@ package struct LocationsAPI: Sendable {
         clusterMaximumZoom: configuration.clusterMaximumZoom),
       LandRoute(),
       ImageTileRoute(file: configuration.baseMap?.file),
-      FacetsRoute(service: service, revalidation: revalidation, filtering: filtering),
+      FacetsRoute(
+        service: service, revalidation: revalidation, filtering: filtering, areas: configuration.areas),
       CreateRoute(service: service, address: configuration.address),
       ReplaceRoute(service: service, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),
       ChangeRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),

@@ -269,6 +269,48 @@ import Testing
     #expect(missing.status == 404)
   }
 
+  @Test func facetsCountThePlacesOfEachAreaOfAKind() async throws {
+    let driver = try await driver()
+    let id = try await create(driver, Self.area("Wien", #","names":{"en":"Vienna"},"kind":"city""#))
+    _ = try await create(driver, Self.area("Land", #","kind":"region""#))
+    let target = "/locations/facets?by=area:city,category&lang=en"
+
+    let counts = try await driver.send(.GET, target)
+    let tag = try #require(counts.headers.first(name: "etag"))
+    _ = try await driver.send(.PATCH, "/areas/\(id)", json: #"{"names":null}"#)
+    let after = try await driver.send(.GET, target, headers: ["if-none-match": tag])
+    let unknown = try await driver.send(.GET, "/locations/facets?by=area:town")
+
+    #expect(counts.text.contains(#""area:city":[{"value":"\#(id)","label":"Vienna","count":1}]"#), "\(counts.text)")
+    #expect(counts.text.contains(#""missing":{"area:city":1,"#), "\(counts.text)")
+    #expect(after.text.contains(#""label":"Wien""#), "\(after.text)")
+    #expect(unknown.status == 400 && unknown.text.contains(#""parameter":"by""#))
+  }
+
+  @Test func addressThatTheTagsLackComesFromTheAreas() async throws {
+    let driver = try await driver()
+    let before = try await driver.send(.GET, "/locations/reverse?lat=48.5&long=16.5")
+    let tag = try #require(before.headers.first(name: "etag"))
+    _ = try await create(driver, Self.area("Wien", #","kind":"city""#))
+    _ = try await create(driver, Self.area("1010", #","kind":"postcode""#))
+    _ = try await create(driver, Self.area("Österreich", #","kind":"country","tags":{"ISO3166-1:alpha2":"AT"}"#))
+
+    let reverse = try await driver.send(.GET, "/locations/reverse?lat=48.5&long=16.5", headers: ["if-none-match": tag])
+    let list = try await driver.send(.GET, "/locations?q=inside&fields=label")
+    let body = try await driver.send(.POST, "/locations/search", json: #"{"q":"inside","fields":["label"]}"#)
+    let suggested = try await driver.send(.GET, "/locations/suggest?q=insi")
+    let photon = try await driver.send(.GET, "/reverse?lat=48.5&lon=16.5&lang=de")
+
+    #expect(try before.object["label"] as? String == "Inside")
+    #expect(try reverse.object["label"] as? String == "Inside, 1010 Wien", "\(reverse.text)")
+    for response in [list, body, suggested] {
+      #expect(response.text.contains(#""label":"Inside, 1010 Wien""#), "\(response.text)")
+    }
+    for part in [#""city":"Wien""#, #""postcode":"1010""#, #""countrycode":"AT""#, #""country":"Österreich""#] {
+      #expect(photon.text.contains(part), "\(photon.text)")
+    }
+  }
+
   @Test func areaOfTwoHundredThousandPositionsIsImportedAndSearched() async throws {
     let driver = try await driver()
     let ring = (0..<200_000).map { index in

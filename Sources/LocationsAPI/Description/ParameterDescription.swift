@@ -258,10 +258,14 @@ extension Parameter {
     case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
     case .facets:
       .init(
-        "Properties to count by, separated by commas: `category`, `group` for the groups of the tree of categories, and"
-          + " `tag.KEY` for a tag.",
+        "Properties to count by, separated by commas: `category`, `group` for the groups of the tree of categories,"
+          + " `area:KIND` for the named areas of a kind, and `tag.KEY` for a tag.",
         Schema(
-          .array(of: Schema(.string, nil, ["pattern": "^(category|group|tag\\.[^,]{1,200})$"])), nil,
+          .array(
+            of: Schema(
+              .string, nil,
+              ["pattern": "^(category|group|area:(country|region|city|district|postcode|custom)|tag\\.[^,]{1,200})$"])),
+          nil,
           ["minItems": 1, "maxItems": .count(FacetQuery.maximumFacets), "uniqueItems": true],
           example: ["category", "tag.cuisine"]))
     }

@@ -6,15 +6,27 @@ import NIOHTTP1
 import Points
 import Synchronization
 
-/// The areas as a request reads them, and the one that it names by `in`.
+/// The areas as a request reads them: for the one that it names by `in`, and for the addresses in its response.
 final class RequestAreas: Sendable {
   /// The areas of the present request; `nil` if it names none.
   @TaskLocal static var current: RequestAreas?
 
   let areas: Areas
+
+  /// A Boolean value that indicates whether the response has addresses, which areas complete.
+  private let completesAddresses: Bool
   private let found = Mutex<Area?>(nil)
 
-  init(_ areas: Areas) { self.areas = areas }
+  init(_ areas: Areas, completesAddresses: Bool = false) {
+    self.areas = areas
+    self.completesAddresses = completesAddresses
+  }
+
+  /// Returns the areas that complete the address of a place.
+  static func areas(of point: PointOfInterest) -> [Area] {
+    guard let current, current.completesAddresses, !current.areas.isEmpty else { return [] }
+    return current.areas.containing(point.draft.coordinate)
+  }
 
   /// The area that the request names, once it is found.
   var named: Area? { found.withLock { $0 } }
@@ -26,19 +38,36 @@ final class RequestAreas: Sendable {
     return area
   }
 
-  /// The suffix of entity tags of responses that depend on the area: empty without one.
+  /// The suffix of entity tags of responses that depend on areas: empty for others.
   static var tagSuffix: String {
-    guard let area = current?.named else { return "" }
-    return "-in" + String(area.id.low ^ area.id.high, radix: 36) + "v" + String(area.version, radix: 36)
+    guard let current else { return "" }
+    let all = current.areas
+    let addresses = current.completesAddresses && !all.isEmpty ? "-ad" + String(all.version, radix: 36) : ""
+    guard let area = current.named else { return addresses }
+    return addresses + "-in" + String(area.id.low ^ area.id.high, radix: 36) + "v" + String(area.version, radix: 36)
   }
 }
 
-/// A middleware that reads the areas for a request whose query names one, and states its id in `Waymark-Area`.
+/// A middleware that reads the areas for a request that needs them: its query names one, whose id it states in
+/// `Waymark-Area`, or its response has addresses.
 struct AreaMiddleware: Middleware {
   let areas: any AreaStore
 
   func intercepts(_ request: HTTPRequest) -> Bool {
     guard request.route?.scope == .read, let query = request.query else { return false }
+    return namesArea(query) || hasAddresses(request, query)
+  }
+
+  /// Returns a Boolean value that indicates whether a response has addresses.
+  private func hasAddresses(_ request: HTTPRequest, _ query: Substring) -> Bool {
+    switch request.route?.template {
+    case "/locations/reverse", "/locations/suggest", "/api", "/reverse": true
+    case "/locations": query.contains("label")
+    default: false
+    }
+  }
+
+  private func namesArea(_ query: Substring) -> Bool {
     // A name with an escape may be that of the parameter.
     return query.utf8.split(separator: UInt8(ascii: "&")).contains { pair in
       let name = pair.prefix { $0 != UInt8(ascii: "=") }
@@ -48,7 +77,8 @@ struct AreaMiddleware: Middleware {
 
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
     do throws(Problem) {
-      let context = try await areas.forRequest(request)
+      let context = try await areas.forRequest(
+        request, completesAddresses: hasAddresses(request, request.query ?? ""))
       let query = try QueryParameters(request.query)
       if let text = query["in"].first?.value {
         try await context.prepare(areaNamed: text, near: Self.coordinate(in: query), for: request)
@@ -96,9 +126,13 @@ extension AreaStore {
   /// Returns the areas for a request.
   ///
   /// - Throws: `Problem` of the store's error.
-  func forRequest(_ request: HTTPRequest) async throws(Problem) -> RequestAreas {
-    RequestAreas(
-      try await request.reportingStoreErrors { () throws(PointStoreError) in try await areas(isCurrent: false) })
+  func forRequest(
+    _ request: HTTPRequest, completesAddresses: Bool = false
+  ) async throws(Problem) -> RequestAreas {
+    let current = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await areas(isCurrent: false)
+    }
+    return RequestAreas(current, completesAddresses: completesAddresses)
   }
 }
 

@@ -73,17 +73,24 @@ public final class Areas: Sendable {
 
   // MARK: Positions
 
+  /// Returns the indexes in ``all`` of the areas that a place is in.
+  public func indexes(containing coordinate: Coordinate, kind: AreaKind? = nil) -> [Int] {
+    let position = EarthCentred(coordinate)
+    var found: [Int] = []
+    tree.forEach(in: AreaOutline.Box(coordinate)) { index in
+      let index = Int(index)
+      // An area on both sides of the antimeridian has two boxes.
+      guard kind == nil || all[index].draft.kind == kind, !found.contains(index) else { return }
+      if all[index].draft.outline.contains(coordinate, at: position) { found.append(index) }
+    }
+    return found
+  }
+
   /// Returns the areas that a place is in, the smallest first.
   public func containing(_ coordinate: Coordinate, kind: AreaKind? = nil) -> [Area] {
-    let position = EarthCentred(coordinate)
-    var found: [Int32] = []
-    tree.forEach(in: AreaOutline.Box(coordinate)) { index in
-      let draft = all[Int(index)].draft
-      guard kind == nil || draft.kind == kind, found.last != index else { return }
-      if draft.outline.contains(coordinate, at: position) { found.append(index) }
+    indexes(containing: coordinate, kind: kind).map { all[$0] }.sorted {
+      ($0.draft.outline.squareMetres, $0.id) < ($1.draft.outline.squareMetres, $1.id)
     }
-    let areas = Set(found).map { all[Int($0)] }
-    return areas.sorted { ($0.draft.outline.squareMetres, $0.id) < ($1.draft.outline.squareMetres, $1.id) }
   }
 
   /// Returns the areas whose boxes intersect a box, by id.
@@ -136,8 +143,17 @@ public final class Areas: Sendable {
   /// Returns a Boolean value that indicates whether ``shape(of:)`` returns at once.
   public func hasShape(of area: Area) -> Bool { shapes.hasShape(of: area) }
 
+  /// A Boolean value that indicates whether there are no areas.
+  public var isEmpty: Bool { all.isEmpty }
+
   /// The number of bytes of the outlines.
   public var byteCount: Int { all.reduce(0) { $0 + $1.draft.outline.byteCount } }
+}
+
+extension Areas: Hashable {
+  public static func == (left: Areas, right: Areas) -> Bool { left === right }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(version) }
 }
 
 extension AreaOutline {

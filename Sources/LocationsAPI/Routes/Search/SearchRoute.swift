@@ -40,13 +40,15 @@ struct SearchRoute: CallHandler {
     }
     let read = try await PointBody.readQuery(request) { body throws(Problem) -> Result<ListArguments, NamesArea> in
       // The areas are read first.
-      if body[Parameter.area.name] != nil { return .failure(NamesArea(body: body)) }
+      if body[Parameter.area.name] != nil || body[Parameter.text.name] != nil && body[Parameter.fields.name] != nil {
+        return .failure(NamesArea(body: body))
+      }
       return .success(try arguments(of: body))
     }
     switch read {
     case .success(let arguments): return try await respond(to: request, arguments)
     case .failure(let named):
-      let context = try await areas.forRequest(request)
+      let context = try await areas.forRequest(request, completesAddresses: true)
       return await context.respond {
         do throws(Problem) {
           let arguments = try await request.computing { () throws(Problem) in try arguments(of: named.body) }

@@ -321,6 +321,10 @@ extension ParameterValues {
         facets.append(.category)
       } else if name.utf8.elementsEqual("group".utf8) {
         facets.append(.group)
+      } else if let kind = AreaKind.allCases.first(where: {
+        name.hasSameBytes(as: FacetsRoute.areaPrefix + $0.rawValue)
+      }) {
+        facets.append(.area(kind))
       } else if let key = Queryables.tagKey(ofProperty: name),
         key.unicodeScalars.count <= Tags.maximumKeyLength
       {
@@ -329,7 +333,8 @@ extension ParameterValues {
       } else {
         note(
           .invalid, Parameter.facets.name,
-          "must be category, group, and tag.KEY for keys of tags, with commas between, got '\(name.prefix(50))'")
+          "must be category, group, area:KIND, and tag.KEY for keys of tags, with commas between, got '\(name.prefix(50))'"
+        )
         return []
       }
     }
