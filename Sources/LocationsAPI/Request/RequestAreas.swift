@@ -79,10 +79,8 @@ struct AreaMiddleware: Middleware {
     do throws(Problem) {
       let context = try await areas.forRequest(
         request, completesAddresses: hasAddresses(request, request.query ?? ""))
-      let query = try QueryParameters(request.query)
-      if let text = query["in"].first?.value {
-        try await context.prepare(areaNamed: text, near: Self.coordinate(in: query), for: request)
-      }
+      let (text, coordinate) = try Self.areaName(in: request.query)
+      if let text { try await context.prepare(areaNamed: text, near: coordinate, for: request) }
       return await context.respond { await next.respond(to: request) }
     } catch {
       var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
@@ -91,12 +89,22 @@ struct AreaMiddleware: Middleware {
     }
   }
 
-  private static func coordinate(in query: QueryParameters) -> Coordinate? {
-    func number(_ parameter: Parameter) -> Double? {
-      query.all.first { Parameter(name: $0.name) == parameter }.flatMap { ParameterValues.number($0.value) }
+  /// Returns the name of the area in a query, and the position.
+  private static func areaName(
+    in query: Substring?
+  ) throws(Problem) -> (text: String?, coordinate: Coordinate?) {
+    var text: String?
+    var (latitude, longitude): (Double?, Double?)
+    try QueryParameter.forEach(in: query) { pair throws(Problem) in
+      switch Parameter(name: pair.name) {
+      case .area?: text = text ?? pair.value
+      case .latitude?: latitude = latitude ?? ParameterValues.number(pair.value)
+      case .longitude?: longitude = longitude ?? ParameterValues.number(pair.value)
+      default: break
+      }
     }
-    guard let latitude = number(.latitude), let longitude = number(.longitude) else { return nil }
-    return try? Coordinate(latitude: latitude, longitude: longitude)
+    guard let latitude, let longitude else { return (text, nil) }
+    return (text, try? Coordinate(latitude: latitude, longitude: longitude))
   }
 }
 
