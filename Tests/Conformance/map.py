@@ -716,6 +716,77 @@ def the_page_keeps_its_budget(pages):
         return f"{len(sizes)} requests, {sum(sizes):,} bytes, content loaded after {work:.0f} ms"
 
 
+# Changes of others
+
+
+def post(pages, **place):
+    return pages.call("/locations", "POST", {"source": "check", **place}, {"Content-Type": "application/json"})
+
+
+def the_map_shows_what_others_change(pages):
+    pages.expect_statuses(412)
+    with pages.tab("#map=16/48.25/16.6") as screen:
+        screen.wait_for_changes()
+        place = post(pages, sourceId="live", name="Live Café", category="cafe", lat=48.2501, long=16.6002)
+        screen.wait_until(lambda: "Live Café" in screen.names(), "the new place")
+        popup = screen.open_from_list("Live Café")
+        before = screen.markers().first.bounding_box()
+        pages.patch(place, lat=48.2515, name=HOSTILE, tags={"phone": "+43 1 234567"})
+        screen.wait_until(lambda: HOSTILE in screen.names(), "the new name")
+        screen.wait_until(lambda: popup.title() == HOSTILE, "the new name in the popup")
+        expect("Phone" in popup.fields(), f"the fields are {popup.fields()}")
+        expect(screen.page.title() != "owned", "the script of a name was run")
+        screen.wait_until(lambda: screen.markers().first.bounding_box()["y"] < before["y"] - 10, "the new position")
+        # A form keeps what was written, and tells of the change when it is saved.
+        popup.edit().write(name="Mine")
+        pages.patch(place, category="bar")
+        screen.settle()
+        expect(popup.is_form() and popup.value("name") == "Mine", "the form is lost")
+        popup.save()
+        expect("category is now" in popup.problem(), f"the problem is {popup.problem()!r}")
+        popup.apply_anyway()
+        pages.call(f"/locations/{place['id']}", "DELETE")
+        screen.element("gone").wait_for()
+        screen.wait_until(lambda: screen.names() == [], "the end of the place")
+
+
+def a_lost_connection_shows_and_recovers(pages):
+    with pages.browser.tab() as page:
+        screen = MapScreen(pages.browser, page)
+        page.route("**/changes?*", lambda route: route.abort())
+        screen.open("#map=16/48.25/16.6")
+        screen.wait_until(lambda: screen.live_state() == "lost", "the message", seconds=30)
+        expect("lost" in screen.element("live").inner_text(), "there is no text")
+        expect(not low_contrast(page), f"{low_contrast(page)}")
+        place = post(pages, sourceId="meanwhile", name="Meanwhile", lat=48.25, long=16.6)
+        page.unroute_all()
+        screen.wait_for_changes()
+        screen.wait_until(lambda: "Meanwhile" in screen.names(), "what has changed meanwhile")
+        pages.call(f"/locations/{place['id']}", "DELETE")
+        # Chromium reports failed requests in the console.
+        pages.browser.console[:] = [line for line in pages.browser.console if "ERR_FAILED" not in line]
+
+
+def a_hidden_tab_has_no_stream(pages):
+    def streams():
+        return len(pages.browser.pending - pages.browser.pending_requests())
+    set_hidden = """(hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    with pages.tab() as screen:
+        screen.wait_for_changes()
+        screen.wait_until(lambda: streams() == 1, "the only stream")
+        screen.page.evaluate(set_hidden, True)
+        screen.wait_until(lambda: streams() == 0, "the end of the stream")
+        place = post(pages, sourceId="hidden", name="While hidden", lat=48.2, long=16.37)
+        screen.page.evaluate(set_hidden, False)
+        screen.wait_until(lambda: streams() == 1, "the stream")
+        screen.wait_until(lambda: str(len([row for row in places() if row["sourceId"].startswith("cafe-")]) + 2)
+                          in screen.summary(), "the place of the time before")
+        pages.call(f"/locations/{place['id']}", "DELETE")
+
+
 # The operator's page
 
 
@@ -939,6 +1010,7 @@ OPEN_CHECKS = [
     a_place_is_created_and_deleted, everything_is_reached_with_tab_in_the_order_of_the_page,
     roles_and_names_are_in_the_accessibility_tree, texts_have_enough_contrast_in_light_and_dark,
     the_page_fits_a_narrow_screen, the_list_is_a_sheet_on_a_narrow_screen, controls_are_large_enough_for_fingers,
+    the_map_shows_what_others_change, a_lost_connection_shows_and_recovers, a_hidden_tab_has_no_stream,
     the_operators_page_draws_the_metrics, the_operators_page_lists_errors,
     the_operators_page_shows_the_connections_and_searches_of_a_database,
     the_operators_page_does_not_list_its_own_errors,

@@ -67,6 +67,10 @@ class Browser:
         if parts.scheme not in ("data", "blob") and parts.netloc not in self.allowed_hosts:
             self.foreign_requests.append(request.url)
 
+    def pending_requests(self):
+        """Returns the requests without a response, other than streams, which have no end."""
+        return {request for request in self.pending if urllib.parse.urlsplit(request.url).path != "/changes"}
+
     def last_request(self, method):
         return next(request for request in reversed(self.requests) if request.method == method)
 
@@ -160,7 +164,7 @@ class MapScreen(Screen):
         for _ in range(200):
             self.page.wait_for_timeout(200)
             now = (self.page.url, self.summary())
-            if now == last and not self.browser.pending and "Loading" not in now[1]:
+            if now == last and not self.browser.pending_requests() and "Loading" not in now[1]:
                 return
             last = now
         raise AssertionError("the map did not come to rest")
@@ -172,6 +176,15 @@ class MapScreen(Screen):
         """Returns the number of places in view that the summary states."""
         match = re.search(r"([\d,]+) places? ", self.summary())
         return int(match[1].replace(",", "")) if match else 0
+
+    def live_state(self):
+        """Returns whether changes are followed: `live`, `lost` or `off`."""
+        return self.element("live").get_attribute("data-state")
+
+    def wait_for_changes(self):
+        self.wait_until(lambda: self.live_state() == "live", "the stream of changes", seconds=30)
+        self.settle()
+        return self
 
     def message(self):
         node = self.element("message")

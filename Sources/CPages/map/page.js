@@ -1,8 +1,11 @@
 // The map page: what is in view, the filters, the list, the address of the view. The map itself is view.js.
 
-import { Problem, access, address, askForKey, base, byId, element, json, linked } from "../pages/common.js";
 import {
-  closePopup, createPlace, explanation, mayLeave, movePopup, openChoice, openPopup, shownId, startPopup,
+  Problem, access, address, askForKey, base, byId, element, json, linked, showFailures,
+} from "../pages/common.js";
+import { Live } from "./live.js";
+import {
+  closePopup, createPlace, explanation, followChange, mayLeave, movePopup, openChoice, openPopup, shownId, startPopup,
 } from "./place.js";
 import { showText, startSearch } from "./search.js";
 import { setListOpen, startSheet } from "./sheet.js";
@@ -12,17 +15,28 @@ import * as view from "./view.js";
 const maximumListed = 60;
 const maximumShown = 10000;
 const retryMilliseconds = 4000;
+/** The time for which a moved view rests before its stream begins. */
+const streamDelay = 500;
+/** The shortest time between two readings of changed places, and the part of the time that they take at most. */
+const updateMilliseconds = 300;
+const updateShare = 0.2;
 const filters = { category: "", q: "", open: "" };
 let features = [];
 let sources = [];
 let loading;
 let retry = 0;
+/** The ids of changes that the view does not show yet, and the timer of its next reading. */
+let changed = new Set();
+let update = 0;
+let loadMilliseconds = 0;
 
+showFailures(report);
 view.startMap({
   onMove: movePopup,
   onSettle: () => {
     writeAddress();
     load();
+    live.open(streamDelay);
   },
   onOpen: open,
 });
@@ -76,11 +90,13 @@ async function loadFeatures(options) {
 
 async function load(text = "") {
   clearTimeout(retry);
+  const [begin, fresh] = [performance.now(), changed];
+  changed = new Set();
   loading?.abort();
   const { signal } = loading = new AbortController();
   try {
     const loaded = await loadFeatures({ signal });
-    if (signal.aborted) return;
+    if (signal.aborted) return fresh.forEach((id) => changed.add(id));
     features = loaded.map((feature) => ({ ...feature, name: feature.name || "", symbol: symbolOf(feature.category) }));
   } catch (problem) {
     if (signal.aborted) return;
@@ -89,9 +105,39 @@ async function load(text = "") {
     return;
   }
   report();
-  view.show(features);
+  loadMilliseconds = performance.now() - begin;
+  view.show(features, fresh);
   showList(text);
 }
+
+// MARK: Changes
+
+const live = new Live({
+  // Matches of a text and open places are found among the changes by reading them again.
+  query: () => ({ bbox: query().bbox, category: filters.category }),
+  onChange: (change) => {
+    if (change) changed.add(change.id);
+    if (change) followChange(change).catch(recover);
+    // Places that change all the time are read as often as the server and the page bear.
+    update ||= setTimeout(async () => {
+      await load();
+      update = 0;
+      if (changed.size) live.onChange();
+    }, Math.max(updateMilliseconds, loadMilliseconds / updateShare));
+  },
+  onState: (state) => {
+    byId("live").dataset.state = state;
+    byId("live").textContent = { live: "Live", lost: "Connection lost. Trying again." }[state] || "";
+  },
+});
+
+/** Follows the changes of another view, of other filters or with another key. */
+function reload() {
+  load();
+  live.open();
+}
+
+// MARK: The list
 
 const plural = (count, one) => `${count.toLocaleString()} ${one}${count === 1 ? "" : "s"}`;
 
@@ -104,16 +150,18 @@ function showList(text) {
   }).sort((a, b) => a.order - b.order);
   const groups = entries.filter(({ feature }) => feature.count > 1).length;
   const total = entries.reduce((sum, { feature }) => sum + feature.count, 0);
-  byId("summary").textContent = `${text} ${total ? plural(total, "place") : "No places"}${
+  const summary = `${text} ${total ? plural(total, "place") : "No places"}${
     filters.q ? ` matching “${filters.q}”` : ""}${filters.open ? " open now" : ""} in view${
     groups ? `, ${groups < entries.length ? "some" : "all"} in ${plural(groups, "group")}` : ""}.`.trim();
+  // Screen readers say what is set anew.
+  if (byId("summary").textContent !== summary) byId("summary").textContent = summary;
   byId("toggle-list").firstElementChild.textContent = total ? plural(total, "place") : "No places";
   const focused = document.activeElement.closest("#list button")?.dataset.id;
   const more = entries.length - maximumListed;
   byId("list").replaceChildren(...entries.slice(0, maximumListed).map(itemOf), ...(more > 0
     ? [element("li", { class: "note" }, `${more.toLocaleString()} more: zoom in to see them.`)]
     : []));
-  if (focused) [...byId("list").querySelectorAll("button")].find(({ dataset }) => dataset.id === focused)?.focus();
+  if (focused) [...byId("list").querySelectorAll("button")].find(({ dataset }) => dataset.id === focused)?.focus({ preventScroll: true });
 }
 
 function itemOf({ feature }) {
@@ -165,7 +213,7 @@ function setCategory(category) {
   filters.category = category;
   showCategory();
   writeAddress();
-  load();
+  reload();
 }
 
 async function searchFor(q) {
@@ -257,11 +305,8 @@ byId("map").addEventListener("keydown", ({ key }) => {
 });
 addEventListener("hashchange", () => {
   readAddress();
-  load();
+  reload();
 });
-
-addEventListener("error", ({ message }) => report(`The page has failed: ${message}.`));
-addEventListener("unhandledrejection", ({ reason }) => report(`The page has failed: ${reason?.message || reason}.`));
 
 async function loadSettings() {
   const { layers } = await json("map/settings.json");
@@ -282,7 +327,7 @@ function attributionOf(text) {
 }
 
 function start() {
-  load();
+  reload();
   loadSettings().catch(recover);
   loadCategories();
 }

@@ -302,9 +302,10 @@ function drawTiles() {
   }
 }
 
-export function show(loaded) {
+/** Shows features; those with ids of `fresh` have changed, which is seen. */
+export function show(loaded, fresh) {
   features = loaded;
-  regroup();
+  regroup(fresh);
 }
 
 export function select(place) {
@@ -316,7 +317,7 @@ export function select(place) {
 const tellingZoom = 18;
 
 /** Groups the features at the present zoom, and shows the result in place of the former one. */
-function regroup() {
+function regroup(fresh = new Set()) {
   const all = selected ? [...features.filter(({ id }) => id !== selected.id), selected] : features;
   const before = shown;
   const circles = [...before.values()].filter(({ count }) => count > 1).map((item) => placeOf(item));
@@ -330,6 +331,7 @@ function regroup() {
     item.marker.classList.toggle("selected", item.id === selected?.id);
     shown.set(key, item);
     if (!former && circles.length && !calm.matches && shown.size < maximumMoving) leaveGroup(item, circles);
+    if (fresh.has(item.id)) markChange(item, former);
   }
   for (const [key, { marker }] of before) if (shown.get(key)?.marker !== marker) marker.remove();
   for (const { marker } of shown.values()) if (!marker.parentNode) markerLayer.append(marker);
@@ -351,6 +353,17 @@ function markerOf(key, { count, name, symbol, shape, radius, hidden }) {
 /** Returns the drawing of a symbol. */
 export const glyph = (symbol) => drawing("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" },
   drawing("path", { d: symbol.drawing, "fill-rule": "evenodd" }));
+
+/** Has a marker come from where its place was, with a ring that tells that it has changed. */
+function markChange({ at, marker }, former) {
+  if (calm.matches) return;
+  marker.animate([{ boxShadow: "0 0 0 0 var(--colour)" }, { boxShadow: "0 0 0 1.25rem transparent" }], 1500);
+  const from = former ? placeOf(former) : at;
+  const isNear = Math.hypot(from.x - at.x, from.y - at.y) < width;
+  if (!former) marker.animate([{ scale: 0 }, { scale: 1 }], { duration: 250, easing: "ease-out" });
+  else if (isNear) marker.animate([{ translate: `${from.x - at.x}px ${from.y - at.y}px` }, { translate: "0 0" }],
+    { duration: 400, easing: "ease-in-out" });
+}
 
 /** Has a marker come from the group that it was in. */
 function leaveGroup({ at, marker }, circles) {
