@@ -31,6 +31,9 @@ package struct LocationsAPI: Sendable {
     /// The source of `GET /metrics`; without it there is no such call.
     package var metrics: (any MetricsSource)?
 
+    /// The metrics of the last hour; without them the call that returns them does not exist.
+    package var statusHistory: StatusHistory?
+
     /// The history of searches; without it the call that reports them is 404.
     package var searches: (any SearchHistory)?
 
@@ -173,6 +176,7 @@ package struct LocationsAPI: Sendable {
     if let metrics = configuration.metrics {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
+    if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
     handlers += [
       SearchesRoute(history: configuration.searches, clock: configuration.clock),
       BackupRoute(backup: configuration.backup),

@@ -24,6 +24,7 @@ struct Application {
   private let tokenKeys: RemoteTokenKeys<ContinuousClock>?
   private let reloadable: [Reloading.Part]
   private let serverMetrics: ServerMetrics
+  private let statusHistory: StatusHistory
   private let drainState = DrainState()
 
   /// Builds the parts. Nothing listens yet.
@@ -70,7 +71,10 @@ struct Application {
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
-    api.metrics = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
+    let report = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
+    statusHistory = StatusHistory(report)
+    api.metrics = report
+    api.statusHistory = statusHistory
     api.searches = store.searchLog
     api.backup = store.backup
     api.filtering = Filtering(
@@ -141,6 +145,7 @@ struct Application {
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
       },
+      BackgroundService(every: StatusHistory.interval) { [statusHistory] in await statusHistory.record() },
       analytics.map { analytics in BackgroundService { await analytics.run() } },
       tokenKeys.map { keys in BackgroundService { await keys.run() } },
       reloading,

@@ -23,7 +23,7 @@ import traceback
 import urllib.request
 
 from map_accessibility import count_of_texts, focus_order, low_contrast, roles, unnamed
-from map_pages import NARROW, MapScreen, StatusScreen, browsing
+from map_pages import NARROW, WIDE, MapScreen, StatusScreen, browsing
 from servers import Waymark, temporary_folder
 
 HOSTILE = '<img src=x onerror="document.title=\'owned\'">'
@@ -801,11 +801,65 @@ def the_operators_page_draws_the_metrics(pages):
             charts = screen.charts()
             expect(len(charts) >= 5 and charts[0].startswith("Requests: "), f"the charts are {charts}")
             screen.wait_until(lambda: not screen.charts()[0].startswith("Requests: 2xx, 3xx 0/s"), "the requests")
-            expect(screen.facts("store").get("Places in memory") == str(len(places())), f"{screen.facts('store')}")
+            expect(screen.facts("store").get("Places") == str(len(places())), f"{screen.facts('store')}")
             expect(unnamed(page) == [], f"without a name: {unnamed(page)}")
             expect(not low_contrast(page), f"{scheme}: {low_contrast(page)}")
             headers = screen.response.headers
             expect("default-src 'none'" in headers["content-security-policy"], "there is no policy")
+
+
+def the_operators_page_shows_the_last_hour_after_a_reload(pages):
+    def hour(route):
+        history = route.fetch().json()
+        series = ['http_requests_total{status="2xx"}', "process_resident_memory_bytes", HOSTILE]
+        samples = [{"age": 10 * (360 - index), "values": [50 * index, 5e7, None]} for index in range(360)]
+        route.fulfill(json={"series": series, "samples": samples if history["samples"] else []})
+
+    with pages.browser.tab() as page:
+        screen = StatusScreen(pages.browser, page)
+        page.route("**/status/history.json", hour)
+        screen.open().wait_for_samples(300)
+        expect("in the last 60 min" in screen.charts()[0] and "at most 5/s" in screen.charts()[0], screen.charts()[0])
+        page.unroute_all()
+        # Those of the server itself.
+        page.reload()
+        screen.wait_for_samples(2)
+        size = int(page.request.get(pages.browser.url + "/status/history.json").headers.get("content-length", 0))
+        return f"{size} bytes"
+
+
+def the_operators_page_has_no_empty_card_and_explains_its_figures(pages):
+    for size in (WIDE, NARROW):
+        with pages.browser.tab(size=size) as page:
+            screen = StatusScreen(pages.browser, page).open().wait_for_samples(1)
+            cards = page.locator("main > section:visible")
+            texts = cards.all_inner_texts()
+            expect(texts and all("\n" in text.strip() for text in texts), f"the cards are {texts}")
+            expect(screen.facts("followers")["Streams"] == "0", f"{screen.facts('followers')}")
+            expect(not screen.element("pool").is_visible() and not screen.element("index").is_visible(), "there are empty cards")
+            names = page.locator("button.tip:visible")
+            expect(names.count() == page.locator("dt:visible, figcaption:visible").count(), "there are figures without a tip")
+            for index in (0, names.count() - 1):
+                names.nth(index).click()
+                screen.element("tip").wait_for(state="visible")
+                box = screen.element("tip").bounding_box()
+                expect(box["x"] >= 0 and box["x"] + box["width"] <= size[0], f"the tip is at {box}")
+                expect(not low_contrast(page), f"{low_contrast(page)}")
+                screen.press("Escape")
+            # The focus stays while the figures change.
+            names.last.focus()
+            page.wait_for_timeout(5000)
+            expect(page.evaluate("() => document.activeElement.className") == "tip", "the focus is lost")
+            height = page.locator(".value").first.bounding_box()["height"]
+            expect(height >= 36, f"the numbers are {height} pixels high")
+
+
+def an_error_of_the_operators_page_is_shown(pages):
+    with pages.browser.tab() as page:
+        screen = StatusScreen(pages.browser, page).open().wait_for_samples(1)
+        page.evaluate("() => void Promise.reject(new Error('a test of messages'))")
+        screen.wait_until(lambda: "a test of messages" in screen.element("message").inner_text(), "the message")
+    pages.browser.console[:] = [line for line in pages.browser.console if "a test of messages" not in line]
 
 
 def the_operators_page_lists_errors(pages):
@@ -860,8 +914,9 @@ def the_operators_page_shows_the_connections_and_searches_of_a_database(pages):
         expect((pool["Busy"], pool["Idle"], pool["Limit"], pool["Waiting calls"]) == ("3", "5", "12", "2"), f"{pool}")
         expect(pool["Exports"] == "1 of 2, 0 waiting", f"{pool}")
         store = screen.facts("store")
-        expect((store["Kind"], store["Index"], store["Places in the index"]) == ("PostgreSQL", "following", "1,234"),
-               f"{store}")
+        expect((store["Kind"], store["Places"]) == ("PostgreSQL", "1,234"), f"{store}")
+        index = screen.facts("index")
+        expect((index["Phase"], index["Behind by"]) == ("following", "0.010 s"), f"{index}")
         text = screen.searches()
         expect("7 searches, of which 2 found nothing" in text and HOSTILE in text, f"the report is {text!r}")
         link = page.get_by_role("link", name="48.12, 16.65").get_attribute("href")
@@ -1012,6 +1067,8 @@ OPEN_CHECKS = [
     the_page_fits_a_narrow_screen, the_list_is_a_sheet_on_a_narrow_screen, controls_are_large_enough_for_fingers,
     the_map_shows_what_others_change, a_lost_connection_shows_and_recovers, a_hidden_tab_has_no_stream,
     the_operators_page_draws_the_metrics, the_operators_page_lists_errors,
+    the_operators_page_shows_the_last_hour_after_a_reload,
+    the_operators_page_has_no_empty_card_and_explains_its_figures, an_error_of_the_operators_page_is_shown,
     the_operators_page_shows_the_connections_and_searches_of_a_database,
     the_operators_page_does_not_list_its_own_errors,
     the_pages_of_features_follow_the_colour_scheme,

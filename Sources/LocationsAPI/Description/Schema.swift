@@ -213,7 +213,7 @@ extension Schema {
       ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
-      ("StatusSettings", statusSettings),
+      ("StatusSettings", statusSettings), ("StatusHistory", statusHistory),
       ("Problem", problem),
     ] + features + enumerationComponents
 
@@ -706,6 +706,30 @@ extension Schema {
         .required("hasSearches", Schema(.boolean, "Whether there is a report on searches.")),
       ], others: nil),
     nil, example: ["openScopes": ["read"], "hasSearches": false])
+
+  private static let statusHistory = Schema(
+    .object(
+      [
+        .required(
+          "series",
+          Schema(
+            .array(of: Schema(.string)), "The names and labels of the series in Prometheus' text format.")),
+        .required(
+          "samples",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("age", Schema(.number, "The seconds since the sample was taken.")),
+                    .required(
+                      "values",
+                      Schema(
+                        .array(of: Schema(.number).orNull),
+                        "The values of the series; `null` for one that had not begun.")),
+                  ], others: nil))), "The samples, from the oldest.")),
+      ], others: nil),
+    nil, example: ["series": ["http_requests_in_flight"], "samples": [["age": 4.5, "values": [1]]]])
 
   private static let problem = Schema(
     .object(

@@ -22,6 +22,7 @@ enum DescribedService {
     api.changes = store.changes
     api.areas = store
     api.metrics = Metrics()
+    api.statusHistory = StatusHistory(Metrics())
     api.address = address
     return LocationsAPI(api)
   }
