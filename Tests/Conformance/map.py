@@ -15,11 +15,13 @@ import hashlib
 import http.server
 import json
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
 import traceback
+import urllib.parse
 import urllib.request
 
 from map_accessibility import count_of_texts, focus_order, low_contrast, roles, unnamed
@@ -260,6 +262,72 @@ def the_command_for_curl_returns_the_places_in_view(pages):
         output = subprocess.run(
             ["bash", "-c", command.replace("curl -i", "curl -s")], capture_output=True, text=True, check=True).stdout
         expect(len(json.loads(output)) == screen.total(), f"{command} returned {output[:100]}")
+
+
+def an_area_and_a_route_are_drawn(pages):
+    with pages.tab("#map=14/48.2/16.37") as screen:
+        # Around the café in the middle and those beside it.
+        screen.draw("area", (-100, -100), (100, -100), (100, 100), (-100, 100))
+        area = screen.total()
+        expect(0 < area < 25 and "in the area" in screen.summary(), screen.summary())
+        expect("Café 12" in screen.names(), f"the list is {screen.names()}")
+        expect("within=POLYGON" in screen.page.url, screen.page.url)
+        found = json.loads(screen.save("geojson"))["features"]
+        expect(len(found) == area, f"the file has {len(found)} places")
+        screen.page.reload()
+        screen.settle()
+        expect(screen.total() == area and "area" in screen.shape_text(), screen.summary())
+        expect(not low_contrast(screen.page), f"{low_contrast(screen.page)}")
+        screen.click("draw-clear")
+        expect(screen.total() == 26 and not screen.shape_text(), screen.summary())
+        screen.draw("route", (-300, 0), (300, 0))
+        route = screen.total()
+        expect(0 < route < 25 and "along the route" in screen.summary(), screen.summary())
+        screen.element("radius").fill("5000")
+        screen.press("Tab")
+        screen.settle()
+        expect(screen.total() == 26, screen.summary())
+        screen.submit_search("Museum")
+        expect(screen.names() == ["Natural History Museum"], f"the list is {screen.names()}")
+    with pages.tab("#map=14/48.2/16.37") as screen:
+        # With the keyboard alone.
+        screen.element("draw-area").focus()
+        screen.press("Enter")
+        for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown"):
+            screen.press(key, "Space")
+        screen.press("Backspace", "Enter")
+        screen.settle()
+        expect("area" in screen.shape_text() and screen.total() < 26, screen.summary())
+        screen.element("draw-route").click()
+        screen.press("Escape")
+        screen.settle()
+        expect(screen.total() == 26 and not screen.shape_text(), screen.summary())
+    # Hostile shapes of an address.
+    pages.expect_statuses(400)
+    with pages.browser.tab() as page:
+        screen = MapScreen(pages.browser, page)
+        page.goto(pages.browser.url + "/map#map=14/48.2/16.37&within=" + urllib.parse.quote(HOSTILE))
+        screen.wait_until(lambda: "within" in screen.message().lower(), "the message")
+        screen.click("draw-clear")
+        expect(screen.total() == 26 and page.title() != "owned", screen.summary())
+    return f"{area} places in the area, {route} along the route"
+
+
+def the_request_is_shown_in_four_languages(pages):
+    with pages.tab() as screen:
+        screen.choose_category("cafe")
+        for language, runs in (("Python", [sys.executable, "-c"]), ("JavaScript", ["node", "--input-type=module", "-e"])):
+            program = screen.program(language)
+            if not shutil.which(runs[0]):
+                continue
+            output = subprocess.run([*runs, program], capture_output=True, text=True, timeout=60)
+            expect(output.returncode == 0 and "Café 12" in output.stdout, f"{program} wrote {output.stderr[-300:]}")
+        expect("URLRequest(url: URL(string: \"http" in screen.program("Swift"), screen.program("Swift"))
+        rows = screen.save("csv").splitlines()
+        expect(len(rows) == screen.total() + 1, f"the file has {len(rows)} lines")
+        # A text and the time are not those of an export.
+        screen.submit_search("Café 12")
+        expect(len(screen.save("csv").splitlines()) == screen.total() + 1, "the file has other places")
 
 
 def the_built_in_map_has_land_and_water(pages):
@@ -1051,7 +1119,8 @@ OPEN_CHECKS = [
     the_page_loads_with_a_policy_and_paints_soon, the_mouse_a_finger_and_arrow_keys_move_the_map,
     the_map_zooms_in_every_way, motion_ends_where_the_view_without_motion_is, clusters_open_and_their_counts_add_up,
     the_antimeridian_is_crossed, the_address_has_the_view_and_the_filters,
-    the_command_for_curl_returns_the_places_in_view, the_built_in_map_has_land_and_water,
+    the_command_for_curl_returns_the_places_in_view, an_area_and_a_route_are_drawn,
+    the_request_is_shown_in_four_languages, the_built_in_map_has_land_and_water,
     the_built_in_map_ends_where_it_is_not_accurate, an_error_of_the_page_is_shown, symbols_and_names_do_not_overlap, the_search_suggests_and_opens_a_place_with_the_keyboard,
     suggestions_of_one_name_differ_by_address_and_distance,
     escape_closes_suggestions_first_and_then_clears_the_text, a_category_is_suggested_and_chosen,

@@ -383,6 +383,35 @@ class MapScreen(Screen):
         self.element("new-place").click()
         return self.popup()
 
+    def draw(self, kind, *points):
+        """Draws an area or a route of points relative to the middle of the map."""
+        self.element(f"draw-{kind}").click()
+        x, y = self.middle()
+        for right, down in points:
+            self.page.mouse.click(x + right, y + down)
+        self.element("draw-done").click()
+        self.settle()
+
+    def shape_text(self):
+        return self.element("draw-text").inner_text() if self.element("draw").is_visible() else ""
+
+    def program(self, language):
+        self.element("curl").click()
+        self.element("language").select_option(language)
+        text = self.element("curl-text").inner_text()
+        self.element("curl-close").click()
+        return text
+
+    def save(self, kind):
+        """Saves the places in view, and returns the file's text."""
+        self.element("curl").click()
+        with self.page.expect_download() as download:
+            self.element(f"export-{kind}").click()
+        with open(download.value.path()) as file:
+            text = file.read()
+        self.element("curl-close").click()
+        return text
+
     def curl(self):
         self.element("curl").click()
         text = self.element("curl-text").inner_text()

@@ -1,12 +1,14 @@
 // The map page: what is in view, the filters, the list, the address of the view. The map itself is view.js.
 
 import {
-  Problem, access, address, askForKey, base, byId, element, json, linked, showFailures,
+  Problem, access, askForKey, base, byId, element, json, linked, showFailures,
 } from "../pages/common.js";
+import { draw, moveShape, showShape, startDrawing } from "./draw.js";
 import { Live } from "./live.js";
 import {
   closePopup, createPlace, explanation, followChange, mayLeave, movePopup, openChoice, openPopup, shownId, startPopup,
 } from "./place.js";
+import { startRequest } from "./request.js";
 import { showText, startSearch } from "./search.js";
 import { setListOpen, startSheet } from "./sheet.js";
 import { symbolOf } from "./symbols.js";
@@ -20,7 +22,7 @@ const streamDelay = 500;
 /** The shortest time between two readings of changed places, and the part of the time that they take at most. */
 const updateMilliseconds = 300;
 const updateShare = 0.2;
-const filters = { category: "", q: "", open: "" };
+const filters = { category: "", q: "", open: "", within: "", route: "", radius: "" };
 let features = [];
 let sources = [];
 let loading;
@@ -32,7 +34,10 @@ let loadMilliseconds = 0;
 
 showFailures(report);
 view.startMap({
-  onMove: movePopup,
+  onMove: () => {
+    movePopup();
+    moveShape();
+  },
   onSettle: () => {
     writeAddress();
     load();
@@ -72,7 +77,7 @@ const query = () => ({ bbox: view.box().map((value) => value.toFixed(6)).join(",
 /** Returns what is in view: groups and places, or the matches of a text, or places where the server has no index. */
 async function loadFeatures(options) {
   // A cell is a sixteenth of a tile wide: here 16 pixels, less than a symbol.
-  for (let zoom = Math.max(0, Math.round(view.zoom)); zoom >= 0 && !filters.q; zoom -= 1) {
+  for (let zoom = Math.max(0, Math.round(view.zoom)); zoom >= 0 && !filters.q && !filters.route; zoom -= 1) {
     try {
       const { features } = await json("locations/clusters", { ...query(), zoom }, options);
       if (features.length <= maximumShown || zoom === 0) {
@@ -151,7 +156,8 @@ function showList(text) {
   const groups = entries.filter(({ feature }) => feature.count > 1).length;
   const total = entries.reduce((sum, { feature }) => sum + feature.count, 0);
   const summary = `${text} ${total ? plural(total, "place") : "No places"}${
-    filters.q ? ` matching “${filters.q}”` : ""}${filters.open ? " open now" : ""} in view${
+    filters.q ? ` matching “${filters.q}”` : ""}${filters.open ? " open now" : ""}${
+    filters.within ? " in the area" : filters.route ? " along the route" : ""} in view${
     groups ? `, ${groups < entries.length ? "some" : "all"} in ${plural(groups, "group")}` : ""}.`.trim();
   // Screen readers say what is set anew.
   if (byId("summary").textContent !== summary) byId("summary").textContent = summary;
@@ -222,14 +228,23 @@ async function searchFor(q) {
   writeAddress();
   try {
     const { lat, long } = view.coordinate();
-    const places = q ? await json("locations", { ...filters, lat: lat.toFixed(4), long: long.toFixed(4), limit: 50,
-      fields: "lat,long" }) : [];
+    const near = filters.route ? {} : { lat: lat.toFixed(4), long: long.toFixed(4) };
+    const places = q ? await json("locations", { ...filters, ...near, limit: 50, fields: "lat,long" }) : [];
     if (filters.q !== q) return;
     if (places.length && !places.some((place) => view.isVisible(place))) view.fly(places[0], 9);
   } catch (problem) {
     await recover(problem);
   }
   load();
+}
+
+/** Shows only the places in an area or along a route, or all again. */
+function setShape(kind, text) {
+  Object.assign(filters, { within: "", route: "", radius: "" });
+  if (kind) filters[kind] = text;
+  if (kind === "route") filters.radius = byId("radius").value;
+  writeAddress();
+  reload();
 }
 
 /** Returns the fragment of a view: `#map=8.50/48.2100/16.3700&category=cafe`. */
@@ -247,6 +262,11 @@ function readAddress() {
   filters.q = parameters.get("q") || "";
   filters.open = parameters.get("open") === "now" ? "now" : "";
   byId("open").checked = filters.open !== "";
+  filters.within = parameters.get("within") || "";
+  filters.route = filters.within ? "" : parameters.get("route") || "";
+  filters.radius = filters.route && (parameters.get("radius") || "250");
+  byId("radius").value = filters.radius || "250";
+  showShape(filters.route ? "route" : "within", filters.route || filters.within);
   showText(filters.q);
   showCategory();
   const isView = isFinite(zoom + lat + long);
@@ -277,20 +297,8 @@ const controls = {
   "set-key": async () => {
     if (await askForKey("A key lets you change places, where the server asks for one.")) start();
   },
-  "curl": () => {
-    const { href } = address("locations", { ...query(), limit: 100 });
-    // The key itself is not shown.
-    byId("curl-text").textContent = `curl -i '${href.replaceAll("'", "%27")}'`
-      + (access.key ? ' \\\n  -H "Authorization: Bearer $KEY"' : "");
-    byId("curl-status").textContent = "";
-    byId("curl-dialog").showModal();
-  },
-  "curl-close": () => byId("curl-dialog").close(),
-  // Pages of plain HTTP may not write to the clipboard.
-  "curl-copy": () => {
-    getSelection().selectAllChildren(byId("curl-text"));
-    byId("curl-status").textContent = document.execCommand("copy") ? "Copied." : "Selected.";
-  },
+  "draw-area": () => draw("within"),
+  "draw-route": () => draw("route"),
 };
 for (const [id, action] of Object.entries(controls)) byId(id).addEventListener("click", action);
 byId("category").addEventListener("change", (event) => setCategory(event.target.value));
@@ -333,6 +341,8 @@ function start() {
 }
 
 startSheet();
+startDrawing({ onDone: setShape });
+startRequest({ query, report, explanation });
 // Browsers tell their location to pages of TLS or of their own machine alone.
 byId("locate").hidden = !navigator.geolocation || !isSecureContext;
 startSearch({ centre: view.coordinate, onPlace: show, onCategory: setCategory, onText: searchFor });

@@ -64,6 +64,8 @@ let isJudged = false;
 /** The areas of symbols and their names, when they were laid out. */
 let taken = [];
 let handle;
+/** Takes the coordinates of clicks while a shape is drawn, in place of the features there. */
+let drawingAction;
 /** The place whose popup is open; it is drawn whatever the features are. */
 let selected;
 const ruler = document.createElement("canvas").getContext("2d");
@@ -481,6 +483,15 @@ export function setHandle(coordinate, label, onChange) {
   moveHandle(coordinate);
 }
 
+/** Has a function take the coordinates of clicks; without one, clicks open places again. */
+export function setDrawing(action) {
+  drawingAction = action;
+  node.classList.toggle("drawing", Boolean(action));
+}
+
+/** The width of the world in pixels. */
+export const worldWidth = scale;
+
 export function moveHandle(coordinate) {
   handle.coordinate = coordinate;
   put(handle, placeOf(coordinate));
@@ -519,7 +530,10 @@ function listen() {
   for (const name of ["pointerup", "pointercancel"]) {
     node.addEventListener(name, (event) => {
       const feature = shown.get(pressed?.dataset.id);
-      if (pointers.delete(event.pointerId) && name === "pointerup" && path < 4 && feature) {
+      const isClick = pointers.delete(event.pointerId) && name === "pointerup" && path < 4;
+      if (isClick && drawingAction) {
+        drawingAction(unprojected(pointAt(local(event))));
+      } else if (isClick && feature) {
         // A symbol is its place; the number beside it, those that have no room.
         page.onOpen(feature.shape || isCountPressed ? feature : { ...feature, count: 1 });
       }
@@ -531,7 +545,7 @@ function listen() {
     zoomBy(between(-event.deltaY * unit, -1, 1), local(event));
   }, { passive: false });
   node.addEventListener("dblclick", (event) => {
-    if (!event.target.closest(".marker, #handle")) flyTo(...zoomed(event.shiftKey ? -1 : 1, local(event)));
+    if (!drawingAction && !event.target.closest(".marker, #handle")) flyTo(...zoomed(event.shiftKey ? -1 : 1, local(event)));
   });
   node.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
