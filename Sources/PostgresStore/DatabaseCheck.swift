@@ -300,6 +300,7 @@ enum MissingPrivileges {
     ("areas", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("area_state", ["SELECT", "UPDATE"]),
     ("area_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("index_anchors", ["SELECT", "INSERT", "DELETE"]), ("change_anchors", ["SELECT", "INSERT", "DELETE"]),
+    ("webhooks", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("webhook_lease", ["SELECT", "UPDATE"]),
   ]
 
   /// The privileges for recording searches.

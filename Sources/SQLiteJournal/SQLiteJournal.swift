@@ -143,11 +143,11 @@ extension SQLiteJournal: PointJournal {
     }
   }
 
-  private func checkFiles() throws(PointStoreError) {
+  func checkFiles() throws(PointStoreError) {
     if let loss = files.loss() { throw .unavailable(reason: "the journal \(loss)") }
   }
 
-  private func reportingErrors<Value: Sendable>(
+  func reportingErrors<Value: Sendable>(
     _ work: (DatabaseQueue) async throws -> Value
   ) async throws(PointStoreError) -> Value {
     do {

@@ -120,6 +120,7 @@ enum Schema {
       try database.execute(sql: createTables)
     }
     migrator.registerMigration("version 2") { try $0.execute(sql: createAreaTables) }
+    migrator.registerMigration("version 3") { try $0.execute(sql: WebhookRows.createTable) }
     return migrator
   }
 
