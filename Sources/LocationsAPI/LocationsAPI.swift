@@ -1,6 +1,7 @@
 package import AccessControl
 package import HTTPServer
 package import Points
+package import Webhooks
 
 /// A function that copies the file in which places are kept.
 package typealias BackupAction = @Sendable () async throws(PointStoreError) -> BackupFile
@@ -21,6 +22,9 @@ package struct LocationsAPI: Sendable {
 
     /// The streams of changes.
     package var changeStreams = ChangeStreams()
+
+    /// The sender of changes to webhooks; without it their calls are 501.
+    package var webhooks: WebhookSender?
 
     package var access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
@@ -177,6 +181,8 @@ package struct LocationsAPI: Sendable {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
     if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
+    handlers += WebhookCalls(configuration.webhooks, filtering, usesIndex: service.usesIndex)
+      .handlers(address: configuration.address)
     handlers += [
       SearchesRoute(history: configuration.searches, clock: configuration.clock),
       BackupRoute(backup: configuration.backup),

@@ -215,7 +215,7 @@ extension Schema {
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
       ("StatusSettings", statusSettings), ("StatusHistory", statusHistory),
       ("Problem", problem),
-    ] + features + enumerationComponents
+    ] + features + webhooks + enumerationComponents
 
   // MARK: Places
 

@@ -490,6 +490,18 @@ extension ParameterValues {
     _ body: JSONValue, beside request: HTTPRequest, allowing allowed: Set<Parameter>, inQuery: Set<Parameter>
   ) throws(Problem) {
     try self.init(request, allowing: inQuery)
+    try take(body, allowing: allowed)
+  }
+
+  /// Creates the values of a JSON object whose members have the names of parameters.
+  ///
+  /// - Throws: `Problem` 400 for a value that is not an object.
+  init(_ body: JSONValue, allowing allowed: Set<Parameter>) throws(Problem) {
+    try take(body, allowing: allowed)
+  }
+
+  /// Takes the members of a body.
+  private mutating func take(_ body: JSONValue, allowing allowed: Set<Parameter>) throws(Problem) {
     guard case .object(let members) = body else {
       throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
     }

@@ -135,12 +135,15 @@ extension HTTPClient {
   ///
   /// - Parameters:
   ///   - authorities: the certificates that a server's may be signed with; `nil` for those that the system trusts.
+  ///   - addresses: the addresses that connections are made to, by host, instead of those that a look-up has.
   ///   - readTimeout: the longest time without a byte of a response; `nil` for any time.
   static func withClient<Value, Failure>(
-    trusting authorities: [NIOSSLCertificate]?, readTimeout: TimeAmount? = nil,
+    trusting authorities: [NIOSSLCertificate]?, connecting addresses: [String: String] = [:],
+    readTimeout: TimeAmount? = nil,
     _ body: (HTTPClient) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     var configuration = Configuration()
+    configuration.dnsOverride = addresses
     configuration.timeout.connect = connectTimeout
     configuration.timeout.read = readTimeout
     // A request whose body is a stream can't be sent again to elsewhere.

@@ -10,6 +10,7 @@ import PostgresClient
 import PostgresStore
 import SQLiteJournal
 import ServiceLifecycle
+import Webhooks
 
 /// The configured store, filled or connected, and closed at shutdown.
 struct RunningStore: Service {
@@ -38,6 +39,9 @@ struct RunningStore: Service {
 
   /// Copies the file in which the places are kept; `nil` where there is none.
   private(set) var backup: BackupAction?
+
+  /// The webhooks; `nil` if nothing is kept.
+  private(set) var webhooks: (any WebhookStore)?
 
   private var close: @Sendable () async -> Void = {}
 
@@ -120,6 +124,7 @@ struct RunningStore: Service {
     ]
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
+    running.webhooks = journal
     if let indexFiles {
       running.indexUpkeep = {
         await memory.keep(in: indexFiles) { reason in
@@ -180,6 +185,7 @@ struct RunningStore: Service {
       PoolCollector(store, limit: database.poolSize, factory: metrics), ImportsCollector(store, factory: metrics),
     ]
     running.searchLog = searchLog
+    running.webhooks = store
     running.close = {
       await searchLog?.shutDown()
       await store.shutDown()
