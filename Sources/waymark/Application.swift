@@ -73,10 +73,6 @@ struct Application {
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
-    let report = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
-    statusHistory = StatusHistory(report)
-    api.metrics = report
-    api.statusHistory = statusHistory
     api.searches = store.searchLog
     api.backup = store.backup
     api.filtering = Filtering(
@@ -86,7 +82,10 @@ struct Application {
     webhooks = Self.buildWebhooks(configuration, store: store, filtering: api.filtering, logger: logger)
     api.webhooks = webhooks
     if let webhooks { collectors.append(WebhookCollector(webhooks, factory: metrics)) }
-    api.metrics = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
+    let report = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
+    statusHistory = StatusHistory(report)
+    api.metrics = report
+    api.statusHistory = statusHistory
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
     api.address = configuration.address

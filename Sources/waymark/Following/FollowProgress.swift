@@ -21,7 +21,7 @@ struct FollowProgress {
 
   private let path: String?
   private var state: State?
-  private var handle: FileHandle?
+  private var file: LockedFile?
 
   /// The ids of the places that came from the server.
   private(set) var ids: Set<PointID> = []
@@ -68,7 +68,7 @@ struct FollowProgress {
   /// Adds ids, durably, before their places are copied.
   mutating func insert(_ new: [PointID]) throws {
     let unknown = new.filter { ids.insert($0).inserted }
-    guard !unknown.isEmpty, let handle else { return }
+    guard !unknown.isEmpty, let handle = file?.handle else { return }
     do {
       try handle.write(contentsOf: Self.lines(unknown, sign: "+"))
       try handle.synchronize()
@@ -83,7 +83,7 @@ struct FollowProgress {
   mutating func remove(_ old: [PointID]) throws {
     let known = old.filter { ids.remove($0) != nil }
     guard !known.isEmpty else { return }
-    try handle?.write(contentsOf: Self.lines(known, sign: "-"))
+    try file?.handle.write(contentsOf: Self.lines(known, sign: "-"))
   }
 
   private mutating func openIDs(at path: String) throws(FollowError) {
@@ -103,13 +103,13 @@ struct FollowProgress {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
       guard descriptor >= 0 else { throw FollowError.damaged("'\(path)' can't be written") }
       let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      guard let file = LockedFile(handle) else {
         throw FollowError.damaged("'\(path)' is used by another waymark follow")
       }
       let end = try handle.seekToEnd()
       try handle.truncate(atOffset: end / UInt64(Self.lineLength) * UInt64(Self.lineLength))
       try handle.seekToEnd()
-      self.handle = handle
+      self.file = file
     } catch let error as FollowError {
       throw error
     } catch {
@@ -134,4 +134,18 @@ struct FollowProgress {
     for id in ids { text.append(contentsOf: "\(sign)\(id)\n".utf8) }
     return text
   }
+}
+
+/// A file that no other process may lock until the last reference is released.
+private final class LockedFile: Sendable {
+  let handle: FileHandle
+
+  /// Locks a file; `nil` if it is locked.
+  init?(_ handle: FileHandle) {
+    guard flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
+    self.handle = handle
+  }
+
+  // A child that is being started has the descriptor, and the lock with it, until it executes its program.
+  deinit { _ = flock(handle.fileDescriptor, LOCK_UN) }
 }

@@ -1,3 +1,4 @@
+import Basics
 import HTTPServer
 import JSONText
 import NIOHTTP1
@@ -16,18 +17,18 @@ package final class StatusHistory: Sendable {
   static let capacity = 360
 
   /// The recorded metrics.
-  private static let names: Set<Substring> = [
+  private static let names: Set<ExactText> = [
     "http_requests_total", "http_request_duration_seconds_bucket", "store_call_duration_seconds_bucket",
     "http_requests_in_flight", "http_connections_open", "process_cpu_seconds_total", "process_resident_memory_bytes",
   ]
 
   /// The routes that the page and probes call.
-  private static let ownRoutes: Set<Substring> = ["/metrics", "/status/history.json", "/health/ready", "/health/live"]
+  private static let ownRoutes: Set<ExactText> = ["/metrics", "/status/history.json", "/health/ready", "/health/live"]
 
   struct Sample: Sendable {
     let time: Duration
     /// The values by the name and the labels of a series in Prometheus' text format.
-    let values: [String: Double]
+    let values: [ExactText: Double]
   }
 
   private let source: any MetricsSource
@@ -52,9 +53,10 @@ package final class StatusHistory: Sendable {
   /// The samples as a table: the names of series, and for each sample its age in seconds and the values.
   var json: JSONValue {
     let (samples, now) = (samples.withLock { $0 }, uptime())
-    let series = samples.reduce(into: Set()) { $0.formUnion($1.values.keys) }.sorted()
+    let series = samples.reduce(into: Set()) { $0.formUnion($1.values.keys) }
+      .sorted { $0.text < $1.text }
     return [
-      "series": .array(series.map { .string($0) }),
+      "series": .array(series.map { .string($0.text) }),
       "samples": .array(
         samples.map { sample in
           let age = max((now - sample.time) / .seconds(1), 0)
@@ -72,20 +74,21 @@ package final class StatusHistory: Sendable {
 
   /// Returns the sums of the recorded metrics in Prometheus' text format, by the first digit of the status and the bound
   /// of the bucket.
-  private static func totals(of text: String) -> [String: Double] {
-    var totals: [String: Double] = [:]
+  private static func totals(of text: String) -> [ExactText: Double] {
+    var totals: [ExactText: Double] = [:]
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {
       guard let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else { continue }
       let series = line[..<space]
       let name = series.prefix { $0 != "{" }
-      guard names.contains(name) else { continue }
+      guard names.contains(ExactText(String(name))) else { continue }
       let labels = series.dropFirst(name.count)
-      guard label("route", of: labels).map({ !ownRoutes.contains($0) }) ?? true else { continue }
+      guard label("route", of: labels).map({ !ownRoutes.contains(ExactText(String($0))) }) ?? true else { continue }
       let kept = [
         label("status", of: labels).map { "status=\"\($0.prefix(1))xx\"" },
         label("le", of: labels).map { "le=\"\($0)\"" },
       ].compactMap(\.self)
-      totals["\(name)" + (kept.isEmpty ? "" : "{\(kept.joined(separator: ","))}"), default: 0] += value
+      let total = ExactText("\(name)" + (kept.isEmpty ? "" : "{\(kept.joined(separator: ","))}"))
+      totals[total, default: 0] += value
     }
     return totals
   }
