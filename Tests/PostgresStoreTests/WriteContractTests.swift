@@ -1,5 +1,3 @@
-import Points
-import PostgresStore
 import PostgresTestSupport
 import TestSupport
 import Testing
@@ -12,11 +10,5 @@ import Testing
       try await store.importRows(rows)
       return store
     }
-  }
-
-  @Test(arguments: AreaContract.all)
-  func contractOfAreasIsKeptByTwoInstances(_ behaviour: AreaContract) async throws {
-    let store = try await TemporaryDatabase.make().migratedStore()
-    try await behaviour.check((PostgresAreas(store), PostgresAreas(store)))
   }
 }

@@ -4,7 +4,6 @@ import HTTPServer
 import JSONText
 import NIOCore
 import NIOHTTP1
-import PointFormats
 import Points
 import Synchronization
 

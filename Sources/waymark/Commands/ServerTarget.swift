@@ -43,12 +43,10 @@ struct ServerTarget: Sendable {
   }
 
   /// Calls with a client, which is shut down afterwards.
-  ///
-  /// - Parameter readTimeout: the longest time without a byte of a response; `nil` for any time.
   func withClient<Value, Failure>(
-    readTimeout: TimeAmount? = nil, _ body: (HTTPClient) async throws(Failure) -> Value
+    _ body: (HTTPClient) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    try await HTTPClient.withClient(trusting: authorities, readTimeout: readTimeout, body)
+    try await HTTPClient.withClient(trusting: authorities, body)
   }
 
   /// Returns a request.
@@ -133,19 +131,13 @@ extension HTTPClient {
 
   /// Calls with a client that follows no redirects and repeats nothing, and shuts it down.
   ///
-  /// - Parameters:
-  ///   - authorities: the certificates that a server's may be signed with; `nil` for those that the system trusts.
-  ///   - addresses: the addresses that connections are made to, by host, instead of those that a look-up has.
-  ///   - readTimeout: the longest time without a byte of a response; `nil` for any time.
+  /// - Parameter authorities: the certificates that a server's may be signed with; `nil` for those that the system
+  ///   trusts.
   static func withClient<Value, Failure>(
-    trusting authorities: [NIOSSLCertificate]?, connecting addresses: [String: String] = [:],
-    readTimeout: TimeAmount? = nil,
-    _ body: (HTTPClient) async throws(Failure) -> Value
+    trusting authorities: [NIOSSLCertificate]?, _ body: (HTTPClient) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     var configuration = Configuration()
-    configuration.dnsOverride = addresses
     configuration.timeout.connect = connectTimeout
-    configuration.timeout.read = readTimeout
     // A request whose body is a stream can't be sent again to elsewhere.
     configuration.redirectConfiguration = .disallow
     configuration.connectionPool.retryConnectionEstablishment = false
@@ -201,7 +193,7 @@ struct ServerCallError: Error, CustomStringConvertible {
 
 extension ServerTarget {
   /// The limit of the body of a response that is a problem.
-  static let maximumProblemBytes = 1 << 20
+  private static let maximumProblemBytes = 1 << 20
 
   /// Sends a request whose response is a file, and writes it as it comes.
   ///

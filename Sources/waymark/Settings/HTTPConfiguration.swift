@@ -72,23 +72,16 @@ struct RateLimitConfiguration {
     // Two seconds' worth let a page load what it needs at once.
     let burst = min(1_000_000, max(10, Int((2 * perSecond).rounded(.up))))
     limit = perSecond == 0 ? nil : RateLimit(requestsPerSecond: perSecond, burst: burst)
-    proxies = TrustedProxies(try settings.networks(Setting.listening.trustedProxies))
-  }
-}
-
-extension Settings {
-  /// Returns the networks of a list.
-  func networks(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [IPNetwork] {
     var networks: [IPNetwork] = []
-    for text in list(key) {
+    for text in settings.list(Setting.listening.trustedProxies) {
       guard let network = IPNetwork(text) else {
         throw ConfigurationError(
-          key, value: text,
+          Setting.listening.trustedProxies, value: text,
           expectation: "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
       }
       networks.append(network)
     }
-    return networks
+    proxies = TrustedProxies(networks)
   }
 }
 

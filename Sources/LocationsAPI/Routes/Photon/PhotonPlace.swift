@@ -21,13 +21,10 @@ struct PhotonPlace {
 
   private let address: PostalAddress
 
-  /// Creates a place.
-  ///
-  /// - Parameter areas: the areas that complete its address.
-  init(_ point: PointOfInterest, in areas: [Area] = []) {
+  init(_ point: PointOfInterest) {
     self.point = point
     let tags = point.draft.tags
-    address = PostalAddress(tags, in: areas)
+    address = PostalAddress(tags)
     mainTag = Self.mainTag(tags.pairs, category: point.draft.category)
     layer = Self.layer(mainTag)
   }

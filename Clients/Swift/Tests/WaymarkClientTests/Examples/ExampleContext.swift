@@ -26,7 +26,6 @@ struct ExampleContext {
   let details: PlaceDetails
   let draft: PointDraft
   let link: URL
-  let position: String
 
   let data: Data
   let file: Data
@@ -35,7 +34,6 @@ struct ExampleContext {
 
   let provider: CurrentLocationProvider
   let model: PointListModel
-  let copy: AreaCopy
 
   /// The account of a user at the app's own server.
   struct Account: Sendable {
