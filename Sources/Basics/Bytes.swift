@@ -227,6 +227,7 @@ extension Substring {
 extension RandomAccessCollection {
   /// Returns the first index whose element satisfies a predicate that all later elements satisfy too; `endIndex` if
   /// none does. O(log n).
+  @inlinable
   package func partitioningIndex(where predicate: (Element) -> Bool) -> Index {
     var (low, count) = (startIndex, count)
     while count > 0 {

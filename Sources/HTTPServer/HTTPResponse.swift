@@ -129,10 +129,7 @@ struct ResponseStream<Sink: ResponseSink>: Sendable {
     body: @Sendable (HTTPResponseWriter) async throws -> Void
   ) async {
     guard
-      await onEventLoop({ sink in
-        sink.exchange?.isLive = response.body.isLive
-        return sink.beginStream(response, length: length)
-      })
+      await onEventLoop({ sink in sink.beginStream(response, length: length) })
     else { return }
     do {
       try await body(HTTPResponseWriter { bytes in try await write(bytes) })

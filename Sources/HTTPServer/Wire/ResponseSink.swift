@@ -78,6 +78,7 @@ extension ResponseSink {
   ) {
     guard eventLoop.inEventLoop else { return eventLoop.execute { sendLive(response, body, to: sink, on: eventLoop) } }
     let (handler, server) = (sink.value, sink.value.server)
+    handler.exchange?.isLive = true
     let task = Task.immediate(executorPreference: handler.executor) {
       await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: nil, body: body)
       server.liveResponseEnded()

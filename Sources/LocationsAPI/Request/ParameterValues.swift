@@ -151,7 +151,7 @@ struct ParameterValues {
   init(
     _ request: HTTPRequest, allowing allowed: Set<Parameter>, properties: [String] = []
   ) throws(Problem) {
-    texts.reserveCapacity(4)
+    if request.query != nil { texts.reserveCapacity(4) }
     try QueryParameter.forEach(in: request.query) { pair throws(Problem) in
       if properties.contains(where: { $0.hasSameBytes(as: pair.name) }) {
         conditions.append((pair.name, pair.value))

@@ -56,10 +56,9 @@ struct CategoriesRoute: CallHandler {
 
   private static func response(_ counts: [CategoryCount]) -> HTTPResponse {
     var json = JSONWriter()
-    json.writeArray(of: counts) { count, json in
-      json.write(member: "category", count.category)
-      json.write(member: "count", count.count)
-    }
+    json.beginArray()
+    for count in counts { write(count, to: &json) }
+    json.endArray()
     return HTTPResponse(json)
   }
 

@@ -159,8 +159,7 @@ private final class ChangeStream: Sendable {
     self.counted = counted
   }
 
-  // Each idle stream has the frame of `run`. So neither it nor what it calls is inlined: a task takes 8 KiB for a frame
-  // that exceeds one.
+  // Each idle stream has the frame of `run`. So neither it nor what it calls is inlined.
 
   /// Writes events until the client has gone, its access has ended, or the server shuts down.
   @inline(never)

@@ -186,7 +186,7 @@ extension HTTPRequest {
 
 extension Set<Parameter> {
   /// The parameters that filter changes: those of places that do not order them.
-  static let changeFilters = filters.subtracting([.route]).union([.category])
+  static let changeFilters = filters.subtracting([.route])
 }
 
 /// The arguments of `GET /changes`.
