@@ -146,7 +146,7 @@ let package = Package(
     module(
       "SQLiteJournal",
       [
-        "Basics", "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
+        "Basics", "Geo", "MemoryStore", "Points", "Webhooks", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       tests: ["PointIndex"]
@@ -156,7 +156,8 @@ let package = Package(
       tests: ["PostgresTestSupport"]
     ),
     module(
-      "PostgresStore", ["Basics", "Geo", "JSONText", "Points", "PostgresClient"], tests: ["PostgresTestSupport"]),
+      "PostgresStore", ["Basics", "Geo", "JSONText", "Points", "PostgresClient", "Webhooks"],
+      tests: ["PostgresTestSupport"]),
     module(
       "IndexedStore",
       ["Basics", "Geo", "PointIndex", "Points", "PostgresStore", logging],
@@ -164,6 +165,10 @@ let package = Package(
     ),
     module("PrometheusMetrics", [metrics]),
     module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "OpeningHours", "Points"], settings: computing),
+    module(
+      "Webhooks",
+      ["Basics", "JSONText", "PointFormats", "Points", logging, .product(name: "Crypto", package: "swift-crypto")],
+      tests: ["Geo", "MemoryStore", "PostgresStore", "PostgresTestSupport", "SQLiteJournal"]),
     module(
       "PointMapping",
       [
@@ -197,7 +202,7 @@ let package = Package(
       [
         "AccessControl", "Basics", "CBaseMap", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText",
         "OpeningHours", "PointFormats",
-        "Points", "TileFiles", "VectorTiles", logging,
+        "Points", "TileFiles", "VectorTiles", "Webhooks", logging,
         .product(name: "Crypto", package: "swift-crypto"),
       ] + nio,
       tests: [
@@ -216,7 +221,7 @@ let package = Package(
           "MemoryStore",
           "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
           "PostgresStore",
-          "PrometheusMetrics", "SQLiteJournal", "TileFiles",
+          "PrometheusMetrics", "SQLiteJournal", "TileFiles", "Webhooks",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -232,7 +237,7 @@ let package = Package(
           "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
           "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
           "PrometheusMetrics",
-          "TestSupport",
+          "TestSupport", "Webhooks",
           logging,
           metrics,
           .product(name: "NIOHTTP1", package: "swift-nio"),

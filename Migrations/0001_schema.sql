@@ -100,6 +100,64 @@ CREATE TABLE source_imports (
   imported_at timestamptz NOT NULL
 );
 
+-- The named areas, of which every instance holds all in memory.
+CREATE TABLE areas (
+  id uuid PRIMARY KEY,
+
+  -- From the sequence point_versions, by a trigger: greater than those of all changes before, whoever makes them.
+  version bigint NOT NULL CHECK (version >= 1),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  name text COLLATE "C" NOT NULL CHECK (name <> ''),
+  -- By language.
+  names json NOT NULL DEFAULT '{}' CHECK (json_typeof(names) = 'object'),
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('country', 'region', 'city', 'district', 'postcode', 'custom')),
+  level smallint CHECK (level BETWEEN 0 AND 20),
+  importance double precision NOT NULL DEFAULT 0 CHECK (importance BETWEEN 0 AND 1),
+  tags json NOT NULL DEFAULT '{}' CHECK (json_typeof(tags) = 'object'),
+  source text COLLATE "C",
+  source_id text COLLATE "C",
+  shape geography NOT NULL CHECK (GeometryType(shape::geometry) IN ('POLYGON', 'MULTIPOLYGON')),
+  CONSTRAINT areas_origin UNIQUE (source, source_id),
+  CHECK ((source IS NULL) = (source_id IS NULL)),
+  CONSTRAINT areas_times_check CHECK (
+    created_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00'
+    AND updated_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00')
+);
+
+-- For queries in SQL: the program searches in memory.
+CREATE INDEX areas_shape ON areas USING gist (shape);
+
+-- One row: the version of all areas, which is not less than that of any. Whoever writes areas locks it before a version
+-- is drawn, so that those above a known one are all that has changed since.
+CREATE TABLE area_state (version bigint NOT NULL);
+INSERT INTO area_state (version) VALUES (nextval('point_versions'));
+
+-- The outcomes of writes of areas with an idempotency key, as JSON.
+CREATE TABLE area_keys (
+  key text COLLATE "C" PRIMARY KEY,
+  request_hash bigint NOT NULL,
+  outcome text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- The endpoints that changes of places are sent to. A document has all of a webhook, its secret, its position in the
+-- change log and the message that is sent next; programs alone read it.
+CREATE TABLE webhooks (
+  id uuid PRIMARY KEY,
+  -- Grows with each change, so that of two concurrent changes one fails and is repeated.
+  revision bigint NOT NULL,
+  document json NOT NULL
+);
+
+-- One row: the instance that sends, until the time at which another one may.
+CREATE TABLE webhook_lease (
+  owner bigint NOT NULL,
+  expires_at timestamptz NOT NULL
+);
+CREATE UNIQUE INDEX webhook_lease_single ON webhook_lease ((true));
+INSERT INTO webhook_lease (owner, expires_at) VALUES (0, '-infinity');
+
 -- The outcomes of creations and imports with an idempotency key, which are the responses to repeats.
 CREATE TABLE idempotency_keys (
   key text COLLATE "C" PRIMARY KEY,
@@ -283,6 +341,44 @@ BEGIN
   $function$, path);
 
   EXECUTE format($function$
+    CREATE FUNCTION lock_area_state() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    BEGIN
+      PERFORM FROM area_state FOR UPDATE;
+      RETURN NULL;
+    END
+    $$
+  $function$, path);
+
+  EXECUTE format($function$
+    CREATE FUNCTION set_area_version() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    BEGIN
+      NEW.version := nextval('point_versions');
+      IF TG_OP = 'UPDATE' AND NEW.updated_at = OLD.updated_at THEN
+        NEW.updated_at := greatest(now(), OLD.updated_at);
+      END IF;
+      RETURN NEW;
+    END
+    $$
+  $function$, path);
+
+  EXECUTE format($function$
+    CREATE FUNCTION renew_area_state() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    BEGIN
+      -- Only there are no changed rows to name. A write that finds the areas changed changes none.
+      IF TG_OP = 'TRUNCATE' THEN
+        UPDATE area_state SET version = nextval('point_versions');
+      ELSIF EXISTS (SELECT FROM changed_areas) THEN
+        UPDATE area_state SET version = nextval('point_versions');
+      END IF;
+      RETURN NULL;
+    END
+    $$
+  $function$, path);
+
+  EXECUTE format($function$
     CREATE FUNCTION renew_point_version() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
     BEGIN
@@ -410,6 +506,19 @@ CREATE TRIGGER points_log_replicated AFTER INSERT OR UPDATE OR DELETE ON points
 -- Whoever removes the record of deletions has every reader read all places again.
 CREATE TRIGGER changes_pruned_log_delete AFTER DELETE OR TRUNCATE ON changes_pruned
   FOR EACH STATEMENT EXECUTE FUNCTION log_reset();
+
+CREATE TRIGGER areas_lock_state BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON areas
+  FOR EACH STATEMENT EXECUTE FUNCTION lock_area_state();
+CREATE TRIGGER areas_set_version BEFORE INSERT OR UPDATE ON areas
+  FOR EACH ROW EXECUTE FUNCTION set_area_version();
+CREATE TRIGGER areas_renew_state_insert AFTER INSERT ON areas
+  REFERENCING NEW TABLE AS changed_areas FOR EACH STATEMENT EXECUTE FUNCTION renew_area_state();
+CREATE TRIGGER areas_renew_state_update AFTER UPDATE ON areas
+  REFERENCING NEW TABLE AS changed_areas FOR EACH STATEMENT EXECUTE FUNCTION renew_area_state();
+CREATE TRIGGER areas_renew_state_delete AFTER DELETE ON areas
+  REFERENCING OLD TABLE AS changed_areas FOR EACH STATEMENT EXECUTE FUNCTION renew_area_state();
+CREATE TRIGGER areas_renew_state_truncate AFTER TRUNCATE ON areas
+  FOR EACH STATEMENT EXECUTE FUNCTION renew_area_state();
 
 -- ALWAYS: also while session_replication_role is replica.
 ALTER TABLE points

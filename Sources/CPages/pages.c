@@ -42,6 +42,15 @@ static const unsigned char map_land[] = {
 static const unsigned char map_sheet[] = {
 #embed "map/sheet.js"
 };
+static const unsigned char map_live[] = {
+#embed "map/live.js"
+};
+static const unsigned char map_draw[] = {
+#embed "map/draw.js"
+};
+static const unsigned char map_request[] = {
+#embed "map/request.js"
+};
 static const unsigned char map_symbols[] = {
 #embed "map/symbols.js"
 };
@@ -74,6 +83,9 @@ static const waymark_page_file files[] = {
   FILE("/map/groups.js", "getMapGroupsScript", "Get the map page's script of the drawn places", map_groups),
   FILE("/map/land.js", "getMapLandScript", "Get the map page's script of the built-in base map", map_land),
   FILE("/map/sheet.js", "getMapSheetScript", "Get the map page's script of the list on narrow screens", map_sheet),
+  FILE("/map/live.js", "getMapLiveScript", "Get the map page's script of changes", map_live),
+  FILE("/map/draw.js", "getMapDrawingScript", "Get the map page's script of areas and routes", map_draw),
+  FILE("/map/request.js", "getMapRequestScript", "Get the map page's script of requests and exports", map_request),
   FILE("/map/symbols.js", "getMapSymbolsScript", "Get the map page's script of symbols", map_symbols),
   FILE("/status", "getStatus", "Get the operator's page", status_page),
   FILE("/status/page.css", "getStatusStyle", "Get the operator's page's style", status_style),

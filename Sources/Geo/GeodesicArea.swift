@@ -123,6 +123,31 @@ public final class GeodesicArea: Sendable {
   @inline(__always)
   private func strip(_ easting: Double) -> Int { min(Int(easting * stripsPerDegree), stripStarts.count - 2) }
 
+  /// Boxes that no place of the area is outside of.
+  var boxes: [AreaOutline.Box] {
+    guard !pieces.isEmpty else { return [] }
+    func units(_ degrees: Double, _ rule: FloatingPointRoundingRule) -> Int32 {
+      Int32((degrees * AreaOutline.unitsPerDegree).rounded(rule))
+    }
+    let south = pieces.reduce(90) { min($0, $1.south) }
+    let north = pieces.reduce(-90) { max($0, $1.north) }
+    var box = AreaOutline.Box.earth
+    if polarCount == 0 { box.north = units(min(north, 90), .up) }
+    if let pole = try? Coordinate(latitude: -90, longitude: 0), !contains(pole) {
+      box.south = units(max(south, -90), .down)
+    }
+    let east = origin + width
+    if polarCount > 0 || width >= 359 || box.south == AreaOutline.Box.earth.south { return [box] }
+    if east <= 180 {
+      (box.west, box.east) = (units(origin, .down), units(east, .up))
+      return [box]
+    }
+    var other = box
+    box.west = units(origin, .down)
+    other.east = units(east - 360, .up)
+    return [box, other]
+  }
+
   // MARK: Places
 
   /// Returns a Boolean value that indicates whether a place is in the area.
@@ -338,6 +363,18 @@ struct AreaRing {
       (piece.west, piece.east) = (0, east)
       pieces.append(piece)
     }
+  }
+
+  /// Returns the piece of an edge without waypoints, from its western to its eastern end. The eastings are not set.
+  static func piece(from west: Coordinate, to east: Coordinate) -> GeodesicArea.Piece {
+    var degrees = normal(east.longitude) - normal(west.longitude)
+    if degrees < 0 { degrees += 360 }
+    let edge = Edge(
+      start: west, end: east, startPosition: EarthCentred(west), endPosition: EarthCentred(east),
+      degreesEast: degrees)
+    let (south, north) = latitudes(of: edge)
+    return GeodesicArea.Piece(
+      west: 0, east: 0, south: south, north: north, start: edge.startPosition, normal: normal(of: edge), polygon: 0)
   }
 
   /// Returns the unit vector to the north of the plane through an edge and the normal of the ellipsoid in the middle.

@@ -86,6 +86,11 @@ package struct ReadFreshness: Hashable, Sendable {
     self.staleLifetime = staleLifetime
   }
 
+  /// The time for which a result may lack writes; `nil` if it has all.
+  package var maximumAge: Duration? {
+    if case .bounded(let maximumAge) = consistency { maximumAge } else { nil }
+  }
+
   /// The interval in which the index is confirmed without a request or a notification.
   var pollInterval: Duration {
     switch consistency {

@@ -1,6 +1,7 @@
 package import AccessControl
 package import HTTPServer
 package import Points
+package import Webhooks
 
 /// A function that copies the file in which places are kept.
 package typealias BackupAction = @Sendable () async throws(PointStoreError) -> BackupFile
@@ -16,8 +17,14 @@ package struct LocationsAPI: Sendable {
     /// The changes of the places; without them the call that returns them is 501.
     package var changes: (any PointFeed)?
 
+    /// The named areas.
+    package var areas: any AreaStore = NoAreas()
+
     /// The streams of changes.
     package var changeStreams = ChangeStreams()
+
+    /// The sender of changes to webhooks; without it their calls are 501.
+    package var webhooks: WebhookSender?
 
     package var access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
@@ -27,6 +34,9 @@ package struct LocationsAPI: Sendable {
 
     /// The source of `GET /metrics`; without it there is no such call.
     package var metrics: (any MetricsSource)?
+
+    /// The metrics of the last hour; without them the call that returns them does not exist.
+    package var statusHistory: StatusHistory?
 
     /// The history of searches; without it the call that reports them is 404.
     package var searches: (any SearchHistory)?
@@ -95,7 +105,7 @@ package struct LocationsAPI: Sendable {
     return Router(
       endpoints(joining: others).map(\.route),
       middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access)]
-        + (freshness.map { [$0] } ?? []) + [ReadConditionMiddleware()],
+        + (freshness.map { [$0] } ?? []) + [AreaMiddleware(areas: configuration.areas), ReadConditionMiddleware()],
       problemTypePrefix: Problem.serviceTypePrefix)
   }
 
@@ -130,7 +140,7 @@ package struct LocationsAPI: Sendable {
       filtering: filtering)
     var handlers: [any CallHandler] = [
       list,
-      SearchRoute(list),
+      SearchRoute(list, areas: configuration.areas),
       LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock),
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
@@ -150,7 +160,8 @@ package struct LocationsAPI: Sendable {
         clusterMaximumZoom: configuration.clusterMaximumZoom),
       LandRoute(),
       ImageTileRoute(file: configuration.baseMap?.file),
-      FacetsRoute(service: service, revalidation: revalidation, filtering: filtering),
+      FacetsRoute(
+        service: service, revalidation: revalidation, filtering: filtering, areas: configuration.areas),
       CreateRoute(service: service, address: configuration.address),
       ReplaceRoute(service: service, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),
       ChangeRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
@@ -165,14 +176,35 @@ package struct LocationsAPI: Sendable {
       LiveRoute(),
       ReadyRoute(service: service, uptime: configuration.uptime, isDraining: configuration.isDraining),
     ]
+    handlers += areaHandlers
     if let metrics = configuration.metrics {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
+    if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
+    handlers += WebhookCalls(configuration.webhooks, filtering, usesIndex: service.usesIndex)
+      .handlers(address: configuration.address)
     handlers += [
       SearchesRoute(history: configuration.searches, clock: configuration.clock),
       BackupRoute(backup: configuration.backup),
     ]
     return handlers.map(\.endpoint)
+  }
+}
+
+extension LocationsAPI {
+  private var areaHandlers: [any CallHandler] {
+    let (areas, requiresIfMatch) = (configuration.areas, configuration.requiresIfMatch)
+    return [
+      AreasRoute(areas: areas, policy: configuration.caching, program: program, address: configuration.address),
+      AreaRoute(areas: areas, policy: configuration.caching),
+      LocationAreasRoute(areas: areas, service: configuration.service, policy: configuration.caching),
+      CreateAreaRoute(areas: areas, address: configuration.address),
+      ReplaceAreaRoute(areas: areas, address: configuration.address, requiresIfMatch: requiresIfMatch),
+      ChangeAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
+      DeleteAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
+      ImportAreasRoute(areas: areas),
+      ExportAreasRoute(areas: areas),
+    ]
   }
 }
 

@@ -1,6 +1,7 @@
 import Basics
 import PointIndex
 import Points
+import Synchronization
 
 /// A writer that commits writes in groups: those that arrive during a commit form the next group.
 ///
@@ -34,6 +35,11 @@ actor GroupCommitWriter {
   private var evictedKeys: [String] = []
   private var sources: [ExactText: DataSource]
   private var formerIDs: [SourceReference: PointID]
+
+  /// The named areas that are committed.
+  nonisolated let areas: Mutex<Areas>
+
+  private var areaRecords: [ExactText: TimedAreaRecord]
   private var pending: [PendingWrite] = []
   private var isWriting = false
 
@@ -63,6 +69,8 @@ actor GroupCommitWriter {
     keys: IdempotencyKeyCache,
     sources: [DataSource],
     formerIDs: [SourceReference: PointID],
+    areas: Areas,
+    areaRecords: [TimedAreaRecord],
     versions: VersionCounter,
     committedVersion: Int64,
     dataVersions: DataVersionSequence,
@@ -73,6 +81,8 @@ actor GroupCommitWriter {
   ) {
     self.sources = Dictionary(sources.map { (ExactText($0.name), $0) }) { $1 }
     self.formerIDs = formerIDs
+    self.areas = Mutex(areas)
+    self.areaRecords = Dictionary(areaRecords.map { (ExactText($0.record.key.text), $0) }) { $1 }
     self.index = index
     self.journal = journal
     self.keys = keys
@@ -87,6 +97,11 @@ actor GroupCommitWriter {
 
   /// Returns the record of an earlier request with that key, or `nil`.
   func record(of key: String) -> IdempotencyRecord? { keys.record(of: key, at: clock.now()) }
+
+  /// Returns the outcome of an earlier write of areas with that key, or `nil`.
+  func areaRecord(of key: String) -> AreaRecord? {
+    areaRecords[ExactText(key)].flatMap { $0.time >= TimedAreaRecord.expiry(at: clock.now()) ? $0.record : nil }
+  }
 
   /// The registered data sets, by name.
   var dataSources: [DataSource] { sources.values.sorted { ExactText($0.name) < ExactText($1.name) } }
@@ -139,7 +154,7 @@ actor GroupCommitWriter {
   private func commit(_ group: [PendingWrite]) async -> ([Completion], Result<Void, PointStoreError>) {
     // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
     // this actor go on meanwhile.
-    let (batch, next, completions) =
+    let (batch, next, nextAreas, completions) =
       group[0].isAlone
       ? await offThreadPool { [work = groupWork()] in work.applied(group) } : groupWork().applied(group)
     // Even if the commit fails: the journal may have kept the batch all the same.
@@ -155,6 +170,12 @@ actor GroupCommitWriter {
         for source in batch.sources { sources[ExactText(source.name)] = source }
         for name in batch.removedSources { sources[ExactText(name)] = nil }
         formerIDs.merge(batch.formerIDs) { $1 }
+        areas.withLock { $0 = nextAreas }
+        if let record = batch.areaRecord {
+          let expiry = TimedAreaRecord.expiry(at: record.time)
+          areaRecords = areaRecords.filter { $0.value.time >= expiry }
+          areaRecords[ExactText(record.record.key.text)] = record
+        }
         let former = index.snapshot
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
         if batch.hasChanges { publish(batch, from: former, to: next) }
@@ -238,7 +259,8 @@ actor GroupCommitWriter {
     return GroupWork(
       snapshot: snapshot, sources: sources, evictedKeys: evictedKeys, committedVersion: committedVersion,
       transaction: WriteTransaction(
-        on: snapshot, keys: keys, formerIDs: formerIDs, versions: versions, now: clock.now()))
+        on: snapshot, keys: keys, formerIDs: formerIDs, areas: areas.withLock { $0 }, versions: versions,
+        now: clock.now()))
   }
 
   private struct GroupWork: Sendable {
@@ -251,7 +273,7 @@ actor GroupCommitWriter {
     /// Applies writes.
     func applied(
       _ group: [PendingWrite]
-    ) -> (batch: JournalBatch, next: PointSnapshot, completions: [Completion]) {
+    ) -> (batch: JournalBatch, next: PointSnapshot, areas: Areas, completions: [Completion]) {
       var transaction = transaction
       let completions = group.map { $0.apply(&transaction) }
       var batch = transaction.batch
@@ -269,7 +291,7 @@ actor GroupCommitWriter {
       }
       let changes = PointChanges(puts: batch.puts, removals: batch.removals)
       let largestJoined = group[0].isAlone ? Int.max : PointSnapshot.largestPartOfChange
-      return (batch, snapshot.applying(changes, joiningUpTo: largestJoined), completions)
+      return (batch, snapshot.applying(changes, joiningUpTo: largestJoined), transaction.areas, completions)
     }
   }
 }

@@ -150,6 +150,8 @@ package final class MemoryStore: PointStore, StoreIndex {
       keys: keys,
       sources: contents.sources,
       formerIDs: contents.formerIDs,
+      areas: Areas(contents.areas, version: max(contents.highestVersion, 0)),
+      areaRecords: contents.areaRecords,
       versions: versions,
       committedVersion: contents.highestVersion,
       dataVersions: dataVersions,
@@ -403,6 +405,18 @@ package final class MemoryStore: PointStore, StoreIndex {
       await appending
     }
     return stage.take()
+  }
+}
+
+extension MemoryStore: AreaStore {
+  package func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { writer.areas.withLock { $0 } }
+
+  package func record(of key: String) async throws(PointStoreError) -> AreaRecord? {
+    await writer.areaRecord(of: key)
+  }
+
+  package func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+    try await writer.commit(alone: true) { $0.apply(change, onto: version) }
   }
 }
 

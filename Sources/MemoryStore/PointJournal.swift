@@ -94,6 +94,12 @@ package struct JournalContents: Sendable {
   /// The ids of removed places by their source references.
   package var formerIDs: [SourceReference: PointID] = [:]
 
+  /// The named areas.
+  package var areas: [Area] = []
+
+  /// The outcomes of writes of areas with idempotency keys.
+  package var areaRecords: [TimedAreaRecord] = []
+
   /// A Boolean value that indicates whether no place was ever committed, not even one that was removed since.
   package var isNew: Bool
 
@@ -133,6 +139,15 @@ package struct JournalBatch: Sendable {
   /// The ids of the places that were removed, by their source references.
   package internal(set) var formerIDs: [SourceReference: PointID] = [:]
 
+  /// The areas that were created or changed, each once.
+  package internal(set) var areas: [Area] = []
+
+  /// The ids of the areas that were removed.
+  package internal(set) var removedAreas: [PointID] = []
+
+  /// The outcome of a write of areas with an idempotency key.
+  package internal(set) var areaRecord: TimedAreaRecord?
+
   /// The idempotency keys whose records are to be deleted.
   package internal(set) var evictedKeys: [String] = []
 
@@ -156,10 +171,27 @@ package struct JournalBatch: Sendable {
   /// A Boolean value that indicates whether there is nothing to commit but an anchor.
   package var isEmpty: Bool {
     !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty && removedSources.isEmpty
+      && areas.isEmpty && removedAreas.isEmpty && areaRecord == nil
   }
 
   /// A Boolean value that indicates whether a place was created, changed or removed.
   package var hasChanges: Bool { !puts.isEmpty || !removals.isEmpty }
+}
+
+/// The outcome of a write of areas with an idempotency key, and the time of the request.
+package struct TimedAreaRecord: Hashable, Sendable {
+  package let record: AreaRecord
+  package let time: Timestamp
+
+  package init(record: AreaRecord, time: Timestamp) {
+    (self.record, self.time) = (record, time)
+  }
+
+  /// The time before which records have expired.
+  package static func expiry(at now: Timestamp) -> Timestamp {
+    let lifetime = IdempotencyKey.lifetime.components.seconds * 1_000_000
+    return Timestamp(microsecondsSinceEpoch: now.microsecondsSinceEpoch - lifetime)
+  }
 }
 
 /// The outcome of a request with an idempotency key, which a repeat of the request returns again.

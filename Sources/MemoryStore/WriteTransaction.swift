@@ -35,15 +35,23 @@ struct WriteTransaction: Sendable {
 
   private var records: [IdempotencyRecord] = []
 
+  /// The named areas after the writes.
+  private(set) var areas: Areas
+
+  private var changedAreas: [Area] = []
+  private var removedAreas: [PointID] = []
+  private var areaRecord: TimedAreaRecord?
+
   /// The anchor of the state after the writes; `nil` for none.
   var anchor: JournalBatch.NewAnchor?
 
   /// Creates a transaction without writes.
   init(
     on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
-    versions: VersionCounter, now: Timestamp
+    areas: Areas, versions: VersionCounter, now: Timestamp
   ) {
     self.snapshot = snapshot
+    self.areas = areas
     self.keys = keys
     self.formerIDs = formerIDs
     self.versions = versions
@@ -135,6 +143,24 @@ struct WriteTransaction: Sendable {
     self.sources += sources
   }
 
+  /// Applies a change of areas, which must be the only write, if they have a version.
+  ///
+  /// - Returns: the areas with the change; `nil` if they have another version.
+  mutating func apply(_ change: AreaChange, onto version: Int64) -> Areas? {
+    guard areas.version == version else { return nil }
+    let next = versions.next(at: now)
+    changedAreas = change.puts.map { id, draft in
+      let former = areas[id]
+      return Area(
+        id: id, draft: draft, version: next, createdAt: former?.createdAt ?? now,
+        updatedAt: former.map { max($0.updatedAt, now) } ?? now)
+    }
+    removedAreas = change.removals
+    areaRecord = change.record.map { TimedAreaRecord(record: $0, time: now) }
+    areas = areas.applying(puts: changedAreas, removals: removedAreas, version: next)
+    return areas
+  }
+
   /// Records the outcome of the request with a key.
   mutating func record(_ outcome: IdempotencyRecord.Outcome, of key: IdempotencyKey) {
     records.append(IdempotencyRecord(key: key, time: now, outcome: outcome))
@@ -150,7 +176,8 @@ struct WriteTransaction: Sendable {
     }
     return JournalBatch(
       puts: puts, removals: removals, records: records, sources: sources, removedSources: removedSources,
-      formerIDs: removedIDs, highestVersion: versions.last, anchor: anchor)
+      formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas, areaRecord: areaRecord,
+      highestVersion: versions.last, anchor: anchor)
   }
 }
 

@@ -8,6 +8,8 @@ struct KeptObject: Sendable {
   /// The point; nil for a change whose position is not known, and for a deletion.
   let position: OSMPosition?
   let isDeletion: Bool
+  /// The outline of an area, where it is kept.
+  var outline: OSMOutline?
   /// The range of the tags in ``BlockScan/pairs``.
   let firstPair: Int
   let pairCount: Int
@@ -39,7 +41,8 @@ struct BlockScan: Sendable {
 
   /// Keeps an object, or counts it as skipped.
   mutating func keep(
-    _ id: Int64, _ version: Int32?, _ pairs: [TagPair], at position: OSMPosition?, _ selection: CompiledSelection
+    _ id: Int64, _ version: Int32?, _ pairs: [TagPair], at position: OSMPosition?, _ selection: CompiledSelection,
+    outline: OSMOutline? = nil
   ) {
     guard position.map(selection.contains) ?? true else {
       skip(.outsideArea)
@@ -48,7 +51,7 @@ struct BlockScan: Sendable {
       return
     }
     let object = KeptObject(
-      id: id, version: version, position: position, isDeletion: false, firstPair: self.pairs.count,
+      id: id, version: version, position: position, isDeletion: false, outline: outline, firstPair: self.pairs.count,
       pairCount: pairs.count)
     self.pairs.append(contentsOf: pairs)
     kept.append(object)
@@ -61,9 +64,11 @@ struct BlockScan: Sendable {
 
   func place(_ object: KeptObject, _ kind: OSMKind) throws(OSMError) -> OSMPlace? {
     guard let position = object.position else { return nil }
-    return OSMPlace(
+    var place = OSMPlace(
       kind: kind, id: object.id, version: object.version, tags: try tags(of: object), latitude: position.latitude,
       longitude: position.longitude)
+    place.outline = object.outline
+    return place
   }
 
   func change(_ object: KeptObject, _ kind: OSMKind) throws(OSMError) -> OSMChange {
@@ -262,6 +267,10 @@ struct BlockScanner: Sendable {
       try members.read(relation, isArea: isArea, in: block, nodes: nodes.lookup(), ways: ways.lookup(), work)
       if action != nil, !members.isComplete {
         return scan.keep(relation.id, relation.version, pairs, at: nil, selection)
+      }
+      if isArea, selection.selection.keepsOutlines {
+        guard let point = members.areaPoint() ?? members.sitePoint() else { return scan.skip(.missingMembers) }
+        return scan.keep(relation.id, relation.version, pairs, at: point, selection, outline: members.outline())
       }
       guard let point = isArea ? members.areaPoint() : members.sitePoint() else {
         return scan.skip(isArea && members.hasWays ? .openRings : .missingMembers)

@@ -39,6 +39,9 @@ package struct OSMPlace: Hashable, Sendable {
   /// Degrees east of Greenwich, -180…180.
   package let longitude: Double
 
+  /// The outline of a relation that is an area, where the selection keeps outlines.
+  package var outline: OSMOutline?
+
   package init(kind: OSMKind, id: Int64, version: Int32?, tags: [OSMTag], latitude: Double, longitude: Double) {
     self.kind = kind
     self.id = id
@@ -50,6 +53,19 @@ package struct OSMPlace: Hashable, Sendable {
 
   /// The first value of a key, or nil.
   package subscript(key: String) -> String? { tags.first { $0.key.hasSameBytes(as: key) }?.value }
+}
+
+/// The outline of a relation that is an area.
+package struct OSMOutline: Hashable, Sendable {
+  /// The closed rings that the ways are joined to, of each polygon the outer one first. The last position of a ring is
+  /// its first.
+  package let polygons: [[[OSMPosition]]]
+
+  /// The number of ways that are members and are not in the file with all of their nodes.
+  package let missingWays: Int
+
+  /// The number of ways that are part of no ring.
+  package let openWays: Int
 }
 
 /// A change of one object in a change file.

@@ -12,6 +12,10 @@ package struct OSMSelection: Sendable {
   /// The kinds of objects.
   package var kinds: Set<OSMKind>
 
+  /// A Boolean value that indicates whether relations that are areas have their outlines, and are kept without a point
+  /// inside too.
+  package var keepsOutlines = false
+
   /// A further condition on the tags of objects that match a filter, or nil. It is called on several threads, and
   /// must return the same value for the same object.
   package var predicate: (@Sendable (OSMKind, [OSMTag]) -> Bool)?

@@ -12,6 +12,7 @@ struct RelationMembers {
   private var ways: [RingAssembly.Way] = []
   private var nodes: [FixedPosition] = []
   private(set) var isComplete = true
+  private var missingWays = 0
 
   var hasWays: Bool { !ways.isEmpty }
 
@@ -39,6 +40,7 @@ struct RelationMembers {
         guard seen.insert(id).inserted else { return }
         let (positions, isWayComplete) = wayLookup.way(id)
         isComplete = isComplete && isWayComplete
+        if !isWayComplete { missingWays += 1 }
         try work.use(
           positions.count, of: wayLookup.positionCount,
           orThrow: block.malformed("relations refer to the same ways more than \(WorkLimit.maximumUses) times each"))
@@ -67,6 +69,23 @@ struct RelationMembers {
     return label?.position
   }
 
+  /// Returns the outline of an area.
+  func outline() -> OSMOutline {
+    let assembly = RingAssembly(ways)
+    var outer = assembly.rings.filter { !$0.isInner }.map { OutlinePolygon($0.positions) }
+    for ring in assembly.rings where ring.isInner {
+      guard let point = ring.positions.first else { continue }
+      // The smallest ring around it; a hole outside of all is left out.
+      let around = outer.indices.filter { outer[$0].contains(point) }
+      if let index = around.min(by: { outer[$0].boxArea < outer[$1].boxArea }) {
+        outer[index].holes.append(ring.positions)
+      }
+    }
+    return OSMOutline(
+      polygons: outer.map { ([$0.ring] + $0.holes).map { $0.map(\.degrees) } }, missingWays: missingWays,
+      openWays: assembly.openCount)
+  }
+
   /// Returns the point of a relation that is no area: that of its label, else that of the member nearest to the mean
   /// of the members, so that it is on one of them.
   func sitePoint() -> OSMPosition? {
@@ -93,6 +112,38 @@ struct RelationMembers {
   }
 }
 
+/// An outer ring with its holes, in the plane of longitude and latitude.
+private struct OutlinePolygon {
+  let ring: [FixedPosition]
+  var holes: [[FixedPosition]] = []
+  private let west: Int32
+  private let south: Int32
+  private let east: Int32
+  private let north: Int32
+
+  init(_ ring: [FixedPosition]) {
+    self.ring = ring
+    west = ring.lazy.map(\.longitude).min() ?? 0
+    east = ring.lazy.map(\.longitude).max() ?? 0
+    south = ring.lazy.map(\.latitude).min() ?? 0
+    north = ring.lazy.map(\.latitude).max() ?? 0
+  }
+
+  var boxArea: Double { (Double(east) - Double(west)) * (Double(north) - Double(south)) }
+
+  /// Returns a Boolean value that indicates whether the ring is around a position.
+  func contains(_ position: FixedPosition) -> Bool {
+    guard (west...east).contains(position.longitude), (south...north).contains(position.latitude) else { return false }
+    let point = PlanePoint(position)
+    var isInside = false
+    for (start, end) in zip(ring, ring.dropFirst())
+    where point.isWest(ofSegmentFrom: PlanePoint(start), to: PlanePoint(end)) {
+      isInside.toggle()
+    }
+    return isInside
+  }
+}
+
 /// Joins the ways of a multipolygon to closed rings. The ways may be in any order and direction.
 struct RingAssembly {
   struct Way {
@@ -107,13 +158,20 @@ struct RingAssembly {
 
   private(set) var rings: [Ring] = []
 
+  /// The number of ways that are part of no ring.
+  private(set) var openCount = 0
+
   /// Joins ways at ends with the same position. Ways that are part of no ring are left out.
   ///
   /// Where more than two ways meet, the rings may be joined in several ways. All have the same segments, and so the
   /// same area.
   init(_ ways: [Way]) {
     var open: [Way] = []
-    for way in ways where way.positions.count > 1 {
+    for way in ways {
+      guard way.positions.count > 1 else {
+        openCount += 1
+        continue
+      }
       if way.positions.first == way.positions.last {
         rings.append(Ring(positions: way.positions, isInner: way.isInner))
       } else {
@@ -134,8 +192,10 @@ struct RingAssembly {
     }
     var isUsed = [Bool](repeating: false, count: ways.count)
     RingAssembly.removeDeadEnds(ways, &waysAt, &isUsed)
+    openCount += isUsed.count { $0 }
     for first in ways.indices where !isUsed[first] {
       isUsed[first] = true
+      var count = 1
       var positions = ways[first].positions
       let start = positions[0]
       var end = positions[positions.count - 1]
@@ -143,6 +203,7 @@ struct RingAssembly {
         // Used ways are taken off the list, so that each is seen once at each of its ends.
         guard let index = RingAssembly.popUnused(at: end, &waysAt, isUsed) else { break }
         isUsed[index] = true
+        count += 1
         let way = ways[index].positions
         if way[0] == end {
           positions.append(contentsOf: way.dropFirst())
@@ -151,7 +212,11 @@ struct RingAssembly {
         }
         end = positions[positions.count - 1]
       }
-      if end == start { rings.append(Ring(positions: positions, isInner: ways[first].isInner)) }
+      if end == start {
+        rings.append(Ring(positions: positions, isInner: ways[first].isInner))
+      } else {
+        openCount += count
+      }
     }
   }
 

@@ -143,11 +143,11 @@ extension SQLiteJournal: PointJournal {
     }
   }
 
-  private func checkFiles() throws(PointStoreError) {
+  func checkFiles() throws(PointStoreError) {
     if let loss = files.loss() { throw .unavailable(reason: "the journal \(loss)") }
   }
 
-  private func reportingErrors<Value: Sendable>(
+  func reportingErrors<Value: Sendable>(
     _ work: (DatabaseQueue) async throws -> Value
   ) async throws(PointStoreError) -> Value {
     do {
@@ -223,6 +223,17 @@ enum Committing {
   private static let removeSource = "DELETE FROM source WHERE name = ?"
   private static let putFormerID = "INSERT OR REPLACE INTO former_id (source, source_id, id) VALUES (?, ?, ?)"
 
+  private static let putArea = """
+    INSERT OR REPLACE INTO area
+      (id, name, names, kind, level, importance, shape, tags, source, source_id, version, created_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+
+  private static let removeArea = "DELETE FROM area WHERE id = ?"
+  private static let expireAreaKeys = "DELETE FROM area_key WHERE time < ?"
+  private static let putAreaKey =
+    "INSERT OR REPLACE INTO area_key (text, request_hash, time, outcome) VALUES (?, ?, ?, ?)"
+
   private static let hasAnchors = "SELECT EXISTS (SELECT 1 FROM index_anchor)"
   private static let removeAnchors = "DELETE FROM index_anchor"
   private static let removeRuns = "DELETE FROM change_run"
@@ -246,6 +257,18 @@ enum Committing {
     try run(updateCounter, database, CollectionOfOne(batch)) { [$0.highestVersion, $0.hasChanges] }
     for statement in [deleteCreation, deleteImport] { try run(statement, database, batch.evictedKeys) { [$0] } }
     for record in batch.records { try commit(record, to: database) }
+    try run(removeArea, database, batch.removedAreas) { [$0.bytes] }
+    try run(putArea, database, batch.areas, values(of:))
+    if let record = batch.areaRecord {
+      let expiry = TimedAreaRecord.expiry(at: record.time)
+      try run(expireAreaKeys, database, CollectionOfOne(expiry)) { [$0.microsecondsSinceEpoch] }
+      try run(putAreaKey, database, CollectionOfOne(record)) {
+        [
+          $0.record.key.text, Int64(bitPattern: $0.record.key.requestHash), $0.time.microsecondsSinceEpoch,
+          $0.record.json,
+        ]
+      }
+    }
     if let anchor = batch.anchor { try commit(anchor, version: batch.highestVersion, to: database) }
   }
 
@@ -279,6 +302,15 @@ enum Committing {
       point.id.bytes, place.name, place.category, place.coordinate.latitude, place.coordinate.longitude,
       place.tags.json, place.origin?.source, place.origin?.sourceID, point.version,
       point.createdAt.microsecondsSinceEpoch, point.updatedAt.microsecondsSinceEpoch,
+    ]
+  }
+
+  private static func values(of area: Area) -> StatementArguments {
+    let draft = area.draft
+    return [
+      area.id.bytes, draft.name, draft.names.json, draft.kind.rawValue, draft.level, draft.importance,
+      Data(draft.outline.wkb), draft.tags.json, draft.origin?.source, draft.origin?.sourceID, area.version,
+      area.createdAt.microsecondsSinceEpoch, area.updatedAt.microsecondsSinceEpoch,
     ]
   }
 
@@ -326,6 +358,14 @@ struct Loading {
     SELECT text, request_hash, time, created, updated, unchanged, rejected, rejections, rowid, deleted
     FROM answered_import
     """
+
+  private static let areas = """
+    SELECT id, name, names, kind, level, importance, shape, tags, source, source_id, version, created_at, updated_at,
+      rowid
+    FROM area
+    """
+
+  private static let areaKeys = "SELECT text, request_hash, time, outcome, rowid FROM area_key"
 
   private static let sources = "SELECT name, licence, attribution, url, rowid FROM source ORDER BY name"
 
@@ -418,6 +458,25 @@ struct Loading {
         contents.formerIDs[reference] = try row.id(0)
       } catch {
         note(error, in: "former_id", row: try? row.integer(3, "rowid"))
+      }
+    }
+    try StoredRow.forEach(database, Self.areas) { row in
+      do throws(RowDamage) {
+        contents.areas.append(try row.area())
+      } catch {
+        note(error, in: "area", row: try? row.integer(13, "rowid"))
+      }
+    }
+    try StoredRow.forEach(database, Self.areaKeys) { row in
+      do throws(RowDamage) {
+        let key = IdempotencyKey(
+          text: try row.text(0, "text"), requestHash: UInt64(bitPattern: try row.integer(1, "request_hash")))
+        guard let record = AreaRecord(key: key, json: try row.text(3, "outcome")) else {
+          throw RowDamage("outcome is not one of a write")
+        }
+        contents.areaRecords.append(TimedAreaRecord(record: record, time: try row.time(2, "time")))
+      } catch {
+        note(error, in: "area_key", row: try? row.integer(4, "rowid"))
       }
     }
     contents.records.sort { $0.time < $1.time }

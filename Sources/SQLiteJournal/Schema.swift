@@ -97,6 +97,21 @@ enum Schema {
     END;
     """
 
+  private static let createAreaTables = """
+    CREATE TABLE area (
+      id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+      name TEXT NOT NULL, names TEXT NOT NULL, kind TEXT NOT NULL, level INTEGER, importance REAL NOT NULL,
+      -- Well-known binary.
+      shape BLOB NOT NULL,
+      tags TEXT NOT NULL, source TEXT, source_id TEXT,
+      version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
+    ) STRICT;
+    -- The outcomes of writes of areas with idempotency keys, as JSON.
+    CREATE TABLE area_key (
+      text TEXT NOT NULL PRIMARY KEY, request_hash INTEGER NOT NULL, time INTEGER NOT NULL, outcome TEXT NOT NULL
+    ) STRICT;
+    """
+
   /// The migrations of all versions of the program. A released one never changes.
   private static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -104,6 +119,8 @@ enum Schema {
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
       try database.execute(sql: createTables)
     }
+    migrator.registerMigration("version 2") { try $0.execute(sql: createAreaTables) }
+    migrator.registerMigration("version 3") { try $0.execute(sql: WebhookRows.createTable) }
     return migrator
   }
 

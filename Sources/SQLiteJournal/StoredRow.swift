@@ -132,6 +132,48 @@ struct StoredRow {
   }
 }
 
+extension StoredRow {
+  private func tags(_ column: Int32, _ name: String) throws(RowDamage) -> Tags {
+    guard let json = try bytes(column, name), let tags = Tags(verifying: json) else {
+      throw RowDamage("\(name) are not the JSON object that was written")
+    }
+    return tags
+  }
+
+  private func outline(_ column: Int32) throws(RowDamage) -> AreaOutline {
+    let bytes = UnsafeRawBufferPointer(
+      start: sqlite3_column_blob(statement, column), count: Int(sqlite3_column_bytes(statement, column)))
+    guard sqlite3_column_type(statement, column) == SQLITE_BLOB, let outline = AreaOutline(wkb: bytes) else {
+      throw RowDamage("shape is not polygons in well-known binary")
+    }
+    return outline
+  }
+
+  /// Returns an area, from the columns of its table.
+  func area() throws(RowDamage) -> Area {
+    let kindName = try text(3, "kind")
+    guard let kind = AreaKind(rawValue: kindName) else { throw RowDamage("kind is '\(kindName)'") }
+    guard [SQLITE_FLOAT, SQLITE_INTEGER].contains(sqlite3_column_type(statement, 5)) else {
+      throw RowDamage("importance is not a number")
+    }
+    let (name, names, tags) = (try text(1, "name"), try tags(2, "names"), try tags(7, "tags"))
+    let (source, sourceID) = (try optionalText(8, "source"), try optionalText(9, "source_id"))
+    let (level, outline) = (try optionalInteger(4, "level"), try outline(6))
+    let draft: AreaDraft
+    do {
+      draft = try AreaDraft(
+        name: name, names: names, kind: kind, level: level.map { Int($0) },
+        importance: sqlite3_column_double(statement, 5), outline: outline, tags: tags, source: source,
+        sourceID: sourceID)
+    } catch {
+      throw RowDamage(error.description)
+    }
+    return Area(
+      id: try id(0), draft: draft, version: try version(10), createdAt: try time(11, "created_at"),
+      updatedAt: try time(12, "updated_at"))
+  }
+}
+
 /// The damage of a row.
 struct RowDamage: Error {
   let reason: String

@@ -8,6 +8,7 @@ import Points
 import PostgresStore
 import PrometheusMetrics
 import ServiceLifecycle
+import Webhooks
 
 /// The composition root: builds the configured parts, in the order in which they depend on each other, and runs them.
 struct Application {
@@ -22,8 +23,10 @@ struct Application {
   private let analytics: (any BackgroundAnalytics)?
   private let access: AccessControl
   private let tokenKeys: RemoteTokenKeys<ContinuousClock>?
+  private let webhooks: WebhookSender?
   private let reloadable: [Reloading.Part]
   private let serverMetrics: ServerMetrics
+  private let statusHistory: StatusHistory
   private let drainState = DrainState()
 
   /// Builds the parts. Nothing listens yet.
@@ -64,18 +67,25 @@ struct Application {
       recordsTexts: configuration.search.minimumTextCount != nil)
     var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
     api.changes = store.changes
+    api.areas = store.areas
     api.changeStreams = changeStreams
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
-    api.metrics = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
     api.searches = store.searchLog
     api.backup = store.backup
     api.filtering = Filtering(
       queryables: try configuration.queryablesFile.map { path in try Queryables(path: path) } ?? Queryables(),
       timeLimit: configuration.filterTimeLimit)
     api.filtering.categories = configuration.search.categories
+    webhooks = Self.buildWebhooks(configuration, store: store, filtering: api.filtering, logger: logger)
+    api.webhooks = webhooks
+    if let webhooks { collectors.append(WebhookCollector(webhooks, factory: metrics)) }
+    let report = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
+    statusHistory = StatusHistory(report)
+    api.metrics = report
+    api.statusHistory = statusHistory
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
     api.address = configuration.address
@@ -140,8 +150,10 @@ struct Application {
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
       },
+      BackgroundService(every: StatusHistory.interval) { [statusHistory] in await statusHistory.record() },
       analytics.map { analytics in BackgroundService { await analytics.run() } },
       tokenKeys.map { keys in BackgroundService { await keys.run() } },
+      webhooks.map { sender in BackgroundService { await sender.run() } },
       reloading,
       serverService,
     ]
@@ -193,6 +205,20 @@ extension Application {
     let keys = RemoteTokenKeys(request, logger: logger) { access.replaceTokenKeys($0) }
     access.useTokenKeys(of: keys)
     return keys
+  }
+
+  /// Returns the sender of webhooks; `nil` if the store keeps nothing.
+  private static func buildWebhooks(
+    _ configuration: ServeConfiguration, store: RunningStore, filtering: Filtering, logger: Logger
+  ) -> WebhookSender? {
+    guard let webhooks = store.webhooks else { return nil }
+    let requests = WebhookRequests(
+      networks: configuration.webhookNetworks, authorities: configuration.webhookAuthorities)
+    return WebhookSender(
+      store: webhooks, changes: store.changes, transport: requests,
+      query: { filter in try WebhookFilter.query(of: filter, filtering) },
+      placeURL: { [address = configuration.address] id in address.target(path: "/locations/\(id)") },
+      logger: logger)
   }
 
   private static func buildReloadable(

@@ -15,6 +15,7 @@ struct Waymark: AsyncParsableCommand {
         waymark import places.geojson more.csv          fill them
         waymark serve                                   serve them
         waymark export places.csv                       export them
+        waymark follow --url https://places.example.org --to copy.db     keep a copy of another server's
         waymark search museum --near 37.33,-121.89      find them by name
 
       Every option of a command can also be set as an environment variable: --http-port is HTTP_PORT. The option wins.
@@ -23,9 +24,9 @@ struct Waymark: AsyncParsableCommand {
       """,
     version: waymarkVersion,
     subcommands: [
-      ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, SearchCommand.self,
-      SourcesCommand.self,
-      BackupCommand.self, KeysCommand.self, HealthCommand.self, CheckCommand.self, SettingsCommand.self,
+      ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, FollowCommand.self,
+      SearchCommand.self, SourcesCommand.self, WebhooksCommand.self, BackupCommand.self, KeysCommand.self,
+      HealthCommand.self, CheckCommand.self, SettingsCommand.self,
     ]
   )
 }

@@ -15,15 +15,17 @@ import hashlib
 import http.server
 import json
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
 import traceback
+import urllib.parse
 import urllib.request
 
 from map_accessibility import count_of_texts, focus_order, low_contrast, roles, unnamed
-from map_pages import NARROW, MapScreen, StatusScreen, browsing
+from map_pages import NARROW, WIDE, MapScreen, StatusScreen, browsing
 from servers import Waymark, temporary_folder
 
 HOSTILE = '<img src=x onerror="document.title=\'owned\'">'
@@ -260,6 +262,72 @@ def the_command_for_curl_returns_the_places_in_view(pages):
         output = subprocess.run(
             ["bash", "-c", command.replace("curl -i", "curl -s")], capture_output=True, text=True, check=True).stdout
         expect(len(json.loads(output)) == screen.total(), f"{command} returned {output[:100]}")
+
+
+def an_area_and_a_route_are_drawn(pages):
+    with pages.tab("#map=14/48.2/16.37") as screen:
+        # Around the café in the middle and those beside it.
+        screen.draw("area", (-100, -100), (100, -100), (100, 100), (-100, 100))
+        area = screen.total()
+        expect(0 < area < 25 and "in the area" in screen.summary(), screen.summary())
+        expect("Café 12" in screen.names(), f"the list is {screen.names()}")
+        expect("within=POLYGON" in screen.page.url, screen.page.url)
+        found = json.loads(screen.save("geojson"))["features"]
+        expect(len(found) == area, f"the file has {len(found)} places")
+        screen.page.reload()
+        screen.settle()
+        expect(screen.total() == area and "area" in screen.shape_text(), screen.summary())
+        expect(not low_contrast(screen.page), f"{low_contrast(screen.page)}")
+        screen.click("draw-clear")
+        expect(screen.total() == 26 and not screen.shape_text(), screen.summary())
+        screen.draw("route", (-300, 0), (300, 0))
+        route = screen.total()
+        expect(0 < route < 25 and "along the route" in screen.summary(), screen.summary())
+        screen.element("radius").fill("5000")
+        screen.press("Tab")
+        screen.settle()
+        expect(screen.total() == 26, screen.summary())
+        screen.submit_search("Museum")
+        expect(screen.names() == ["Natural History Museum"], f"the list is {screen.names()}")
+    with pages.tab("#map=14/48.2/16.37") as screen:
+        # With the keyboard alone.
+        screen.element("draw-area").focus()
+        screen.press("Enter")
+        for key in ("ArrowLeft", "ArrowUp", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown"):
+            screen.press(key, "Space")
+        screen.press("Backspace", "Enter")
+        screen.settle()
+        expect("area" in screen.shape_text() and screen.total() < 26, screen.summary())
+        screen.element("draw-route").click()
+        screen.press("Escape")
+        screen.settle()
+        expect(screen.total() == 26 and not screen.shape_text(), screen.summary())
+    # Hostile shapes of an address.
+    pages.expect_statuses(400)
+    with pages.browser.tab() as page:
+        screen = MapScreen(pages.browser, page)
+        page.goto(pages.browser.url + "/map#map=14/48.2/16.37&within=" + urllib.parse.quote(HOSTILE))
+        screen.wait_until(lambda: "within" in screen.message().lower(), "the message")
+        screen.click("draw-clear")
+        expect(screen.total() == 26 and page.title() != "owned", screen.summary())
+    return f"{area} places in the area, {route} along the route"
+
+
+def the_request_is_shown_in_four_languages(pages):
+    with pages.tab() as screen:
+        screen.choose_category("cafe")
+        for language, runs in (("Python", [sys.executable, "-c"]), ("JavaScript", ["node", "--input-type=module", "-e"])):
+            program = screen.program(language)
+            if not shutil.which(runs[0]):
+                continue
+            output = subprocess.run([*runs, program], capture_output=True, text=True, timeout=60)
+            expect(output.returncode == 0 and "Café 12" in output.stdout, f"{program} wrote {output.stderr[-300:]}")
+        expect("URLRequest(url: URL(string: \"http" in screen.program("Swift"), screen.program("Swift"))
+        rows = screen.save("csv").splitlines()
+        expect(len(rows) == screen.total() + 1, f"the file has {len(rows)} lines")
+        # A text and the time are not those of an export.
+        screen.submit_search("Café 12")
+        expect(len(screen.save("csv").splitlines()) == screen.total() + 1, "the file has other places")
 
 
 def the_built_in_map_has_land_and_water(pages):
@@ -716,6 +784,77 @@ def the_page_keeps_its_budget(pages):
         return f"{len(sizes)} requests, {sum(sizes):,} bytes, content loaded after {work:.0f} ms"
 
 
+# Changes of others
+
+
+def post(pages, **place):
+    return pages.call("/locations", "POST", {"source": "check", **place}, {"Content-Type": "application/json"})
+
+
+def the_map_shows_what_others_change(pages):
+    pages.expect_statuses(412)
+    with pages.tab("#map=16/48.25/16.6") as screen:
+        screen.wait_for_changes()
+        place = post(pages, sourceId="live", name="Live Café", category="cafe", lat=48.2501, long=16.6002)
+        screen.wait_until(lambda: "Live Café" in screen.names(), "the new place")
+        popup = screen.open_from_list("Live Café")
+        before = screen.markers().first.bounding_box()
+        pages.patch(place, lat=48.2515, name=HOSTILE, tags={"phone": "+43 1 234567"})
+        screen.wait_until(lambda: HOSTILE in screen.names(), "the new name")
+        screen.wait_until(lambda: popup.title() == HOSTILE, "the new name in the popup")
+        expect("Phone" in popup.fields(), f"the fields are {popup.fields()}")
+        expect(screen.page.title() != "owned", "the script of a name was run")
+        screen.wait_until(lambda: screen.markers().first.bounding_box()["y"] < before["y"] - 10, "the new position")
+        # A form keeps what was written, and tells of the change when it is saved.
+        popup.edit().write(name="Mine")
+        pages.patch(place, category="bar")
+        screen.settle()
+        expect(popup.is_form() and popup.value("name") == "Mine", "the form is lost")
+        popup.save()
+        expect("category is now" in popup.problem(), f"the problem is {popup.problem()!r}")
+        popup.apply_anyway()
+        pages.call(f"/locations/{place['id']}", "DELETE")
+        screen.element("gone").wait_for()
+        screen.wait_until(lambda: screen.names() == [], "the end of the place")
+
+
+def a_lost_connection_shows_and_recovers(pages):
+    with pages.browser.tab() as page:
+        screen = MapScreen(pages.browser, page)
+        page.route("**/changes?*", lambda route: route.abort())
+        screen.open("#map=16/48.25/16.6")
+        screen.wait_until(lambda: screen.live_state() == "lost", "the message", seconds=30)
+        expect("lost" in screen.element("live").inner_text(), "there is no text")
+        expect(not low_contrast(page), f"{low_contrast(page)}")
+        place = post(pages, sourceId="meanwhile", name="Meanwhile", lat=48.25, long=16.6)
+        page.unroute_all()
+        screen.wait_for_changes()
+        screen.wait_until(lambda: "Meanwhile" in screen.names(), "what has changed meanwhile")
+        pages.call(f"/locations/{place['id']}", "DELETE")
+        # Chromium reports failed requests in the console.
+        pages.browser.console[:] = [line for line in pages.browser.console if "ERR_FAILED" not in line]
+
+
+def a_hidden_tab_has_no_stream(pages):
+    def streams():
+        return len(pages.browser.pending - pages.browser.pending_requests())
+    set_hidden = """(hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    with pages.tab() as screen:
+        screen.wait_for_changes()
+        screen.wait_until(lambda: streams() == 1, "the only stream")
+        screen.page.evaluate(set_hidden, True)
+        screen.wait_until(lambda: streams() == 0, "the end of the stream")
+        place = post(pages, sourceId="hidden", name="While hidden", lat=48.2, long=16.37)
+        screen.page.evaluate(set_hidden, False)
+        screen.wait_until(lambda: streams() == 1, "the stream")
+        screen.wait_until(lambda: str(len([row for row in places() if row["sourceId"].startswith("cafe-")]) + 2)
+                          in screen.summary(), "the place of the time before")
+        pages.call(f"/locations/{place['id']}", "DELETE")
+
+
 # The operator's page
 
 
@@ -730,11 +869,65 @@ def the_operators_page_draws_the_metrics(pages):
             charts = screen.charts()
             expect(len(charts) >= 5 and charts[0].startswith("Requests: "), f"the charts are {charts}")
             screen.wait_until(lambda: not screen.charts()[0].startswith("Requests: 2xx, 3xx 0/s"), "the requests")
-            expect(screen.facts("store").get("Places in memory") == str(len(places())), f"{screen.facts('store')}")
+            expect(screen.facts("store").get("Places") == str(len(places())), f"{screen.facts('store')}")
             expect(unnamed(page) == [], f"without a name: {unnamed(page)}")
             expect(not low_contrast(page), f"{scheme}: {low_contrast(page)}")
             headers = screen.response.headers
             expect("default-src 'none'" in headers["content-security-policy"], "there is no policy")
+
+
+def the_operators_page_shows_the_last_hour_after_a_reload(pages):
+    def hour(route):
+        history = route.fetch().json()
+        series = ['http_requests_total{status="2xx"}', "process_resident_memory_bytes", HOSTILE]
+        samples = [{"age": 10 * (360 - index), "values": [50 * index, 5e7, None]} for index in range(360)]
+        route.fulfill(json={"series": series, "samples": samples if history["samples"] else []})
+
+    with pages.browser.tab() as page:
+        screen = StatusScreen(pages.browser, page)
+        page.route("**/status/history.json", hour)
+        screen.open().wait_for_samples(300)
+        expect("in the last 60 min" in screen.charts()[0] and "at most 5/s" in screen.charts()[0], screen.charts()[0])
+        page.unroute_all()
+        # Those of the server itself.
+        page.reload()
+        screen.wait_for_samples(2)
+        size = int(page.request.get(pages.browser.url + "/status/history.json").headers.get("content-length", 0))
+        return f"{size} bytes"
+
+
+def the_operators_page_has_no_empty_card_and_explains_its_figures(pages):
+    for size in (WIDE, NARROW):
+        with pages.browser.tab(size=size) as page:
+            screen = StatusScreen(pages.browser, page).open().wait_for_samples(1)
+            cards = page.locator("main > section:visible")
+            texts = cards.all_inner_texts()
+            expect(texts and all("\n" in text.strip() for text in texts), f"the cards are {texts}")
+            expect(screen.facts("followers")["Streams"] == "0", f"{screen.facts('followers')}")
+            expect(not screen.element("pool").is_visible() and not screen.element("index").is_visible(), "there are empty cards")
+            names = page.locator("button.tip:visible")
+            expect(names.count() == page.locator("dt:visible, figcaption:visible").count(), "there are figures without a tip")
+            for index in (0, names.count() - 1):
+                names.nth(index).click()
+                screen.element("tip").wait_for(state="visible")
+                box = screen.element("tip").bounding_box()
+                expect(box["x"] >= 0 and box["x"] + box["width"] <= size[0], f"the tip is at {box}")
+                expect(not low_contrast(page), f"{low_contrast(page)}")
+                screen.press("Escape")
+            # The focus stays while the figures change.
+            names.last.focus()
+            page.wait_for_timeout(5000)
+            expect(page.evaluate("() => document.activeElement.className") == "tip", "the focus is lost")
+            height = page.locator(".value").first.bounding_box()["height"]
+            expect(height >= 36, f"the numbers are {height} pixels high")
+
+
+def an_error_of_the_operators_page_is_shown(pages):
+    with pages.browser.tab() as page:
+        screen = StatusScreen(pages.browser, page).open().wait_for_samples(1)
+        page.evaluate("() => void Promise.reject(new Error('a test of messages'))")
+        screen.wait_until(lambda: "a test of messages" in screen.element("message").inner_text(), "the message")
+    pages.browser.console[:] = [line for line in pages.browser.console if "a test of messages" not in line]
 
 
 def the_operators_page_lists_errors(pages):
@@ -789,8 +982,9 @@ def the_operators_page_shows_the_connections_and_searches_of_a_database(pages):
         expect((pool["Busy"], pool["Idle"], pool["Limit"], pool["Waiting calls"]) == ("3", "5", "12", "2"), f"{pool}")
         expect(pool["Exports"] == "1 of 2, 0 waiting", f"{pool}")
         store = screen.facts("store")
-        expect((store["Kind"], store["Index"], store["Places in the index"]) == ("PostgreSQL", "following", "1,234"),
-               f"{store}")
+        expect((store["Kind"], store["Places"]) == ("PostgreSQL", "1,234"), f"{store}")
+        index = screen.facts("index")
+        expect((index["Phase"], index["Behind by"]) == ("following", "0.010 s"), f"{index}")
         text = screen.searches()
         expect("7 searches, of which 2 found nothing" in text and HOSTILE in text, f"the report is {text!r}")
         link = page.get_by_role("link", name="48.12, 16.65").get_attribute("href")
@@ -925,7 +1119,8 @@ OPEN_CHECKS = [
     the_page_loads_with_a_policy_and_paints_soon, the_mouse_a_finger_and_arrow_keys_move_the_map,
     the_map_zooms_in_every_way, motion_ends_where_the_view_without_motion_is, clusters_open_and_their_counts_add_up,
     the_antimeridian_is_crossed, the_address_has_the_view_and_the_filters,
-    the_command_for_curl_returns_the_places_in_view, the_built_in_map_has_land_and_water,
+    the_command_for_curl_returns_the_places_in_view, an_area_and_a_route_are_drawn,
+    the_request_is_shown_in_four_languages, the_built_in_map_has_land_and_water,
     the_built_in_map_ends_where_it_is_not_accurate, an_error_of_the_page_is_shown, symbols_and_names_do_not_overlap, the_search_suggests_and_opens_a_place_with_the_keyboard,
     suggestions_of_one_name_differ_by_address_and_distance,
     escape_closes_suggestions_first_and_then_clears_the_text, a_category_is_suggested_and_chosen,
@@ -939,7 +1134,10 @@ OPEN_CHECKS = [
     a_place_is_created_and_deleted, everything_is_reached_with_tab_in_the_order_of_the_page,
     roles_and_names_are_in_the_accessibility_tree, texts_have_enough_contrast_in_light_and_dark,
     the_page_fits_a_narrow_screen, the_list_is_a_sheet_on_a_narrow_screen, controls_are_large_enough_for_fingers,
+    the_map_shows_what_others_change, a_lost_connection_shows_and_recovers, a_hidden_tab_has_no_stream,
     the_operators_page_draws_the_metrics, the_operators_page_lists_errors,
+    the_operators_page_shows_the_last_hour_after_a_reload,
+    the_operators_page_has_no_empty_card_and_explains_its_figures, an_error_of_the_operators_page_is_shown,
     the_operators_page_shows_the_connections_and_searches_of_a_database,
     the_operators_page_does_not_list_its_own_errors,
     the_pages_of_features_follow_the_colour_scheme,

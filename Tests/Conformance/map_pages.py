@@ -67,6 +67,10 @@ class Browser:
         if parts.scheme not in ("data", "blob") and parts.netloc not in self.allowed_hosts:
             self.foreign_requests.append(request.url)
 
+    def pending_requests(self):
+        """Returns the requests without a response, other than streams, which have no end."""
+        return {request for request in self.pending if urllib.parse.urlsplit(request.url).path != "/changes"}
+
     def last_request(self, method):
         return next(request for request in reversed(self.requests) if request.method == method)
 
@@ -160,7 +164,7 @@ class MapScreen(Screen):
         for _ in range(200):
             self.page.wait_for_timeout(200)
             now = (self.page.url, self.summary())
-            if now == last and not self.browser.pending and "Loading" not in now[1]:
+            if now == last and not self.browser.pending_requests() and "Loading" not in now[1]:
                 return
             last = now
         raise AssertionError("the map did not come to rest")
@@ -172,6 +176,15 @@ class MapScreen(Screen):
         """Returns the number of places in view that the summary states."""
         match = re.search(r"([\d,]+) places? ", self.summary())
         return int(match[1].replace(",", "")) if match else 0
+
+    def live_state(self):
+        """Returns whether changes are followed: `live`, `lost` or `off`."""
+        return self.element("live").get_attribute("data-state")
+
+    def wait_for_changes(self):
+        self.wait_until(lambda: self.live_state() == "live", "the stream of changes", seconds=30)
+        self.settle()
+        return self
 
     def message(self):
         node = self.element("message")
@@ -369,6 +382,35 @@ class MapScreen(Screen):
     def new_place(self):
         self.element("new-place").click()
         return self.popup()
+
+    def draw(self, kind, *points):
+        """Draws an area or a route of points relative to the middle of the map."""
+        self.element(f"draw-{kind}").click()
+        x, y = self.middle()
+        for right, down in points:
+            self.page.mouse.click(x + right, y + down)
+        self.element("draw-done").click()
+        self.settle()
+
+    def shape_text(self):
+        return self.element("draw-text").inner_text() if self.element("draw").is_visible() else ""
+
+    def program(self, language):
+        self.element("curl").click()
+        self.element("language").select_option(language)
+        text = self.element("curl-text").inner_text()
+        self.element("curl-close").click()
+        return text
+
+    def save(self, kind):
+        """Saves the places in view, and returns the file's text."""
+        self.element("curl").click()
+        with self.page.expect_download() as download:
+            self.element(f"export-{kind}").click()
+        with open(download.value.path()) as file:
+            text = file.read()
+        self.element("curl-close").click()
+        return text
 
     def curl(self):
         self.element("curl").click()

@@ -21,7 +21,8 @@ import Testing
     try await database.run(
       """
       GRANT SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, sources, source_imports,
-        former_ids, index_anchors, change_anchors
+        former_ids, index_anchors, change_anchors, areas, area_state, area_keys, webhooks,
+        webhook_lease
       TO \(role)
       """)
     let reader = try await WaymarkProcess.run(["check"], environment: clerk)

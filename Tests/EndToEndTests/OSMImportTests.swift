@@ -51,6 +51,73 @@ import Testing
     #expect(refreshed.output.hasPrefix("4 rows: 1 created, 2 updated, 1 unchanged, 1 deleted, 0 rejected\n"))
   }
 
+  /// A city of two ways with a hole, an area across the hole's border, a boundary of which a way is missing, one that is
+  /// open, and one without a name.
+  private static let boundaries = """
+    <?xml version="1.0"?><osm version="0.6">
+    <node id="1" lat="48" lon="16" version="1"/><node id="2" lat="48" lon="17" version="1"/>
+    <node id="3" lat="49" lon="17" version="1"/><node id="4" lat="49" lon="16" version="1"/>
+    <node id="5" lat="48.4" lon="16.4" version="1"/><node id="6" lat="48.4" lon="16.6" version="1"/>
+    <node id="7" lat="48.6" lon="16.6" version="1"/>
+    <way id="10" version="1"><nd ref="1"/><nd ref="2"/><nd ref="3"/></way>
+    <way id="11" version="1"><nd ref="1"/><nd ref="4"/><nd ref="3"/></way>
+    <way id="12" version="1"><nd ref="5"/><nd ref="6"/><nd ref="7"/><nd ref="5"/></way>
+    <relation id="20" version="1"><member type="way" ref="10" role="outer"/><member type="way" ref="11" role="outer"/>
+    <member type="way" ref="12" role="inner"/><tag k="type" v="boundary"/><tag k="boundary" v="administrative"/>
+    <tag k="admin_level" v="8"/><tag k="name" v="Wien"/><tag k="name:en" v="Vienna"/>
+    <tag k="population" v="1000000"/></relation>
+    <relation id="21" version="1"><member type="way" ref="12" role="outer"/><tag k="type" v="boundary"/>
+    <tag k="boundary" v="postal_code"/><tag k="postal_code" v="1010"/></relation>
+    <relation id="22" version="1"><member type="way" ref="12" role="outer"/><member type="way" ref="99" role="outer"/>
+    <tag k="type" v="boundary"/><tag k="boundary" v="administrative"/><tag k="name" v="Cut"/></relation>
+    <relation id="23" version="1"><member type="way" ref="10" role="outer"/><tag k="type" v="boundary"/>
+    <tag k="boundary" v="administrative"/><tag k="name" v="Open"/></relation>
+    <relation id="24" version="1"><member type="way" ref="12" role="outer"/><tag k="type" v="boundary"/>
+    <tag k="boundary" v="administrative"/></relation></osm>
+    """
+
+  @Test(arguments: StoreKind.allCases)
+  func boundariesOfAnExtractAreImportedAsAreas(_ kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let town = try store.folder.write(Self.boundaries, to: "town.osm")
+    let server = try await store.serve()
+    let driver = ServerDriver(port: try await server.port())
+    let address = ["--url", "http://127.0.0.1:\(try await server.port())"]
+    let target = kind == .memory ? address : []
+
+    let dry = try await WaymarkProcess.run(
+      ["import", "--areas", "--dry-run", town] + target, environment: kind == .memory ? [:] : store.environment)
+    let imported = try await WaymarkProcess.run(
+      ["import", "--areas", town] + target, environment: kind == .memory ? [:] : store.environment)
+    let again = try await WaymarkProcess.run(
+      ["import", "--areas", town] + target, environment: kind == .memory ? [:] : store.environment)
+    func text(_ target: String) async throws -> String {
+      String(decoding: try await driver.get(target).body, as: UTF8.self)
+    }
+    let inHole = try await text("/areas?lat=48.42&long=16.55")
+    let outside = try await text("/areas?lat=48.1&long=16.55")
+    let export = try store.folder.write(try await text("/areas/export?f=geojson"), to: "areas.geojson")
+    let exported = try await WaymarkProcess.run(
+      ["import", "--areas", export] + target, environment: kind == .memory ? [:] : store.environment)
+    let mixed = try await WaymarkProcess.run(
+      ["import", "--areas", "--replace-source", "osm", town] + target, environment: store.environment)
+
+    #expect(dry.output.hasPrefix("4 rows: 2 created, 0 updated, 0 unchanged, 2 rejected (dry run"), "\(dry.log)")
+    #expect(imported.output.hasPrefix("4 rows: 2 created, 0 updated, 0 unchanged, 2 rejected\n"), "\(imported.log)")
+    #expect(imported.output.contains("relation/22 (Cut): 1 member is not in the file"), "\(imported.output)")
+    #expect(imported.output.contains("relation/23 (Open): its members do not join"), "\(imported.output)")
+    #expect(again.output.hasPrefix("4 rows: 0 created, 0 updated, 2 unchanged, 2 rejected\n"))
+    #expect(inHole.contains(#""name":"1010""#) && inHole.contains(#""kind":"postcode""#), "\(inHole)")
+    #expect(!inHole.contains("Wien"))
+    for part in [
+      #""names":{"en":"Vienna"}"#, #""kind":"city""#, #""level":8"#, #""importance":0.6"#,
+      #""source":"osm","sourceId":"relation/20""#,
+    ] { #expect(outside.contains(part), "\(outside)") }
+    #expect(exported.output.hasPrefix("2 rows: 0 created, 0 updated, 2 unchanged, 0 rejected\n"), "\(exported.log)")
+    #expect(mixed.status == 64)
+    withExtendedLifetime(server) {}
+  }
+
   @Test func placesOfAnExtractAreFoundByTheirOtherNamesAndBrands() async throws {
     let store = try await EmptyStore(.postgres)
     let town = try store.folder.write(

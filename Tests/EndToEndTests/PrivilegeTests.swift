@@ -33,7 +33,8 @@ import Testing
   }
 
   private static let reading =
-    "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids, index_anchors, change_anchors"
+    "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids, index_anchors, change_anchors, "
+    + "areas, area_state, area_keys"
 
   /// The privileges in the documentation's table.
   private static let serving = [
@@ -42,6 +43,8 @@ import Testing
     "SELECT, INSERT, UPDATE, DELETE ON sources",
     "SELECT, INSERT, UPDATE, DELETE ON source_imports", "SELECT ON former_ids",
     "SELECT, INSERT, DELETE ON index_anchors, change_anchors",
+    "SELECT, INSERT, UPDATE, DELETE ON areas, area_keys", "SELECT, UPDATE ON area_state",
+    "SELECT, INSERT, UPDATE, DELETE ON webhooks", "SELECT, UPDATE ON webhook_lease",
   ]
 
   private let json = ["Content-Type": "application/json"]

@@ -67,10 +67,13 @@ struct ServerDriver: Sendable {
     let errors: [Detail]?
   }
 
+  let port: Int
+
   private let base: String
   private let session: URLSession
 
   init(port: Int) {
+    self.port = port
     base = "http://127.0.0.1:\(port)"
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 16

@@ -226,7 +226,7 @@ import Testing
         "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Crs", "Content-Disposition", "Content-Encoding", "Date",
         "ETag",
         "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
-        "Waymark-Position", "X-Request-Id",
+        "Waymark-Area", "Waymark-Position", "X-Request-Id",
       ])
   }
 

@@ -77,7 +77,7 @@ import Testing
     #expect(page.headers["referrer-policy"] == ["no-referrer"])
   }
 
-  @Test(arguments: [("/docs", 40_000), ("/map", 110_000), ("/status", 30_000)])
+  @Test(arguments: [("/docs", 40_000), ("/map", 130_000), ("/status", 42_000)])
   func aPageAndAllItsFilesAreSmall(path: String, limit: Int) async throws {
     let count = try await Self.files(of: path).values.reduce(0) { $0 + $1.body.count }
 

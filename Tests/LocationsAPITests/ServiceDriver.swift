@@ -40,6 +40,7 @@ struct ServiceDriver {
     uptime: @escaping @Sendable () -> Duration = monotonicTime
   ) {
     var api = LocationsAPI.Configuration(service: PointsService(store: store, clock: clock), version: "1.2.3")
+    api.areas = store as? any AreaStore ?? api.areas
     api.metrics = metrics
     api.filtering = filtering
     api.uptime = uptime
@@ -58,6 +59,7 @@ struct ServiceDriver {
   /// Creates a driver of a service whose keys may change.
   init(writing store: some PointStore, control: AccessControl, requiresIfMatch: Bool = false) {
     var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1.2.3")
+    api.areas = store as? any AreaStore ?? api.areas
     api.access = control
     api.requiresIfMatch = requiresIfMatch
     self.init(LocationsAPI(api))

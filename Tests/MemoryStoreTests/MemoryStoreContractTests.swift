@@ -31,6 +31,12 @@ import Testing
     }
   }
 
+  @Test(arguments: AreaContract.all)
+  func contractOfAreasIsKept(_ behaviour: AreaContract) async throws {
+    let store = MemoryStore()
+    try await behaviour.check((store, store))
+  }
+
   @Test(arguments: ChangeContract.all)
   func contractOfChangesIsKept(_ behaviour: ChangeContract) async throws {
     let store = MemoryStore()

@@ -1,3 +1,5 @@
+import Points
+import PostgresStore
 import PostgresTestSupport
 import TestSupport
 import Testing
@@ -10,5 +12,11 @@ import Testing
       try await store.importRows(rows)
       return store
     }
+  }
+
+  @Test(arguments: AreaContract.all)
+  func contractOfAreasIsKeptByTwoInstances(_ behaviour: AreaContract) async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    try await behaviour.check((PostgresAreas(store), PostgresAreas(store)))
   }
 }

@@ -19,6 +19,33 @@ import Testing
     }
   }
 
+  @Test(arguments: AreaContract.all)
+  func contractOfAreasIsKept(_ behaviour: AreaContract) async throws {
+    let folder = try JournalFolder()
+    let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+    try await behaviour.check((store, store))
+  }
+
+  @Test func areasAndTheirKeysOutlastARestart() async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let editor = AreaEditor(try await MemoryStore(journal: journal))
+    let key = IdempotencyKey(text: "user:a", requestHash: 1)
+    let kept = try await editor.create(
+      .sample("Wien", names: ["en": "Vienna"], kind: .city, level: 8, importance: 0.5, sourceID: "7"), once: key)
+    let removed = try await editor.create(.sample("B"), once: nil)
+    try await editor.delete(id: removed.id, if: .none)
+    await journal.close()
+
+    let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+
+    let areas = try await store.areas(isCurrent: true)
+    #expect(areas.all == [kept])
+    #expect(try await AreaEditor(store).create(kept.draft, once: key) == kept)
+    let again = try await AreaEditor(store).put(removed.draft, id: removed.id, if: .absent).area
+    #expect(again.version > removed.version)
+  }
+
   @Test(arguments: ChangeContract.all)
   func contractOfChangesIsKept(_ behaviour: ChangeContract) async throws {
     let folder = try JournalFolder()

@@ -214,7 +214,10 @@ import Testing
     #expect(error == .schemaMismatch(reason: "\(folder.path) is a database of another kind"))
   }
 
-  @Test(arguments: ["INSERT INTO grdb_migrations VALUES ('version 2')", "UPDATE grdb_migrations SET identifier = '1'"])
+  @Test(arguments: [
+    "INSERT INTO grdb_migrations VALUES ('version 4')",
+    "UPDATE grdb_migrations SET identifier = '1' WHERE identifier = 'version 1'",
+  ])
   func fileOfAnotherSchemaVersionIsNotOpened(change: String) async throws {
     let folder = try JournalFolder()
     try await SQLiteJournal.open(path: folder.path).close()

@@ -17,6 +17,7 @@ import Testing
     "MAP_TILES_ATTRIBUTION": "Somebody", "DATABASE_URL": "postgresql://db/places",
     "JWT_JWKS": "https://example.com/keys", "JWT_ISSUER": "issuer", "JWT_AUDIENCE": "audience",
     "CORS_ALLOWED_ORIGINS": "https://example.com", "CACHE_CONTROL": "max-age=5",
+    "WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8",
   ]
 
   /// Returns a value of a setting other than its default.
@@ -131,7 +132,8 @@ import Testing
       environment["DATABASE_URL"] = "postgresql://db/places"
     }
     switch setting.name {
-    case "INDEX_PATH", "SKIP_DAMAGED": environment["MEMORY_STORE_PATH"] = "places.db"
+    case "INDEX_PATH", "SKIP_DAMAGED", "WEBHOOK_ALLOWED_NETWORKS":
+      environment["MEMORY_STORE_PATH"] = "places.db"
     case "READ_MAX_STALENESS_MS": environment["READ_CONSISTENCY"] = "bounded"
     case "ANALYTICS", "ANALYTICS_RETENTION_DAYS":
       environment = ["DATABASE_URL": "postgresql://db/places", "ANALYTICS": "postgres"]

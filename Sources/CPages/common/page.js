@@ -60,7 +60,9 @@ export async function call(path, parameters, options = {}) {
     throw error.name === "AbortError" ? error : new Problem(0);
   }
   if (response.ok) return response;
-  throw new Problem(response.status, await response.json().catch(() => undefined));
+  const problem = new Problem(response.status, await response.json().catch(() => undefined));
+  problem.retryAfter = Number(response.headers.get("retry-after")) || undefined;
+  throw problem;
 }
 
 export const json = async (...parts) => (await call(...parts)).json();
@@ -84,6 +86,12 @@ export function askForKey(reason) {
       resolve(dialog.returnValue === "entered");
     };
   });
+}
+
+/** Has failures of the page's own scripts shown, instead of a page that stands still in silence. */
+export function showFailures(report) {
+  addEventListener("error", ({ message }) => report(`The page has failed: ${message}.`));
+  addEventListener("unhandledrejection", ({ reason }) => report(`The page has failed: ${reason?.message || reason}.`));
 }
 
 /** Returns text in which addresses of HTTP are links. */

@@ -1,9 +1,14 @@
 // The map page: what is in view, the filters, the list, the address of the view. The map itself is view.js.
 
-import { Problem, access, address, askForKey, base, byId, element, json, linked } from "../pages/common.js";
 import {
-  closePopup, createPlace, explanation, mayLeave, movePopup, openChoice, openPopup, shownId, startPopup,
+  Problem, access, askForKey, base, byId, element, json, linked, showFailures,
+} from "../pages/common.js";
+import { draw, moveShape, showShape, startDrawing } from "./draw.js";
+import { Live } from "./live.js";
+import {
+  closePopup, createPlace, explanation, followChange, mayLeave, movePopup, openChoice, openPopup, shownId, startPopup,
 } from "./place.js";
+import { startRequest } from "./request.js";
 import { showText, startSearch } from "./search.js";
 import { setListOpen, startSheet } from "./sheet.js";
 import { symbolOf } from "./symbols.js";
@@ -12,17 +17,31 @@ import * as view from "./view.js";
 const maximumListed = 60;
 const maximumShown = 10000;
 const retryMilliseconds = 4000;
-const filters = { category: "", q: "", open: "" };
+/** The time for which a moved view rests before its stream begins. */
+const streamDelay = 500;
+/** The shortest time between two readings of changed places, and the part of the time that they take at most. */
+const updateMilliseconds = 300;
+const updateShare = 0.2;
+const filters = { category: "", q: "", open: "", within: "", route: "", radius: "" };
 let features = [];
 let sources = [];
 let loading;
 let retry = 0;
+/** The ids of changes that the view does not show yet, and the timer of its next reading. */
+let changed = new Set();
+let update = 0;
+let loadMilliseconds = 0;
 
+showFailures(report);
 view.startMap({
-  onMove: movePopup,
+  onMove: () => {
+    movePopup();
+    moveShape();
+  },
   onSettle: () => {
     writeAddress();
     load();
+    live.open(streamDelay);
   },
   onOpen: open,
 });
@@ -58,7 +77,7 @@ const query = () => ({ bbox: view.box().map((value) => value.toFixed(6)).join(",
 /** Returns what is in view: groups and places, or the matches of a text, or places where the server has no index. */
 async function loadFeatures(options) {
   // A cell is a sixteenth of a tile wide: here 16 pixels, less than a symbol.
-  for (let zoom = Math.max(0, Math.round(view.zoom)); zoom >= 0 && !filters.q; zoom -= 1) {
+  for (let zoom = Math.max(0, Math.round(view.zoom)); zoom >= 0 && !filters.q && !filters.route; zoom -= 1) {
     try {
       const { features } = await json("locations/clusters", { ...query(), zoom }, options);
       if (features.length <= maximumShown || zoom === 0) {
@@ -76,11 +95,13 @@ async function loadFeatures(options) {
 
 async function load(text = "") {
   clearTimeout(retry);
+  const [begin, fresh] = [performance.now(), changed];
+  changed = new Set();
   loading?.abort();
   const { signal } = loading = new AbortController();
   try {
     const loaded = await loadFeatures({ signal });
-    if (signal.aborted) return;
+    if (signal.aborted) return fresh.forEach((id) => changed.add(id));
     features = loaded.map((feature) => ({ ...feature, name: feature.name || "", symbol: symbolOf(feature.category) }));
   } catch (problem) {
     if (signal.aborted) return;
@@ -89,9 +110,39 @@ async function load(text = "") {
     return;
   }
   report();
-  view.show(features);
+  loadMilliseconds = performance.now() - begin;
+  view.show(features, fresh);
   showList(text);
 }
+
+// MARK: Changes
+
+const live = new Live({
+  // Matches of a text and open places are found among the changes by reading them again.
+  query: () => ({ bbox: query().bbox, category: filters.category }),
+  onChange: (change) => {
+    if (change) changed.add(change.id);
+    if (change) followChange(change).catch(recover);
+    // Places that change all the time are read as often as the server and the page bear.
+    update ||= setTimeout(async () => {
+      await load();
+      update = 0;
+      if (changed.size) live.onChange();
+    }, Math.max(updateMilliseconds, loadMilliseconds / updateShare));
+  },
+  onState: (state) => {
+    byId("live").dataset.state = state;
+    byId("live").textContent = { live: "Live", lost: "Connection lost. Trying again." }[state] || "";
+  },
+});
+
+/** Follows the changes of another view, of other filters or with another key. */
+function reload() {
+  load();
+  live.open();
+}
+
+// MARK: The list
 
 const plural = (count, one) => `${count.toLocaleString()} ${one}${count === 1 ? "" : "s"}`;
 
@@ -104,16 +155,19 @@ function showList(text) {
   }).sort((a, b) => a.order - b.order);
   const groups = entries.filter(({ feature }) => feature.count > 1).length;
   const total = entries.reduce((sum, { feature }) => sum + feature.count, 0);
-  byId("summary").textContent = `${text} ${total ? plural(total, "place") : "No places"}${
-    filters.q ? ` matching “${filters.q}”` : ""}${filters.open ? " open now" : ""} in view${
+  const summary = `${text} ${total ? plural(total, "place") : "No places"}${
+    filters.q ? ` matching “${filters.q}”` : ""}${filters.open ? " open now" : ""}${
+    filters.within ? " in the area" : filters.route ? " along the route" : ""} in view${
     groups ? `, ${groups < entries.length ? "some" : "all"} in ${plural(groups, "group")}` : ""}.`.trim();
+  // Screen readers say what is set anew.
+  if (byId("summary").textContent !== summary) byId("summary").textContent = summary;
   byId("toggle-list").firstElementChild.textContent = total ? plural(total, "place") : "No places";
   const focused = document.activeElement.closest("#list button")?.dataset.id;
   const more = entries.length - maximumListed;
   byId("list").replaceChildren(...entries.slice(0, maximumListed).map(itemOf), ...(more > 0
     ? [element("li", { class: "note" }, `${more.toLocaleString()} more: zoom in to see them.`)]
     : []));
-  if (focused) [...byId("list").querySelectorAll("button")].find(({ dataset }) => dataset.id === focused)?.focus();
+  if (focused) [...byId("list").querySelectorAll("button")].find(({ dataset }) => dataset.id === focused)?.focus({ preventScroll: true });
 }
 
 function itemOf({ feature }) {
@@ -165,7 +219,7 @@ function setCategory(category) {
   filters.category = category;
   showCategory();
   writeAddress();
-  load();
+  reload();
 }
 
 async function searchFor(q) {
@@ -174,14 +228,23 @@ async function searchFor(q) {
   writeAddress();
   try {
     const { lat, long } = view.coordinate();
-    const places = q ? await json("locations", { ...filters, lat: lat.toFixed(4), long: long.toFixed(4), limit: 50,
-      fields: "lat,long" }) : [];
+    const near = filters.route ? {} : { lat: lat.toFixed(4), long: long.toFixed(4) };
+    const places = q ? await json("locations", { ...filters, ...near, limit: 50, fields: "lat,long" }) : [];
     if (filters.q !== q) return;
     if (places.length && !places.some((place) => view.isVisible(place))) view.fly(places[0], 9);
   } catch (problem) {
     await recover(problem);
   }
   load();
+}
+
+/** Shows only the places in an area or along a route, or all again. */
+function setShape(kind, text) {
+  Object.assign(filters, { within: "", route: "", radius: "" });
+  if (kind) filters[kind] = text;
+  if (kind === "route") filters.radius = byId("radius").value;
+  writeAddress();
+  reload();
 }
 
 /** Returns the fragment of a view: `#map=8.50/48.2100/16.3700&category=cafe`. */
@@ -199,6 +262,11 @@ function readAddress() {
   filters.q = parameters.get("q") || "";
   filters.open = parameters.get("open") === "now" ? "now" : "";
   byId("open").checked = filters.open !== "";
+  filters.within = parameters.get("within") || "";
+  filters.route = filters.within ? "" : parameters.get("route") || "";
+  filters.radius = filters.route && (parameters.get("radius") || "250");
+  byId("radius").value = filters.radius || "250";
+  showShape(filters.route ? "route" : "within", filters.route || filters.within);
   showText(filters.q);
   showCategory();
   const isView = isFinite(zoom + lat + long);
@@ -229,20 +297,8 @@ const controls = {
   "set-key": async () => {
     if (await askForKey("A key lets you change places, where the server asks for one.")) start();
   },
-  "curl": () => {
-    const { href } = address("locations", { ...query(), limit: 100 });
-    // The key itself is not shown.
-    byId("curl-text").textContent = `curl -i '${href.replaceAll("'", "%27")}'`
-      + (access.key ? ' \\\n  -H "Authorization: Bearer $KEY"' : "");
-    byId("curl-status").textContent = "";
-    byId("curl-dialog").showModal();
-  },
-  "curl-close": () => byId("curl-dialog").close(),
-  // Pages of plain HTTP may not write to the clipboard.
-  "curl-copy": () => {
-    getSelection().selectAllChildren(byId("curl-text"));
-    byId("curl-status").textContent = document.execCommand("copy") ? "Copied." : "Selected.";
-  },
+  "draw-area": () => draw("within"),
+  "draw-route": () => draw("route"),
 };
 for (const [id, action] of Object.entries(controls)) byId(id).addEventListener("click", action);
 byId("category").addEventListener("change", (event) => setCategory(event.target.value));
@@ -257,11 +313,8 @@ byId("map").addEventListener("keydown", ({ key }) => {
 });
 addEventListener("hashchange", () => {
   readAddress();
-  load();
+  reload();
 });
-
-addEventListener("error", ({ message }) => report(`The page has failed: ${message}.`));
-addEventListener("unhandledrejection", ({ reason }) => report(`The page has failed: ${reason?.message || reason}.`));
 
 async function loadSettings() {
   const { layers } = await json("map/settings.json");
@@ -282,12 +335,14 @@ function attributionOf(text) {
 }
 
 function start() {
-  load();
+  reload();
   loadSettings().catch(recover);
   loadCategories();
 }
 
 startSheet();
+startDrawing({ onDone: setShape });
+startRequest({ query, report, explanation });
 // Browsers tell their location to pages of TLS or of their own machine alone.
 byId("locate").hidden = !navigator.geolocation || !isSecureContext;
 startSearch({ centre: view.coordinate, onPlace: show, onCategory: setCategory, onText: searchFor });

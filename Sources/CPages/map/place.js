@@ -27,6 +27,8 @@ let anchor;
 let opener;
 let request;
 let attempted;
+/** A Boolean value that indicates whether the popup is shown anew: it keeps the focus and the view as they are. */
+let isFollowing = false;
 /** The draft of the form as it was opened. */
 let initial;
 
@@ -44,20 +46,42 @@ export async function openPopup(id) {
   if (popup.hidden) opener = document.activeElement;
   request?.abort();
   request = new AbortController();
-  await read(await call(pathOf(id), {}, { signal: request.signal }));
+  take(await read(await call(pathOf(id), {}, { signal: request.signal })));
   showPlace();
   return current;
 }
 
 async function read(response) {
-  tag = response.headers.get("etag");
-  current = await response.json();
-  hours = current.tags?.opening_hours ? await readHours().catch(() => []) : [];
+  const place = await response.json();
+  const hours = place.tags?.opening_hours ? await readHours(place.id).catch(() => []) : [];
+  return { place, hours, tag: response.headers.get("etag") };
 }
 
-async function readHours() {
+function take(state) { ({ place: current, hours, tag } = state); }
+
+async function readHours(id) {
   const { fieldsOf } = await import("./hours.js");
-  return fieldsOf(await json(pathOf(current.id) + "/hours"));
+  return fieldsOf(await json(pathOf(id) + "/hours"));
+}
+
+/** Shows the change of the open place. A form keeps what was written: saving it tells what has changed meanwhile. */
+export async function followChange({ id, version, deleted }) {
+  const isOld = () => shownId() === id && version > current.version && !byId("edit-form");
+  if (!isOld()) return;
+  const state = deleted ? undefined : await read(await call(pathOf(id)));
+  if (!isOld()) return;
+  const [top, hadFocus] = [popup.scrollTop, popup.contains(document.activeElement)];
+  isFollowing = true;
+  if (state) {
+    take(state);
+    showPlace();
+  } else {
+    view.select();
+    show(current.name, current, element("p", { id: "gone", role: "status" }, "This place was deleted."));
+  }
+  isFollowing = false;
+  popup.scrollTop = top;
+  if (hadFocus) popup.focus({ preventScroll: true });
 }
 
 export const mayLeave = () => popup.hidden || !byId("edit-form")
@@ -107,8 +131,9 @@ function show(title, coordinate, ...children) {
   popup.replaceChildren(element("div", { class: "heading" }, element("h2", { id: "popup-title", dir: "auto" }, title),
     button("popup-close", "✕", () => mayLeave() && closePopup(), { class: "close", "aria-label": "Close" })), ...children);
   popup.hidden = false;
-  popup.scrollTop = 0;
   movePopup();
+  if (isFollowing) return;
+  popup.scrollTop = 0;
   keepInView(coordinate);
 }
 
@@ -174,7 +199,7 @@ function showPlace() {
     element("p", { class: "actions" }, button("edit", "Edit", edit, { class: "main" }),
       element("a", { class: "button", id: "place-link", href: actions.linkTo(place) }, "Link"),
       element("a", { class: "button", href: pathOf(place.id) }, "JSON")));
-  popup.focus({ preventScroll: true });
+  if (!isFollowing) popup.focus({ preventScroll: true });
 }
 
 /** Lets the user choose one of the places of a group that no zoom takes apart. */
@@ -293,11 +318,11 @@ function save(problem) {
   // A repeated attempt creates no second place.
   if (attempted?.body !== body) attempted = { body, key: `map-${Date.now()}-${Math.random()}` };
   attempt(byId("save"), problem, async () => {
-    await read(await (isNew
+    take(await read(await (isNew
       ? call("locations", {}, { method: "POST", body,
         headers: { "Content-Type": "application/json", "Idempotency-Key": attempted.key } })
       : call(pathOf(current.id), {}, { method: "PATCH", body,
-        headers: { "Content-Type": "application/merge-patch+json", "If-Match": tag } })));
+        headers: { "Content-Type": "application/merge-patch+json", "If-Match": tag } }))));
     attempted = undefined;
     showPlace();
     actions.onChange(isNew ? "The place was created." : "The place was saved.");
@@ -354,7 +379,7 @@ async function explainConflict(problem) {
         byId("edit-form").requestSubmit();
       }),
       button("show-theirs", "Show the current place", async () => {
-        await read(response);
+        take(await read(response));
         showPlace();
         actions.onChange("The current place is shown.");
       })));

@@ -64,6 +64,8 @@ let isJudged = false;
 /** The areas of symbols and their names, when they were laid out. */
 let taken = [];
 let handle;
+/** Takes the coordinates of clicks while a shape is drawn, in place of the features there. */
+let drawingAction;
 /** The place whose popup is open; it is drawn whatever the features are. */
 let selected;
 const ruler = document.createElement("canvas").getContext("2d");
@@ -302,9 +304,10 @@ function drawTiles() {
   }
 }
 
-export function show(loaded) {
+/** Shows features; those with ids of `fresh` have changed, which is seen. */
+export function show(loaded, fresh) {
   features = loaded;
-  regroup();
+  regroup(fresh);
 }
 
 export function select(place) {
@@ -316,7 +319,7 @@ export function select(place) {
 const tellingZoom = 18;
 
 /** Groups the features at the present zoom, and shows the result in place of the former one. */
-function regroup() {
+function regroup(fresh = new Set()) {
   const all = selected ? [...features.filter(({ id }) => id !== selected.id), selected] : features;
   const before = shown;
   const circles = [...before.values()].filter(({ count }) => count > 1).map((item) => placeOf(item));
@@ -330,6 +333,7 @@ function regroup() {
     item.marker.classList.toggle("selected", item.id === selected?.id);
     shown.set(key, item);
     if (!former && circles.length && !calm.matches && shown.size < maximumMoving) leaveGroup(item, circles);
+    if (fresh.has(item.id)) markChange(item, former);
   }
   for (const [key, { marker }] of before) if (shown.get(key)?.marker !== marker) marker.remove();
   for (const { marker } of shown.values()) if (!marker.parentNode) markerLayer.append(marker);
@@ -351,6 +355,17 @@ function markerOf(key, { count, name, symbol, shape, radius, hidden }) {
 /** Returns the drawing of a symbol. */
 export const glyph = (symbol) => drawing("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" },
   drawing("path", { d: symbol.drawing, "fill-rule": "evenodd" }));
+
+/** Has a marker come from where its place was, with a ring that tells that it has changed. */
+function markChange({ at, marker }, former) {
+  if (calm.matches) return;
+  marker.animate([{ boxShadow: "0 0 0 0 var(--colour)" }, { boxShadow: "0 0 0 1.25rem transparent" }], 1500);
+  const from = former ? placeOf(former) : at;
+  const isNear = Math.hypot(from.x - at.x, from.y - at.y) < width;
+  if (!former) marker.animate([{ scale: 0 }, { scale: 1 }], { duration: 250, easing: "ease-out" });
+  else if (isNear) marker.animate([{ translate: `${from.x - at.x}px ${from.y - at.y}px` }, { translate: "0 0" }],
+    { duration: 400, easing: "ease-in-out" });
+}
 
 /** Has a marker come from the group that it was in. */
 function leaveGroup({ at, marker }, circles) {
@@ -468,6 +483,15 @@ export function setHandle(coordinate, label, onChange) {
   moveHandle(coordinate);
 }
 
+/** Has a function take the coordinates of clicks; without one, clicks open places again. */
+export function setDrawing(action) {
+  drawingAction = action;
+  node.classList.toggle("drawing", Boolean(action));
+}
+
+/** The width of the world in pixels. */
+export const worldWidth = scale;
+
 export function moveHandle(coordinate) {
   handle.coordinate = coordinate;
   put(handle, placeOf(coordinate));
@@ -506,7 +530,10 @@ function listen() {
   for (const name of ["pointerup", "pointercancel"]) {
     node.addEventListener(name, (event) => {
       const feature = shown.get(pressed?.dataset.id);
-      if (pointers.delete(event.pointerId) && name === "pointerup" && path < 4 && feature) {
+      const isClick = pointers.delete(event.pointerId) && name === "pointerup" && path < 4;
+      if (isClick && drawingAction) {
+        drawingAction(unprojected(pointAt(local(event))));
+      } else if (isClick && feature) {
         // A symbol is its place; the number beside it, those that have no room.
         page.onOpen(feature.shape || isCountPressed ? feature : { ...feature, count: 1 });
       }
@@ -518,7 +545,7 @@ function listen() {
     zoomBy(between(-event.deltaY * unit, -1, 1), local(event));
   }, { passive: false });
   node.addEventListener("dblclick", (event) => {
-    if (!event.target.closest(".marker, #handle")) flyTo(...zoomed(event.shiftKey ? -1 : 1, local(event)));
+    if (!drawingAction && !event.target.closest(".marker, #handle")) flyTo(...zoomed(event.shiftKey ? -1 : 1, local(event)));
   });
   node.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;

@@ -1,16 +1,23 @@
-// The operator's page: what the metrics of the server say, as charts of the last minutes.
+// The operator's page: what the metrics of the server say, as charts of the last hour.
 
-import { Problem, access, askForKey, byId, call, drawing, element, json } from "../pages/common.js";
+import { Problem, access, askForKey, byId, call, drawing, element, json, showFailures } from "../pages/common.js";
 
 const intervalMilliseconds = 2000;
 const reportMilliseconds = 60000;
-const maximumSamples = 150;
-/** The number of samples from which on the charts become denser. */
-const minimumSamples = 45;
+const minute = 60000;
+/** The shortest and the longest time that the charts show. */
+const [shortestWindow, longestWindow] = [2 * minute, 60 * minute];
+/** The age of samples from which on those are left out that came within the server's interval of 10 seconds. */
+const detailed = minute;
+const historyInterval = 9000;
+/** The time between samples from which on a line is interrupted. */
+const gap = 45000;
+/** The time without samples after which the server's are read: the page was hidden, or is new. */
+const absence = 15000;
 const maximumErrors = 15;
 /** The routes that this page and probes call, which are left out of the charts. */
-const ownRoutes = ["/metrics", "/health/ready", "/health/live"];
-/** The samples of the last minutes: the time, and values by name. */
+const ownRoutes = ["/metrics", "/status/history.json", "/health/ready", "/health/live"];
+/** The samples of the last hour: the time, and values by name. */
 let samples = [];
 let before;
 let isPaused = false;
@@ -100,13 +107,20 @@ const milliseconds = (value) => (value === undefined ? "–" : `${number(value)}
 const megabytes = (value) => (value === undefined ? "–" : `${number(value)} MiB`);
 const percent = (value) => `${number(value)} %`;
 
+/** The charts: the title, the number that is read from afar, the lines by name, and the explanation. */
 const charts = [
-  ["Requests", perSecond, { "2xx, 3xx": "success", "4xx": "clientErrors", "5xx": "serverErrors" }],
-  ["Latency of requests", milliseconds, { p50: "p50", p95: "p95", p99: "p99" }],
-  ["Latency of the store", milliseconds, { p50: "store50", p99: "store99" }],
-  ["Current requests and connections", number, { requests: "inFlight", connections: "connections" }],
-  ["Processor", percent, { "of one core": "processor" }],
-  ["Memory", megabytes, { resident: "memory" }],
+  ["Requests", perSecond, "total", { "2xx, 3xx": "success", "4xx": "clientErrors", "5xx": "serverErrors" },
+    "Responses per second. 4xx are errors of clients, such as an unknown parameter; 5xx are errors of the server."],
+  ["Latency of requests", milliseconds, "p95", { p50: "p50", p95: "p95", p99: "p99" },
+    "Time from the head of a request to the end of its response. 95 of 100 requests took no longer than the large number."],
+  ["Latency of the store", milliseconds, "store99", { p50: "store50", p99: "store99" },
+    "Time that calls of the store take: memory, the index or PostgreSQL. The large number is that of 99 of 100 calls."],
+  ["Connections", number, "connections", { connections: "connections", "current requests": "inFlight" },
+    "Open connections of clients, and requests that are being processed now. A stream of changes is a connection."],
+  ["Processor", percent, "processor", { "of one core": "processor" },
+    "Processor time of the process. 100 % is one core; a server with four cores may use 400 %."],
+  ["Memory", megabytes, "memory", { resident: "memory" },
+    "Memory of the process that is in use. Files of the index that are mapped count where they have been read."],
 ];
 
 /** Returns the least of 1, 2, 5, 10 and so on that is no less than a value. */
@@ -115,51 +129,91 @@ function ceiling(value) {
   return [1, 2, 5, 10].map((factor) => factor * power).find((most) => most >= value);
 }
 
-function chartOf([title, format, series]) {
+/** The names of quantiles beside the large numbers. */
+const quantileNames = { p95: "p95", store99: "p99" };
+
+/** The figures of the charts, which are made once so that the focus stays. */
+const figures = charts.map(([title, , , , tip]) => {
+  const parts = Object.fromEntries(["value", "legend", "chart"].map((name) => [name, element("div", { class: name })]));
+  const node = element("figure", { "data-testid": "chart" }, element("figcaption", {}, tipOf(title, tip)),
+    ...Object.values(parts));
+  return { node, ...parts };
+});
+
+function showChart([title, format, headline, series], { value, legend, chart }) {
   const names = Object.entries(series);
   const values = samples.flatMap((sample) => names.map(([, key]) => sample[key])).filter(Number.isFinite);
   const most = ceiling(Math.max(...values, 0));
   const last = samples.at(-1) || {};
+  const shownTime = last.time ? Math.min(Math.max(last.time - samples[0].time, shortestWindow), longestWindow) : shortestWindow;
   const paths = names.flatMap(([, key], index) => {
-    let path = "";
-    let isOpen = false;
-    let first;
-    samples.forEach((sample, position) => {
-      const value = sample[key];
-      const x = 300 - (samples.length - 1 - position) * 300 / (Math.max(samples.length, minimumSamples) - 1);
-      if (Number.isFinite(value)) path += `${isOpen ? "L" : "M"}${x.toFixed(1)} ${(99 - 98 * value / most).toFixed(1)}`;
-      isOpen = Number.isFinite(value);
-      first ??= isOpen ? x : undefined;
-    });
+    let [path, area, former] = ["", "", undefined];
+    for (const { time, [key]: y } of samples) {
+      if (!Number.isFinite(y)) continue;
+      const [x, height] = [(300 - (last.time - time) * 300 / shownTime).toFixed(1), (99 - 98 * y / most).toFixed(1)];
+      const isOpen = former && time - former.time < gap;
+      path += `${isOpen ? "L" : "M"}${x} ${height}`;
+      area += isOpen ? `L${x} ${height}` : `${former ? `V100H${former.start}Z` : ""}M${x} 100V${height}`;
+      former = { time, start: isOpen ? former.start : x };
+    }
     const line = drawing("path", { class: "line", d: path });
-    const area = index === 0 && path && !/.M/.test(path)
-      ? drawing("path", { class: "area", d: `${path}V100H${first.toFixed(1)}Z` }) : undefined;
-    return [area, line].filter(Boolean).map((node) => {
-      node.style.setProperty("--series", `var(--s${index})`);
-      return node;
-    });
+    return [index === 0 && path ? drawing("path", { class: "area", d: `${area}V100Z` }) : undefined, line]
+      .filter(Boolean).map((node) => {
+        node.style.setProperty("--series", `var(--s${index})`);
+        return node;
+      });
   });
-  const legend = names.map(([name, key], index) => {
+  value.replaceChildren(format(last[headline]), headline in quantileNames
+    ? element("small", {}, quantileNames[headline]) : "");
+  legend.replaceChildren(...names.map(([name, key], index) => {
     const entry = element("span", {}, name + " ", element("b", {}, format(last[key])));
     entry.style.setProperty("--series", `var(--s${index})`);
     return entry;
-  });
+  }));
+  const span = `${Math.round(shownTime / minute)} min`;
   const label = `${title}: ${names.map(([name, key]) => `${name} ${format(last[key])}`).join(", ")}; `
-    + `at most ${format(values.length ? Math.max(...values) : undefined)} in the last five minutes`;
-  return element("figure", { "data-testid": "chart" }, element("figcaption", {}, title),
-    element("div", { class: "legend" }, legend),
-    element("div", { class: "chart" }, element("span", { class: "most", "aria-hidden": "true" }, format(most)),
-      drawing("svg", { viewBox: "0 0 300 100", preserveAspectRatio: "none", role: "img", "aria-label": label },
-        [1, 50, 99].map((y) => drawing("path", { class: "grid", d: `M0 ${y}H300` })), paths)));
+    + `at most ${format(values.length ? Math.max(...values) : undefined)} in the last ${span}`;
+  chart.replaceChildren(element("span", { class: "most", "aria-hidden": "true" }, format(most)),
+    drawing("svg", { viewBox: "0 0 300 100", preserveAspectRatio: "none", role: "img", "aria-label": label },
+      [1, 50, 99].map((y) => drawing("path", { class: "grid", d: `M0 ${y}H300` })), paths),
+    element("div", { class: "times", "aria-hidden": "true" }, element("span", {}, `${span} ago`), element("span", {}, "now")));
+}
+
+// MARK: Tips
+
+/** Returns the name of a figure, which explains it when it is pressed. */
+function tipOf(name, text) {
+  return element("button", { type: "button", class: "tip", "aria-describedby": "tip",
+    onclick: ({ currentTarget }) => showTip(currentTarget, text) }, name);
+}
+
+function showTip(button, text) {
+  const tip = byId("tip");
+  tip.textContent = text;
+  tip.showPopover();
+  const { left, bottom, top } = button.getBoundingClientRect();
+  const isBelow = bottom + tip.offsetHeight + 8 < innerHeight;
+  tip.style.setProperty("--x", `${Math.max(8, Math.min(left, innerWidth - tip.offsetWidth - 8))}px`);
+  tip.style.setProperty("--y", `${isBelow ? bottom + 4 : Math.max(8, top - tip.offsetHeight - 4)}px`);
 }
 
 // MARK: Tables
 
+/** Shows a card of names, values and explanations; one without values is hidden. Nodes stay, and with them the focus. */
 function showList(id, entries) {
+  const list = byId(id);
   const known = entries.filter(([, value]) => value !== undefined);
-  byId(id).replaceChildren(...known.map(([name, value]) =>
-    element("div", {}, element("dt", {}, name), element("dd", {}, value))));
-  return known.length > 0;
+  const names = known.map(([name]) => name).join();
+  if (list.dataset.names !== names) {
+    list.dataset.names = names;
+    list.replaceChildren(...known.map(([name, , tip]) =>
+      element("div", {}, element("dt", {}, tip ? tipOf(name, tip) : name), element("dd"))));
+  }
+  known.forEach(([, value], index) => {
+    const node = list.children[index].lastChild;
+    if (node.textContent !== value) node.textContent = value;
+  });
+  list.closest("section").hidden = known.length === 0;
 }
 
 function table(headings, lines) {
@@ -176,18 +230,62 @@ function duration(seconds) {
   return hours ? `${hours} h ${minutes} min` : `${minutes} min ${Math.floor(seconds % 60)} s`;
 }
 
+const count = (value) => value?.toLocaleString();
+
 function showStore(now) {
-  const phase = rows(now, "point_index_phase").find(({ value }) => value === 1)?.labels.phase.replace("_", " ");
-  const reads = (source) => sum(now, "point_index_reads_total", ({ labels }) => labels.source === source);
-  const count = (value) => value?.toLocaleString();
   const places = sum(now, "memory_store_places");
   showList("store", [
-    ["Kind", places === undefined ? "PostgreSQL" : "memory"], ["Places in memory", count(places)],
-    ["Index", phase], ["Places in the index", count(sum(now, "point_index_places"))],
-    ["Age of the index", sum(now, "point_index_age_seconds")?.toFixed(3).concat(" s")],
-    ["Builds", count(sum(now, "point_index_builds_total"))],
-    ["Changes applied", count(sum(now, "point_index_changes_total"))],
-    ["Reads from the index", count(reads("index"))], ["Reads from the database", count(reads("database"))],
+    ["Kind", places === undefined ? "PostgreSQL" : "memory",
+      "Where places are kept: in PostgreSQL, or in the memory of this process, with a file if MEMORY_STORE_PATH is set."],
+    ["Places", count(places ?? sum(now, "point_index_places")), "Places that searches find on this server."],
+    ["Last import", imports(now), "The data set that was imported last, and when."],
+  ]);
+}
+
+function imports(now) {
+  const [last] = rows(now, "source_last_import_timestamp_seconds").sort((a, b) => b.value - a.value);
+  return last && `${last.labels.source}, ${duration(Date.now() / 1000 - last.value)} ago`;
+}
+
+function showIndex(now) {
+  const phase = rows(now, "point_index_phase").find(({ value }) => value === 1)?.labels.phase.replace("_", " ");
+  const reads = (source) => sum(now, "point_index_reads_total", ({ labels }) => labels.source === source);
+  const age = sum(now, "point_index_age_seconds");
+  const late = sum(now, "point_index_not_ready_seconds");
+  showList("index", [
+    ["Phase", phase, "Following: the index has every change of the database within moments. In other phases it is built or "
+      + "catches up, and the database is read instead."],
+    ["Places in the index", count(sum(now, "point_index_places")), "Places that the index has, or has copied so far."],
+    ["Behind by", age === undefined ? undefined : `${age.toFixed(3)} s`,
+      "Time since the index was known to have every committed write."],
+    ["Not ready for", late ? duration(late) : undefined, "Time for which the index has been built or has caught up."],
+    ["Changes applied", count(sum(now, "point_index_changes_total")), "Changed places since the start of the process."],
+    ["Reads from the index", count(reads("index")), "Searches that the index answered since the start."],
+    ["Reads from the database", count(reads("database")),
+      "Searches that went to the database: the index was not ready, or a setting asks for it."],
+  ]);
+  showList("snapshots", phase === undefined ? [] : [
+    ["Starts from a snapshot", count(sum(now, "point_index_loads_total")),
+      "Times that the index continued from its files (INDEX_PATH), which takes seconds."],
+    ["Starts without one", count(sum(now, "point_index_builds_total")),
+      "Times that the index was built by reading every place from the database."],
+  ]);
+}
+
+function showFollowers(now) {
+  const [events, lag] = ["change_stream_events_total", "change_stream_lag_seconds_total"].map((name) => sum(now, name));
+  const bytes = sum(now, "change_stream_bytes_total");
+  showList("followers", [
+    ["Streams", count(sum(now, "change_streams_open")),
+      "Clients that follow changes now (GET /changes), open maps among them."],
+    ["Changes sent", count(events), "Changes that were sent on streams since the start."],
+    ["Sent", bytes === undefined ? undefined : megabytes(bytes / 1048576), "Bytes that were sent on streams."],
+    ["Mean delay", events ? milliseconds(1000 * lag / events) : undefined,
+      "Time from when this server saw a change to its sending, on average since the start."],
+    ["Interruptions", count(sum(now, "change_stream_interruptions_total")),
+      "Times that a client was slower than the changes, and its stream read the change log."],
+    ["Resets", count(sum(now, "change_stream_resets_total")),
+      "Clients that came with a position that is no longer known, and had to begin again."],
   ]);
 }
 
@@ -199,25 +297,33 @@ function showPool(now) {
     return used === undefined ? undefined
       : `${used} of ${of("database_bulk_connections_limit")}, ${of("database_bulk_waiting_calls") || 0} waiting`;
   };
-  const hasPool = showList("pool", [
-    ["Busy", state("busy")?.toString()], ["Idle", state("idle")?.toString()],
-    ["Connecting", state("connecting")?.toString()], ["Limit", sum(now, "database_pool_connections_limit")?.toString()],
-    ["Waiting calls", sum(now, "database_pool_waiting_calls")?.toString()], ["Exports", bulk("export")],
-    ["Imports", bulk("import")],
+  showList("pool", [
+    ["Busy", state("busy")?.toString(), "Connections that run a statement now."],
+    ["Idle", state("idle")?.toString(), "Connections that are open and free."],
+    ["Connecting", state("connecting")?.toString(), "Connections that are being made."],
+    ["Limit", sum(now, "database_pool_connections_limit")?.toString(), "The setting DATABASE_POOL_SIZE."],
+    ["Waiting calls", sum(now, "database_pool_waiting_calls")?.toString(),
+      "Requests that wait for a connection. More than a few for long: the database is slow, or the limit is low."],
+    ["Exports", bulk("export"), "Connections of exports, which have a limit of their own."],
+    ["Imports", bulk("import"), "Connections of imports, which have a limit of their own."],
   ]);
-  if (!hasPool) showList("pool", [["Database", "none: the places are in memory"]]);
 }
 
 function showProcess(now) {
   const start = sum(now, "process_start_time_seconds");
   const [open, most] = [sum(now, "process_open_fds"), sum(now, "process_max_fds")];
+  const waiting = sum(now, "computations", ({ labels }) => labels.state === "waiting");
   showList("process", [
-    ["Running for", start === undefined ? undefined : duration(Date.now() / 1000 - start)],
-    ["Requests", sum(now, "http_requests_total")?.toLocaleString()],
-    ["Sent", megabytes((sum(now, "http_response_body_bytes_total") || 0) / 1048576)],
-    ["Incomplete responses", (sum(now, "http_responses_incomplete_total") || 0).toLocaleString()],
-    ["File descriptors", open === undefined ? undefined : `${open.toLocaleString()} of ${most?.toLocaleString()}`],
-    ["Searches dropped from analytics", sum(now, "analytics_dropped_searches_total")?.toLocaleString()],
+    ["Running for", start === undefined ? undefined : duration(Date.now() / 1000 - start), "Time since the start."],
+    ["Requests", count(sum(now, "http_requests_total")), "All requests since the start, those of this page too."],
+    ["Sent", megabytes((sum(now, "http_response_body_bytes_total") || 0) / 1048576), "Bodies of responses since the start."],
+    ["Incomplete responses", count(sum(now, "http_responses_incomplete_total") || 0),
+      "Responses that were cut short: the client disconnected, or the server failed. Streams that clients end count too."],
+    ["Waiting computations", count(waiting), "Long filters, texts and tiles that wait for a thread."],
+    ["File descriptors", open === undefined ? undefined : `${count(open)} of ${count(most)}`,
+      "Open files and sockets, and the most that the system allows."],
+    ["Searches dropped from analytics", count(sum(now, "analytics_dropped_searches_total") || undefined),
+      "Searches that were not recorded since there was no room."],
   ]);
 }
 
@@ -253,7 +359,8 @@ function showErrors(now) {
 // MARK: Searches
 
 async function showSearches() {
-  if (!settings.hasSearches) return explainSearches();
+  byId("searches").closest("section").hidden = !settings.hasSearches;
+  if (!settings.hasSearches) return;
   if (!mayCall("admin")) return explainSearches("The report needs a key of scope admin.");
   let report;
   try {
@@ -280,7 +387,7 @@ async function showSearches() {
         entries.map((entry) => [name(entry), entry.searches, entry.foundNothing]))))));
 }
 
-function explainSearches(text = "Searches are not recorded: that takes PostgreSQL and the setting ANALYTICS=postgres.") {
+function explainSearches(text) {
   byId("searches").replaceChildren(element("p", { class: "note" }, text));
 }
 
@@ -313,33 +420,70 @@ async function readState() {
   }
 }
 
-async function readMetrics() {
-  const now = parse(await (await counting("metrics", call)).text());
-  const time = performance.now();
+/** Adds the sample of metrics; the first ones only begin the rates. */
+function addSample(now) {
+  const seconds = before && (now.time - before.time) / 1000;
+  // Rates of a moment say little.
+  if (seconds < 1) return;
   if (before) {
-    const seconds = (time - before.time) / 1000;
     const responses = (digit) => rate(now, "http_requests_total", seconds,
       (row) => isForeign(row) && digit.includes(row.labels.status?.[0]));
     const [p50, p95, p99] = quantiles(now, "http_request_duration_seconds", [0.5, 0.95, 0.99], isForeign);
     const [store50, store99] = quantiles(now, "store_call_duration_seconds", [0.5, 0.99]);
-    samples = [...samples, {
-      success: responses("123"), clientErrors: responses("4"), serverErrors: responses("5"), p50, p95, p99, store50,
-      store99, inFlight: sum(now, "http_requests_in_flight"), connections: sum(now, "http_connections_open"),
+    const [success, clientErrors, serverErrors] = ["123", "4", "5"].map(responses);
+    samples.push({
+      time: now.time, total: success + clientErrors + serverErrors, success, clientErrors, serverErrors, p50, p95, p99,
+      store50, store99, inFlight: sum(now, "http_requests_in_flight"), connections: sum(now, "http_connections_open"),
       processor: 100 * rate(now, "process_cpu_seconds_total", seconds),
       memory: sum(now, "process_resident_memory_bytes") / 1048576,
-    }].slice(-maximumSamples);
+    });
   }
+  before = now;
+}
+
+/** Leaves out samples of more than an hour ago, and those that are closer together than the server's. */
+function thinSamples(time) {
+  let last = -Infinity;
+  samples = samples.filter((sample) => {
+    const isKept = time - sample.time < longestWindow
+      && (time - sample.time < detailed || sample.time - last >= historyInterval);
+    if (isKept) last = sample.time;
+    return isKept;
+  });
+}
+
+/** Reads the samples that the server has kept. */
+async function readHistory() {
+  const history = await counting("status/history.json", json);
+  const time = performance.now();
+  samples = [];
+  before = undefined;
+  for (const { age, values } of history.samples) {
+    const lines = history.series.map((name, index) => (values[index] === null ? "" : `${name} ${values[index]}`));
+    addSample(Object.assign(parse(lines.join("\n")), { time: time - 1000 * age }));
+  }
+}
+
+async function readMetrics() {
+  if (!before || performance.now() - before.time > absence) await readHistory();
+  const now = parse(await (await counting("metrics", call)).text());
+  now.time = performance.now();
+  addSample(now);
+  thinSamples(now.time);
   byId("version").textContent = rows(now, "waymark_build_info")[0]?.labels.version || "";
-  byId("charts").replaceChildren(...charts.map(chartOf));
-  showStore(now);
-  showPool(now);
-  showProcess(now);
-  showErrors(now);
-  before = Object.assign(now, { time });
-  if (time >= nextReport) {
-    nextReport = time + reportMilliseconds;
+  charts.forEach((chart, index) => showChart(chart, figures[index]));
+  byId("charts").hidden = false;
+  for (const show of [showStore, showIndex, showFollowers, showPool, showProcess, showErrors]) show(now);
+  byId("errors").closest("section").hidden = false;
+  if (now.time >= nextReport) {
+    nextReport = now.time + reportMilliseconds;
     await showSearches();
   }
+}
+
+function report(text) {
+  byId("message").hidden = false;
+  byId("message").textContent = text;
 }
 
 async function update() {
@@ -353,10 +497,9 @@ async function update() {
     byId("message").hidden = true;
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    byId("message").hidden = false;
     const needed = access.key ? "this key is not valid" : "they need a key of scope read";
-    byId("message").textContent = problem.status === 0 ? "The server cannot be reached."
-      : `There are no metrics: ${problem.status === 401 ? needed : problem.message}.`;
+    report(problem.status === 0 ? "The server cannot be reached."
+      : `There are no metrics: ${problem.status === 401 ? needed : problem.message}.`);
     if (problem.status === 401) {
       rejectedKey = access.key;
       await askForAnotherKey();
@@ -366,6 +509,8 @@ async function update() {
   timer = setTimeout(update, intervalMilliseconds);
 }
 
+showFailures(report);
+byId("charts").append(...figures.map(({ node }) => node));
 byId("pause").addEventListener("click", () => {
   isPaused = !isPaused;
   byId("pause").setAttribute("aria-pressed", String(isPaused));

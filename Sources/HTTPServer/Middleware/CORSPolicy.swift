@@ -32,7 +32,7 @@ package struct CORSPolicy: Sendable {
     exposedHeaders: [String] = [
       "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Crs", "Content-Disposition", "Content-Encoding", "Date",
       "ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary",
-      "WWW-Authenticate", "Waymark-Position", "X-Request-Id",
+      "WWW-Authenticate", "Waymark-Area", "Waymark-Position", "X-Request-Id",
     ],
     allowedHeaders: [String] = [
       "Authorization", "Content-Crs", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match",

@@ -101,7 +101,7 @@ final class Revalidation: Sendable {
     expires: Bool = false,
     _ search: () async throws(Problem) -> ExpiringResponse
   ) async throws(Problem) -> HTTPResponse {
-    let suffix = Self.suffix(format, languages) + representation
+    let suffix = Self.suffix(format, languages) + representation + RequestAreas.tagSuffix
     guard hasVersion, !policy.isOff else {
       var found = try await search()
       if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &found.response, of: request) }

@@ -17,6 +17,7 @@ package struct Call: Sendable {
     case map = "Maps"
     case write = "Write"
     case transfer = "Import and export"
+    case areas = "Areas"
     case changes = "Changes"
     case operations = "Operations"
     case description = "Description"
@@ -31,6 +32,7 @@ package struct Call: Sendable {
       case .map: "Vector tiles, clusters and counts."
       case .write: "Create, replace, change and delete places."
       case .transfer: "Import and export many places as a stream."
+      case .areas: "Named areas, in which places are searched."
       case .changes: "Follow what changes."
       case .operations: "Health, metrics, search analytics and backup."
       case .description: "The description of the service itself."
@@ -149,7 +151,9 @@ package struct Call: Sendable {
     self.requestHeaders =
       caching.conditions + (scope == .read ? [.minimumPosition] : []) + requestHeaders
       + (isKeyed ? [.idempotencyKey] : []) + (isConditional ? [.ifMatch, .ifAbsent] : [])
-    let fields = scope == .read ? [HeaderDescription.age] : scope == .write ? [.position] : []
+    let fields =
+      (scope == .read ? [HeaderDescription.age] : scope == .write ? [.position] : [])
+      + (parameters.contains(.area) ? [.area] : [])
     self.responses =
       responses.map { $0.adding(caching.fields + fields) } + (caching.notModified.map { [$0.adding(fields)] } ?? [])
 

@@ -104,6 +104,9 @@ struct HeaderDescription: Sendable {
     "Waymark-Position", "Position that the places are of, for `since` of `/changes`, where the store has positions.",
     Schema(.string))
 
+  static let area = HeaderDescription(
+    "Waymark-Area", "Id of the area of `in`.", Schema(.string, nil, ["format": "uuid"], example: .string(Examples.id)))
+
   static let contentCRS = HeaderDescription(
     "Content-Crs", "Reference system of the positions in the response.",
     .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))

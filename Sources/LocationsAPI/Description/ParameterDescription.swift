@@ -178,6 +178,12 @@ extension Parameter {
           + " ring. Edges are geodesics; the interior of a ring is the smaller part of the earth.",
         Schema(
           .string, nil, ["minLength": 1], example: "POLYGON((16.3 48.1, 16.5 48.1, 16.4 48.3, 16.3 48.1))"))
+    case .area:
+      .init(
+        "Only places in a named area: its id, or a name in any language. Of several areas of the name the nearest to the"
+          + " position counts, and then the most important. Not together with `within`.",
+        Schema(.string, nil, ["minLength": 1, "maxLength": .count(PointDraft.maximumNameLength)], example: "Vienna"))
+    case .kind: .init("Only areas of this kind.", .oneOf(AreaKind.allCases.map(\.rawValue)))
     case .route:
       .init(
         "Only places within `radius`, at most 1,000 km, of a line: an encoded polyline of precision 5, or a line string"
@@ -252,10 +258,14 @@ extension Parameter {
     case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
     case .facets:
       .init(
-        "Properties to count by, separated by commas: `category`, `group` for the groups of the tree of categories, and"
-          + " `tag.KEY` for a tag.",
+        "Properties to count by, separated by commas: `category`, `group` for the groups of the tree of categories,"
+          + " `area:KIND` for the named areas of a kind, and `tag.KEY` for a tag.",
         Schema(
-          .array(of: Schema(.string, nil, ["pattern": "^(category|group|tag\\.[^,]{1,200})$"])), nil,
+          .array(
+            of: Schema(
+              .string, nil,
+              ["pattern": "^(category|group|area:(country|region|city|district|postcode|custom)|tag\\.[^,]{1,200})$"])),
+          nil,
           ["minItems": 1, "maxItems": .count(FacetQuery.maximumFacets), "uniqueItems": true],
           example: ["category", "tag.cuisine"]))
     }

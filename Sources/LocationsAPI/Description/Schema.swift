@@ -169,6 +169,7 @@ extension Schema {
     ("StatusFilter", StatusFilter.allCases.map(\.rawValue)), ("PlaceView", PlaceView.allCases.map(\.rawValue)),
     ("OperatingStatus", OperatingStatus.allCases.map(\.rawValue)),
     ("Wheelchair", PlaceDetails.Wheelchair.allCases.map(\.rawValue)),
+    ("AreaKind", AreaKind.allCases.map(\.rawValue)), ("AreaFormat", AreasRoute.formats.map(\.rawValue)),
     ("PointType", ["Point"]), ("FeatureType", ["Feature"]),
     ("FeatureCollectionType", ["FeatureCollection"]),
   ]
@@ -207,12 +208,14 @@ extension Schema {
       ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
       ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
       ("CategoryCount", categoryCount), ("Hours", hours), ("PlaceDetails", placeDetails),
-      ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
+      ("Area", area), ("AreaDraft", areaDraft), ("AreaPatch", areaPatch), ("AreaFeature", areaFeature),
+      ("AreaFeatureCollection", areaCollection), ("DataSource", dataSource), ("ImportReport", importReport),
+      ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
-      ("StatusSettings", statusSettings),
+      ("StatusSettings", statusSettings), ("StatusHistory", statusHistory),
       ("Problem", problem),
-    ] + features + enumerationComponents
+    ] + features + webhooks + enumerationComponents
 
   // MARK: Places
 
@@ -703,6 +706,30 @@ extension Schema {
         .required("hasSearches", Schema(.boolean, "Whether there is a report on searches.")),
       ], others: nil),
     nil, example: ["openScopes": ["read"], "hasSearches": false])
+
+  private static let statusHistory = Schema(
+    .object(
+      [
+        .required(
+          "series",
+          Schema(
+            .array(of: Schema(.string)), "The names and labels of the series in Prometheus' text format.")),
+        .required(
+          "samples",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("age", Schema(.number, "The seconds since the sample was taken.")),
+                    .required(
+                      "values",
+                      Schema(
+                        .array(of: Schema(.number).orNull),
+                        "The values of the series; `null` for one that had not begun.")),
+                  ], others: nil))), "The samples, from the oldest.")),
+      ], others: nil),
+    nil, example: ["series": ["http_requests_in_flight"], "samples": [["age": 4.5, "values": [1]]]])
 
   private static let problem = Schema(
     .object(

@@ -17,6 +17,7 @@ enum Parameter: Int, CaseIterable {
   case within, route
   case open, openUnknown, from, days
   case wait, tree, status, view
+  case area, kind
 
   private static let all = allCases
 
@@ -89,6 +90,8 @@ enum Parameter: Int, CaseIterable {
     case .tree: "tree"
     case .status: "status"
     case .view: "view"
+    case .area: "in"
+    case .kind: "kind"
     }
   }
 }
@@ -97,7 +100,7 @@ extension Set<Parameter> {
   /// The parameters that filter places.
   static let filters: Set = [
     .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage,
-    .within, .route, .status,
+    .within, .route, .status, .area,
   ]
 
   /// The parameters of the state that the opening hours of places have.
@@ -487,6 +490,18 @@ extension ParameterValues {
     _ body: JSONValue, beside request: HTTPRequest, allowing allowed: Set<Parameter>, inQuery: Set<Parameter>
   ) throws(Problem) {
     try self.init(request, allowing: inQuery)
+    try take(body, allowing: allowed)
+  }
+
+  /// Creates the values of a JSON object whose members have the names of parameters.
+  ///
+  /// - Throws: `Problem` 400 for a value that is not an object.
+  init(_ body: JSONValue, allowing allowed: Set<Parameter>) throws(Problem) {
+    try take(body, allowing: allowed)
+  }
+
+  /// Takes the members of a body.
+  private mutating func take(_ body: JSONValue, allowing allowed: Set<Parameter>) throws(Problem) {
     guard case .object(let members) = body else {
       throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
     }
@@ -606,7 +621,8 @@ extension ParameterValues {
     setCategories(of: &query, in: filtering.categories)
     query.source = source()
     query.filter = filter(by: filtering)
-    query.area = area()
+    let named = namedArea(near: center)
+    query.area = area() ?? named
     query.route = route
     query.opening = opening(by: filtering)
     return query

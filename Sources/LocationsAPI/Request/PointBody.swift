@@ -68,7 +68,7 @@ enum PointBody {
 
   /// The maximum number of arrays and objects within each other in the body of a search: those of a filter, each of
   /// whose expressions is an object in an array, and of its geometries.
-  private static let queryDepth = 2 * 64 + 12
+  static let queryDepth = 2 * 64 + 12
 
   /// The length up to which the body of a search is parsed on the event loop, in bytes. A filter of 32 KiB takes
   /// milliseconds.

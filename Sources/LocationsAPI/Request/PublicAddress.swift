@@ -41,6 +41,10 @@ package struct PublicAddress: Sendable {
     return prefix(of: request).map { $0 + path() } ?? relative
   }
 
+  /// Returns the target of a path in the service for messages that are no responses; the path if no address is
+  /// configured.
+  package func target(path: String) -> String { (url ?? "") + path }
+
   /// Returns the absolute target of a path in the service; the path where neither an address is configured nor the
   /// client named a plain host.
   func absoluteTarget(path: String, for request: HTTPRequest) -> String {

@@ -4,6 +4,7 @@ import HTTPServer
 import JSONText
 import NIOCore
 import NIOHTTP1
+import PointFormats
 import Points
 import Synchronization
 

@@ -185,8 +185,18 @@ extension HTTPRequest {
 }
 
 extension Set<Parameter> {
-  /// The parameters that filter changes: those of places that do not order them.
-  static let changeFilters = filters.subtracting([.route])
+  /// The parameters that filter changes: those of places that do not order them, and whose meaning does not change.
+  static let changeFilters = filters.subtracting([.route, .area]).union([.category])
+}
+
+extension ParameterValues {
+  /// Returns the conditions of ``Swift/Set/changeFilters``.
+  mutating func changeFilters(by filtering: Filtering) -> PointQuery {
+    if has(.latitude) || has(.longitude), !has(.radius) {
+      note(.missing, Parameter.radius.name, "must be given where lat and long are")
+    }
+    return filters(by: filtering)
+  }
 }
 
 /// The arguments of `GET /changes`.
@@ -208,10 +218,7 @@ struct ChangesArguments: Sendable {
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
     var values = try ParameterValues(request, allowing: ChangesRoute.call.parameters)
-    query = values.filters(by: filtering)
-    if values.has(.latitude) || values.has(.longitude), !values.has(.radius) {
-      values.note(.missing, Parameter.radius.name, "must be given where lat and long are")
-    }
+    query = values.changeFilters(by: filtering)
     limit = values.limit(in: ChangesRoute.limits, default: ChangesRoute.defaultLimit)
     isStream =
       try MediaRange.preferred(
@@ -230,8 +237,7 @@ struct ChangesArguments: Sendable {
   }
 }
 
-/// Changes as JSON.
-enum ChangeJSON {
+extension ChangeJSON {
   /// Returns a page of changes.
   ///
   /// - Parameter hasMore: whether there are more changes after the position.
@@ -248,26 +254,5 @@ enum ChangeJSON {
     json.write(boolean: hasMore)
     json.endObject()
     return json.sink
-  }
-
-  /// Writes a change: an id, a version, and the place or what has become of it.
-  static func write(_ change: PointChange, to json: inout JSONWriter<ByteBuffer>) {
-    json.beginObject()
-    json.write(name: "id")
-    json.write(string: change.id.description)
-    json.write(name: "version")
-    json.write(integer: change.version)
-    switch change {
-    case .put(let point):
-      json.write(name: "place")
-      PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: .all, to: &json.sink)
-    case .removal:
-      json.write(name: "deleted")
-      json.write(boolean: true)
-    case .outside:
-      json.write(name: "outside")
-      json.write(boolean: true)
-    }
-    json.endObject()
   }
 }

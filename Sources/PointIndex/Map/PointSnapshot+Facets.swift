@@ -15,7 +15,7 @@ extension PointSnapshot {
   func facets(matching query: FacetQuery, _ limit: SearchLimit) throws(PointStoreError) -> Facets {
     let filter = try mapFilter(query.filters, query.text, limit)
     var count = 0
-    var counters = query.facets.map { FacetCounter($0, parts: parts.count) }
+    var counters = query.facets.map { FacetCounter($0, areas: query.areas, parts: parts.count) }
     try forEachPlace(matching: filter, limit) { part, slot in
       count += 1
       for index in counters.indices { counters[index].count(slot, of: parts[part].segment, part: part) }
@@ -67,6 +67,13 @@ private struct FacetCounter {
 
   private var texts: [TextHash: Tally] = [:]
 
+  /// The kind of the areas that places are counted by; `nil` for another facet.
+  private let areaKind: AreaKind?
+  private let areas: Areas
+
+  /// The numbers of places by the indexes of their areas.
+  private var areaCounts: [Int: Int] = [:]
+
   /// The number of places that have a value.
   private var placesWithValue = 0
 
@@ -76,17 +83,25 @@ private struct FacetCounter {
   /// A Boolean value that indicates whether the categories are counted by their groups.
   private let countsGroups: Bool
 
-  init(_ facet: FacetQuery.Facet, parts: Int) {
+  init(_ facet: FacetQuery.Facet, areas: Areas, parts: Int) {
+    self.areas = areas
+    areaKind = if case .area(let kind) = facet { kind } else { nil }
     categories = Array(repeating: [], count: parts)
     countsGroups = facet == .group
     switch facet {
-    case .category, .group: (jsonKey, countsElements) = (nil, false)
+    case .category, .group, .area: (jsonKey, countsElements) = (nil, false)
     case .tag(let key): (jsonKey, countsElements) = (JSONString.bytes(of: key.text), false)
     case .elements(let key): (jsonKey, countsElements) = (JSONString.bytes(of: key.text), true)
     }
   }
 
   mutating func count(_ slot: Int, of segment: Segment, part: Int) {
+    if let areaKind {
+      let found = areas.indexes(containing: segment.columns.coordinates[slot], kind: areaKind)
+      for index in found { areaCounts[index, default: 0] += 1 }
+      if !found.isEmpty { placesWithValue += 1 }
+      return
+    }
     guard let jsonKey else {
       let category = segment.records.category(at: slot)
       guard category != PointRecord.none else { return }
@@ -161,6 +176,10 @@ private struct FacetCounter {
     for (text, count) in sums {
       guard search.spend(Self.stepsPerValue) else { return nil }
       best.add(.init(text: text.text, count: count))
+    }
+    for (index, count) in areaCounts {
+      guard search.spend(Self.stepsPerValue) else { return nil }
+      best.add(.init(text: areas.all[index].id.description, count: count))
     }
     for (hash, tally) in texts {
       guard search.spend(Self.stepsPerValue) else { return nil }

@@ -10,13 +10,33 @@ public struct PostalAddress: Sendable {
   }
 
   /// The country as an ISO 3166-1 alpha-2 code in upper case; `nil` if the tag is absent or is no such code.
-  public let countryCode: String?
+  public private(set) var countryCode: String?
 
-  private let tags: [(key: String, value: String)]
+  private var tags: [(key: String, value: String)]
 
   /// Creates the address of a place. Linear in the length of its tags.
-  public init(_ tags: Tags) {
+  ///
+  /// - Parameter areas: the areas that the place is in, the smallest first. They give the parts that the tags lack.
+  public init(_ tags: Tags, in areas: [Area] = []) {
     self.init(tags.pairs)
+    if !areas.isEmpty { complete(by: areas) }
+  }
+
+  private mutating func complete(by areas: [Area]) {
+    func add(_ key: String, _ area: Area?) {
+      if let area { tags.append((key, area.draft.name)) }
+    }
+    if district == nil { add("addr:district", areas.first { $0.draft.kind == .district }) }
+    if city == nil { add("addr:city", areas.first { $0.draft.kind == .city }) }
+    if postcode == nil { add("addr:postcode", areas.first { $0.draft.kind == .postcode }) }
+    // The largest region: a smaller one is a county.
+    if state == nil { add("addr:state", areas.last { $0.draft.kind == .region }) }
+    guard countryCode == nil, countryName == nil, let country = areas.first(where: { $0.draft.kind == .country }) else {
+      return
+    }
+    let codes = ["ISO3166-1:alpha2", "ISO3166-1", "country"].lazy.compactMap { country.draft.tags[$0] }
+    countryCode = codes.compactMap { Self.code($0) }.first
+    if countryCode == nil { add("addr:country", country) }
   }
 
   init(_ tags: [(key: String, value: String)]) {
@@ -121,8 +141,13 @@ public struct PostalAddress: Sendable {
 
 extension PointDraft {
   /// The name and the address in one line.
-  public var label: String {
-    guard let line = PostalAddress(tags).line else { return name }
+  public var label: String { label(in: []) }
+
+  /// Returns the name and the address in one line.
+  ///
+  /// - Parameter areas: the areas that the place is in, the smallest first. They give the parts that the tags lack.
+  public func label(in areas: [Area]) -> String {
+    guard let line = PostalAddress(tags, in: areas).line else { return name }
     return "\(name), \(line)"
   }
 }

@@ -173,6 +173,8 @@ public struct FacetQuery: Hashable, Sendable {
     case tag(ExactText)
     /// The elements of a tag whose value is a list.
     case elements(ofTag: ExactText)
+    /// The named areas of a kind that places are in, by their ids.
+    case area(AreaKind)
   }
 
   /// The accepted range of ``limit``.
@@ -186,6 +188,9 @@ public struct FacetQuery: Hashable, Sendable {
 
   /// The properties, each once.
   public var facets: [Facet]
+
+  /// The areas that ``Facet/area(_:)`` counts by.
+  public var areas = Areas()
 
   /// The conditions on the places; their page is ignored.
   public var filters: PointQuery

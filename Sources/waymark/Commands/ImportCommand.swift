@@ -28,6 +28,9 @@ struct ImportCommand: AsyncParsableCommand {
       --mapping says how the fields of another data set become places. --replace-source NAME also deletes the places of \
       a source that the files no longer have, at most a fifth of them unless --max-deletions allows more.
 
+      --areas imports named areas instead: GeoJSON, GeoJSON text sequences and NDJSON of polygons, and the named \
+      boundaries of OpenStreetMap's files.
+
       With --url the files go to a running server, whatever its store: one request and one transaction for each file, \
       or for all where a mapping is used.
 
@@ -37,6 +40,7 @@ struct ImportCommand: AsyncParsableCommand {
         waymark import --mapping overture --min-confidence 0.5 places.geojsonseq
         waymark import places.geojson airports.csv
         curl -s https://example.org/places.ndjson | waymark import --format ndjson -
+        waymark import --areas town.osm.pbf
         waymark import --source stops --id-field stop_id stops.csv
         waymark import --url https://places.example.org --api-key wm_… places.csv
       """
@@ -48,6 +52,9 @@ struct ImportCommand: AsyncParsableCommand {
 
   @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: by each file's name or content)")
   var format: String?
+
+  @Flag(help: "Import named areas, with their geometries, instead of places.")
+  var areas = false
 
   @Flag(help: "Report what would be done, and change nothing.")
   var dryRun = false
@@ -94,6 +101,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   func run() async throws {
     if let name = mapping.printMapping { return try printMapping(named: name) }
+    if areas { return try await importAreas() }
     let input = try input()
     let notes = ImportNotes()
     let report: ImportReport
@@ -273,7 +281,7 @@ struct ImportCommand: AsyncParsableCommand {
     return report
   }
 
-  private func reporter(of paths: [String]) -> ProgressReporter {
+  func reporter(of paths: [String]) -> ProgressReporter {
     let sizes = paths.map { path in
       (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? nil
     }

@@ -8,10 +8,8 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// A running server that files of places are sent to, by `POST /locations/import`.
+/// A running server that files of places or areas are sent to.
 struct ImportServer {
-  private static let path = "/locations/import"
-
   /// The name of rows that are sent instead of a file, in messages.
   private static let rowsPath = "the rows"
 
@@ -34,7 +32,8 @@ struct ImportServer {
   ///   - notes: the notes about the rows, to which the server's are added.
   ///   - onWarning: takes the server's warnings.
   init(
-    _ target: ServerTarget, _ importOptions: ImportOptions, rows options: RowOptions, notes: ImportNotes,
+    _ target: ServerTarget, path: String = "/locations/import", _ importOptions: ImportOptions,
+    rows options: RowOptions, notes: ImportNotes,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void, onWarning: @escaping (String) -> Void
   ) {
     self.target = target
@@ -53,7 +52,7 @@ struct ImportServer {
       source?.attribution.map { "attribution=\(PercentEncoding.encode($0))" },
       source?.url.map { "attributionUrl=\(PercentEncoding.encode($0))" },
     ].compactMap(\.self)
-    call = Self.path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
+    call = path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
   }
 
   /// Sends the files, each by a request of its own, and adds up the server's reports. Memory is bounded whatever the
@@ -88,6 +87,26 @@ struct ImportServer {
       var report = sent.counted(after: 0, in: rows)
       report.locateRejections { _ in RowLocation() }
       report.add(rejections())
+      return report
+    }
+  }
+
+  /// Sends rows of areas as NDJSON, by one request.
+  func importing(_ rows: [AreaRow]) async throws(ImportServerError) -> ImportReport {
+    var text: [UInt8] = []
+    for row in rows { AreaJSON.append(row, to: &text) }
+    let body = HTTPClientRequest.Body.bytes(ByteBuffer(bytes: text))
+    return try await target.withClient { (client) async throws(ImportServerError) in
+      let file = PointFiles.File(path: Self.rowsPath, format: .ndjson)
+      let sent = try await send(file, key: UUID().uuidString, body: body, by: client)
+      let counted = sent.counted(after: 0, in: file)
+      // The numbers of the rows in their files, of which some were rejected before.
+      var report = ImportReport(
+        created: counted.created, updated: counted.updated, unchanged: counted.unchanged, rejected: 0, rejections: [])
+      for rejection in counted.rejections where rows.indices.contains(rejection.number - 1) {
+        report.reject(RejectedRow(number: rows[rejection.number - 1].number, detail: rejection.detail))
+      }
+      report.reject(count: counted.rejected - report.rejected)
       return report
     }
   }

@@ -43,10 +43,12 @@ struct ServerTarget: Sendable {
   }
 
   /// Calls with a client, which is shut down afterwards.
+  ///
+  /// - Parameter readTimeout: the longest time without a byte of a response; `nil` for any time.
   func withClient<Value, Failure>(
-    _ body: (HTTPClient) async throws(Failure) -> Value
+    readTimeout: TimeAmount? = nil, _ body: (HTTPClient) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    try await HTTPClient.withClient(trusting: authorities, body)
+    try await HTTPClient.withClient(trusting: authorities, readTimeout: readTimeout, body)
   }
 
   /// Returns a request.
@@ -131,13 +133,19 @@ extension HTTPClient {
 
   /// Calls with a client that follows no redirects and repeats nothing, and shuts it down.
   ///
-  /// - Parameter authorities: the certificates that a server's may be signed with; `nil` for those that the system
-  ///   trusts.
+  /// - Parameters:
+  ///   - authorities: the certificates that a server's may be signed with; `nil` for those that the system trusts.
+  ///   - addresses: the addresses that connections are made to, by host, instead of those that a look-up has.
+  ///   - readTimeout: the longest time without a byte of a response; `nil` for any time.
   static func withClient<Value, Failure>(
-    trusting authorities: [NIOSSLCertificate]?, _ body: (HTTPClient) async throws(Failure) -> Value
+    trusting authorities: [NIOSSLCertificate]?, connecting addresses: [String: String] = [:],
+    readTimeout: TimeAmount? = nil,
+    _ body: (HTTPClient) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     var configuration = Configuration()
+    configuration.dnsOverride = addresses
     configuration.timeout.connect = connectTimeout
+    configuration.timeout.read = readTimeout
     // A request whose body is a stream can't be sent again to elsewhere.
     configuration.redirectConfiguration = .disallow
     configuration.connectionPool.retryConnectionEstablishment = false
@@ -193,7 +201,7 @@ struct ServerCallError: Error, CustomStringConvertible {
 
 extension ServerTarget {
   /// The limit of the body of a response that is a problem.
-  private static let maximumProblemBytes = 1 << 20
+  static let maximumProblemBytes = 1 << 20
 
   /// Sends a request whose response is a file, and writes it as it comes.
   ///

@@ -9,6 +9,7 @@ import PostgresClient
 import PostgresStore
 import PrometheusMetrics
 import Synchronization
+import Webhooks
 
 /// Collects the number of places in memory.
 struct PointsCollector: MetricsCollector {
@@ -346,5 +347,33 @@ final class PeriodicCount: Sendable {
           return count
         })
     }
+  }
+}
+
+/// Collects the numbers of messages to webhooks.
+struct WebhookCollector: MetricsCollector {
+  private let sender: WebhookSender
+  private let sent, failed: TotalFollower
+  private let lag, disabled: Meter
+
+  init(_ sender: WebhookSender, factory: any MetricsFactory) {
+    func deliveries(_ outcome: String) -> TotalFollower {
+      TotalFollower(
+        FloatingPointCounter(
+          label: MetricCatalogue.webhookDeliveries.name, dimensions: [("outcome", outcome)], factory: factory))
+    }
+    self.sender = sender
+    sent = deliveries("ok")
+    failed = deliveries("failed")
+    lag = Meter(label: MetricCatalogue.webhookLag.name, factory: factory)
+    disabled = Meter(label: MetricCatalogue.webhooksDisabled.name, factory: factory)
+  }
+
+  func collect() async {
+    let counts = sender.counts
+    sent.follow(Double(counts.sent))
+    failed.follow(Double(counts.failed))
+    lag.set(counts.lagSeconds)
+    disabled.set(counts.disabled)
   }
 }

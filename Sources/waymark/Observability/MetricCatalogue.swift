@@ -68,6 +68,13 @@ enum MetricCatalogue {
     "Times that a stream was slower than the changes, or they were not published, and it read the change log.")
   static let changeResets = MetricDescription(
     "change_stream_resets_total", "Positions of streams that were not known any more.")
+  static let webhookDeliveries = MetricDescription(
+    "webhook_deliveries_total", "Attempts to send messages to webhooks, by outcome.")
+  static let webhookLag = MetricDescription(
+    "webhook_lag_seconds",
+    "Age of the oldest message that an enabled webhook has not received; 0 on instances that do not send.")
+  static let webhooksDisabled = MetricDescription(
+    "webhooks_disabled", "Webhooks that nothing is sent to; 0 on instances that do not send.")
   static let build = MetricDescription("waymark_build_info", "The running version; always 1.")
 
   static let all =
@@ -78,7 +85,7 @@ enum MetricCatalogue {
       indexAge, indexNotReady, indexBuilds, indexLoads, indexChanges, indexReads, lastImport,
       droppedSearches,
       tokenKeys, tokenKeyFetches, changeStreams, changeEvents, changeBytes, changeLag, changeInterruptions,
-      changeResets, build,
+      changeResets, webhookDeliveries, webhookLag, webhooksDisabled, build,
     ] + ProcessMetrics.descriptions
 }
 

@@ -72,16 +72,23 @@ struct RateLimitConfiguration {
     // Two seconds' worth let a page load what it needs at once.
     let burst = min(1_000_000, max(10, Int((2 * perSecond).rounded(.up))))
     limit = perSecond == 0 ? nil : RateLimit(requestsPerSecond: perSecond, burst: burst)
+    proxies = TrustedProxies(try settings.networks(Setting.listening.trustedProxies))
+  }
+}
+
+extension Settings {
+  /// Returns the networks of a list.
+  func networks(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [IPNetwork] {
     var networks: [IPNetwork] = []
-    for text in settings.list(Setting.listening.trustedProxies) {
+    for text in list(key) {
       guard let network = IPNetwork(text) else {
         throw ConfigurationError(
-          Setting.listening.trustedProxies, value: text,
+          key, value: text,
           expectation: "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
       }
       networks.append(network)
     }
-    proxies = TrustedProxies(networks)
+    return networks
   }
 }
 

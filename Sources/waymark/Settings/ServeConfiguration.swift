@@ -54,6 +54,12 @@ struct ServeConfiguration {
   /// The maximum number of streams of changes.
   let maximumChangeStreams: Int
 
+  /// The networks that webhooks may be in.
+  let webhookNetworks: WebhookNetworks
+
+  /// The file of the authorities that may have signed the certificates of webhooks.
+  let webhookAuthorities: AuthorityFile?
+
   let access: AccessConfiguration
 
   /// The address under which clients reach the service.
@@ -141,6 +147,9 @@ struct ServeConfiguration {
     analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
     maximumChangeStreams = try settings.integer(Setting.limits.changeStreams)
     changesRetention = .seconds(86_400 * (try settings.integer(Setting.places.changesRetention)))
+    webhookNetworks = WebhookNetworks(allowed: try settings.networks(Setting.places.webhookNetworks))
+    let authorities = Setting.client.authorities
+    webhookAuthorities = settings[authorities].map { AuthorityFile(variable: authorities.setting.name, path: $0) }
     self.analytics = isUnitTesting ? .off : analytics
     search = try SearchConfiguration(settings, analytics: analytics)
     baseMap = try Self.baseMap(settings)
@@ -205,6 +214,7 @@ struct ServeConfiguration {
     }
     if kind == .memory, settings[Setting.places.memoryStorePath] == nil {
       try reject(Setting.places.indexPath, "needs DATABASE_URL or MEMORY_STORE_PATH")
+      try reject(Setting.places.webhookNetworks, "needs DATABASE_URL or MEMORY_STORE_PATH")
     }
     if kind == .postgres || settings[Setting.places.memoryStorePath] == nil {
       try reject(Setting.places.skipsDamaged, "is for the memory store with MEMORY_STORE_PATH")

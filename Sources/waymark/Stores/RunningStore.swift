@@ -10,6 +10,7 @@ import PostgresClient
 import PostgresStore
 import SQLiteJournal
 import ServiceLifecycle
+import Webhooks
 
 /// The configured store, filled or connected, and closed at shutdown.
 struct RunningStore: Service {
@@ -20,6 +21,9 @@ struct RunningStore: Service {
 
   /// The changes of the places.
   private(set) var changes: any PointFeed
+
+  /// The named areas.
+  let areas: any AreaStore
 
   /// The upkeep of the change log.
   private(set) var changeUpkeep: [BackgroundService] = []
@@ -36,10 +40,16 @@ struct RunningStore: Service {
   /// Copies the file in which the places are kept; `nil` where there is none.
   private(set) var backup: BackupAction?
 
+  /// The webhooks; `nil` if nothing is kept.
+  private(set) var webhooks: (any WebhookStore)?
+
   private var close: @Sendable () async -> Void = {}
 
-  private init(_ store: any PointStore, changes: any PointFeed, observers: [any StoreObserver]) {
+  private init(
+    _ store: any PointStore, areas: any AreaStore, changes: any PointFeed, observers: [any StoreObserver]
+  ) {
     self.store = store
+    self.areas = areas
     self.changes = changes
     self.observers = observers
   }
@@ -84,7 +94,8 @@ struct RunningStore: Service {
     let memory = MemoryStore(text: text, clock: clock)
     try await memory.load(files: files.isEmpty ? [MemoryStore.sampleName] : files, logger: logger)
     logger.info("places are in memory alone")
-    var running = RunningStore(memory, changes: memory.changes, observers: [StoreMetrics(metrics)])
+    var running = RunningStore(
+      memory, areas: memory, changes: memory.changes, observers: [StoreMetrics(metrics)])
     running.collectors = [PointsCollector(memory, factory: metrics)]
     return running
   }
@@ -106,12 +117,14 @@ struct RunningStore: Service {
     logger.info(
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
-    var running = RunningStore(memory, changes: memory.changes, observers: [StoreMetrics(metrics), outages])
+    var running = RunningStore(
+      memory, areas: memory, changes: memory.changes, observers: [StoreMetrics(metrics), outages])
     running.changeUpkeep = [
       Pruning.changes(keptFor: changesRetention, logger: logger) { try await memory.pruneChanges(before: $0) }.service
     ]
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
+    running.webhooks = journal
     if let indexFiles {
       running.indexUpkeep = {
         await memory.keep(in: indexFiles) { reason in
@@ -172,6 +185,7 @@ struct RunningStore: Service {
       PoolCollector(store, limit: database.poolSize, factory: metrics), ImportsCollector(store, factory: metrics),
     ]
     running.searchLog = searchLog
+    running.webhooks = store
     running.close = {
       await searchLog?.shutDown()
       await store.shutDown()
@@ -192,7 +206,8 @@ struct RunningStore: Service {
       try? await feed.keepAnchored()
     }
     guard database.index.use != .off else {
-      var running = RunningStore(store, changes: changes, observers: [StoreMetrics(metrics), outages])
+      var running = RunningStore(
+        store, areas: PostgresAreas(store), changes: changes, observers: [StoreMetrics(metrics), outages])
       let poller = ChangePoller(feed, changes)
       running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
       return running
@@ -203,7 +218,9 @@ struct RunningStore: Service {
       waitLimit: database.waitTime, observers: [outages], files: indexFiles(database.index.path, logger: logger),
       changes: changes, logger: logger)
     let indexed = IndexedStore(store, index: follower, readinessLimit: database.index.readinessLimit)
-    var running = RunningStore(indexed, changes: changes, observers: [StoreMetrics(metrics)])
+    let freshness = database.index.freshness
+    let areas = PostgresAreas(store, maximumAge: freshness.maximumAge, staleLifetime: freshness.staleLifetime)
+    var running = RunningStore(indexed, areas: areas, changes: changes, observers: [StoreMetrics(metrics)])
     let poller = ChangePoller(feed, changes) { follower.status.phase != .following }
     running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
     running.indexUpkeep = { await follower.run() }

@@ -20,7 +20,9 @@ enum DescribedService {
     var api = LocationsAPI.Configuration(
       service: PointsService(store: store), version: "1.2.3")
     api.changes = store.changes
+    api.areas = store
     api.metrics = Metrics()
+    api.statusHistory = StatusHistory(Metrics())
     api.address = address
     return LocationsAPI(api)
   }

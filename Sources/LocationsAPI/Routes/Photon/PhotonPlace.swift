@@ -21,10 +21,13 @@ struct PhotonPlace {
 
   private let address: PostalAddress
 
-  init(_ point: PointOfInterest) {
+  /// Creates a place.
+  ///
+  /// - Parameter areas: the areas that complete its address.
+  init(_ point: PointOfInterest, in areas: [Area] = []) {
     self.point = point
     let tags = point.draft.tags
-    address = PostalAddress(tags)
+    address = PostalAddress(tags, in: areas)
     mainTag = Self.mainTag(tags.pairs, category: point.draft.category)
     layer = Self.layer(mainTag)
   }

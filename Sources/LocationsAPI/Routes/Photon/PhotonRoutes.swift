@@ -175,7 +175,9 @@ extension HTTPResponse {
     json.write(name: "features")
     json.beginArray()
     let language = languages.languages?.ranges.first?.text
-    for point in points { PhotonPlace(point.point).append(language: language, to: &json) }
+    for point in points {
+      PhotonPlace(point.point, in: RequestAreas.areas(of: point.point)).append(language: language, to: &json)
+    }
     json.endArray()
     json.endObject()
     // Clients of Photon expect this media type, not that of GeoJSON.

@@ -1,3 +1,4 @@
+import AccessControl
 import HTTPServer
 import JSONText
 import NIOHTTP1
@@ -18,23 +19,55 @@ struct SearchRoute: CallHandler {
     body: BodyDescription(
       description: "The conditions.", media: [.init("application/json", .component("Search"))]),
     caching: .timed,
-    responses: [.init(200, "A page of places.", headers: [.link, .contentLanguage], media: .places)],
+    responses: [.init(200, "A page of places.", headers: [.link, .contentLanguage, .area], media: .places)],
     problems: ProblemDescription.index)
 
   let list: ListRoute
+  private let areas: any AreaStore
 
-  init(_ list: ListRoute) {
+  init(_ list: ListRoute, areas: any AreaStore) {
     var list = list
+    self.areas = areas
     list.path = "/locations/search"
     self.list = list
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try await PointBody.readQuery(request) { body throws(Problem) in
+    func arguments(of body: JSONValue) throws(Problem) -> ListArguments {
       let values = try ParameterValues(
         body, beside: request, allowing: ListRoute.call.parameters, inQuery: Self.call.parameters)
       return try ListArguments(values, request, list.filtering)
     }
+    let read = try await PointBody.readQuery(request) { body throws(Problem) -> Result<ListArguments, NamesArea> in
+      // The areas are read first.
+      if body[Parameter.area.name] != nil || body[Parameter.text.name] != nil && body[Parameter.fields.name] != nil {
+        return .failure(NamesArea(body: body))
+      }
+      return .success(try arguments(of: body))
+    }
+    switch read {
+    case .success(let arguments): return try await respond(to: request, arguments)
+    case .failure(let named):
+      let context = try await areas.forRequest(request, completesAddresses: true)
+      return await context.respond {
+        do throws(Problem) {
+          let arguments = try await request.computing { () throws(Problem) in try arguments(of: named.body) }
+          return try await respond(to: request, arguments)
+        } catch {
+          var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
+          response.route = request.route?.template
+          return response
+        }
+      }
+    }
+  }
+
+  /// The body of a search that names an area.
+  private struct NamesArea: Error {
+    let body: JSONValue
+  }
+
+  private func respond(to request: HTTPRequest, _ arguments: ListArguments) async throws(Problem) -> HTTPResponse {
     var response = try await list.search(arguments, for: request).response
     try await ContentCoding.apply(to: &response, of: request)
     response.headers.add(name: "cache-control", value: "no-store")

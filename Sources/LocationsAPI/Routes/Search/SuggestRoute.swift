@@ -124,7 +124,7 @@ struct SuggestRoute: CallHandler {
     json.write(member: "type", "place")
     json.write(member: "id", found.point.id.description)
     json.write(member: "name", found.point.draft.name)
-    json.write(member: "label", found.point.draft.label)
+    json.write(member: "label", found.point.label)
     if let category = found.point.draft.category { json.write(member: "category", category) }
     if let distance = found.distanceMetres {
       json.write(name: "distance")

@@ -105,11 +105,16 @@ extension ParameterValues {
   }
 }
 
+extension PointOfInterest {
+  /// The name and the address in one line; the areas of the request complete the address.
+  var label: String { draft.label(in: RequestAreas.areas(of: self)) }
+}
+
 extension [FoundPoint] {
   /// Adds the label of each place where the fields have labels. The names must be in the languages of the request.
   mutating func addLabels(in fields: FieldSet) {
     guard fields.contains(.label) else { return }
-    for index in indices { self[index].label = self[index].point.draft.label }
+    for index in indices { self[index].label = self[index].point.label }
   }
 }
 

@@ -11,7 +11,7 @@ import Points
 struct FacetsRoute: CallHandler {
   static let call = Call(
     .GET, "/locations/facets", scope: .read, id: "getFacets", group: .map, link: "facets",
-    summary: "Count categories and tags",
+    summary: "Count categories, tags and areas",
     description: "The most frequent values of each property among the places that match.",
     parameters: Set<Parameter>.mapFilters.union([.box, .facets, .limit, .languages]),
     describing: [
@@ -35,7 +35,9 @@ struct FacetsRoute: CallHandler {
                     .object(
                       [
                         .required("value", Schema(.string)),
-                        .optional("label", Schema(.string, "Label of a category or group, where `lang` is given.")),
+                        .optional(
+                          "label",
+                          Schema(.string, "Label of a category or group, where `lang` is given; name of an area.")),
                         .required("count", .count),
                       ], others: nil))))),
             "The most frequent values by property, ties by value.")),
@@ -49,6 +51,7 @@ struct FacetsRoute: CallHandler {
   let service: PointsService
   let revalidation: Revalidation
   let filtering: Filtering
+  let areas: any AreaStore
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
@@ -58,14 +61,17 @@ struct FacetsRoute: CallHandler {
     let languages = values.languages()
     let limit = values.limit(in: FacetQuery.limits, default: FacetQuery.defaultLimit)
     try values.check()
-    let labels = languages.map { Labels(tree: filtering.categories, languages: $0) }
-    let query = FacetQuery(
+    var query = FacetQuery(
       facets: facets, filters: filters, text: text, limit: limit, timeLimit: filtering.timeLimit)
+    let needsAreas = facets.contains { if case .area = $0 { true } else { false } }
+    if needsAreas { query.areas = try await areas.forRequest(request).areas }
+    let labels = Labels(tree: filtering.categories, areas: query.areas, languages: languages)
+    let version = needsAreas ? "-a" + String(query.areas.version, radix: 36) : ""
     return try await revalidation.respond(
-      to: request, in: .json, expires: filters.opening?.isNow == true
+      to: request, in: .json, representation: version, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in
       let snapshot = try await service.mapSnapshot(as: .facets, for: request, text: text)
-      return try await request.computing { () throws(Problem) in
+      return try await request.computing { [query] () throws(Problem) in
         let found = try request.reportingSearchErrors { () throws(PointStoreError) in
           try service.facets(matching: query, in: snapshot)
         }
@@ -75,20 +81,22 @@ struct FacetsRoute: CallHandler {
     }
   }
 
-  /// The labels of categories in the preferred languages.
+  /// The labels of categories and areas in the preferred languages.
   private struct Labels {
     let tree: CategoryTree
-    let languages: LanguagePriorityList
+    let areas: Areas
+    let languages: LanguagePriorityList?
 
-    /// Returns the label of a value; `nil` if it is none of the tree.
+    /// Returns the label of a value; `nil` if it has none.
     func label(of value: String, _ facet: FacetQuery.Facet) -> String? {
-      guard facet == .category || facet == .group else { return nil }
+      if case .area = facet { return PointID(value).flatMap { areas[$0] }?.draft.name(in: languages) }
+      guard facet == .category || facet == .group, let languages else { return nil }
       return tree.number(of: ExactText(value)).map { tree.label(of: $0, in: languages).label }
     }
   }
 
   private static func response(
-    _ found: Facets, facets: [FacetQuery.Facet], _ labels: Labels?
+    _ found: Facets, facets: [FacetQuery.Facet], _ labels: Labels
   ) -> HTTPResponse {
     var json = JSONWriter()
     json.beginObject()
@@ -99,7 +107,7 @@ struct FacetsRoute: CallHandler {
       json.write(escapedName: name(of: facet))
       json.writeArray(of: counts.values) { value, json in
         json.write(member: "value", value.text)
-        if let label = labels?.label(of: value.text, facet) { json.write(member: "label", label) }
+        if let label = labels.label(of: value.text, facet) { json.write(member: "label", label) }
         json.write(member: "count", value.count)
       }
     }
@@ -115,11 +123,15 @@ struct FacetsRoute: CallHandler {
     return HTTPResponse(json)
   }
 
+  /// The beginning of the name of a facet of areas, before their kind.
+  static let areaPrefix = "area:"
+
   private static func name(of facet: FacetQuery.Facet) -> String {
     switch facet {
     case .category: "category"
     case .group: "group"
     case .tag(let key), .elements(let key): Queryables.tagPrefix + key.text
+    case .area(let kind): areaPrefix + kind.rawValue
     }
   }
 }

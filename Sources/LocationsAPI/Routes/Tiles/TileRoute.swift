@@ -132,7 +132,7 @@ struct TileResponder: Sendable {
       }
       if knownExpiry == nil { known = [] }
     }
-    let suffix = program.suffix + arguments.variant
+    let suffix = program.suffix + arguments.variant + RequestAreas.tagSuffix
     let cache = cache.isOn && arguments.areCacheable ? cache : nil
     let kept: @Sendable (TileVersions) -> HTTPResponse? = { [known, knownExpiry] versions in
       func notModified(_ version: ContentVersion?) -> HTTPResponse? {
@@ -267,6 +267,7 @@ extension Set<Parameter> {
   /// The parameters that filter the places of a map.
   static let mapFilters: Set = [
     .category, .source, .sourceID, .text, .filter, .filterLanguage, .within, .open, .openUnknown, .status,
+    .area,
   ]
 }
 
@@ -320,6 +321,10 @@ extension ParameterValues {
         facets.append(.category)
       } else if name.utf8.elementsEqual("group".utf8) {
         facets.append(.group)
+      } else if let kind = AreaKind.allCases.first(where: {
+        name.hasSameBytes(as: FacetsRoute.areaPrefix + $0.rawValue)
+      }) {
+        facets.append(.area(kind))
       } else if let key = Queryables.tagKey(ofProperty: name),
         key.unicodeScalars.count <= Tags.maximumKeyLength
       {
@@ -328,7 +333,8 @@ extension ParameterValues {
       } else {
         note(
           .invalid, Parameter.facets.name,
-          "must be category, group, and tag.KEY for keys of tags, with commas between, got '\(name.prefix(50))'")
+          "must be category, group, area:KIND, and tag.KEY for keys of tags, with commas between, got '\(name.prefix(50))'"
+        )
         return []
       }
     }

@@ -60,6 +60,49 @@ import WaymarkTesting
     // end
   }
 
+  @Test func exampleOfChangesFollowsThem() async throws {
+    let service = try MockService(
+      .ok(#"{"changes":[],"position":"p1","more":false}"#), .problem(403, code: "forbidden"))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+
+    await #expect(throws: WaymarkError.self) { try await followingChanges(waymark, since: nil) }
+
+    #expect(service.requests.count == 2)
+  }
+
+  private func followingChanges(_ waymark: Waymark, since position: String?) async throws {
+    // snippet: changes
+    for try await change in waymark.changes(matching: PointFilter(categories: ["cafe"]), since: position) {
+      switch change {
+      case .place(let place): print("\(place.name) is new or has changed")
+      case .removed(let id): print("\(id) is gone")
+      case .position(let position): print("continue later at \(position)")
+      case .reset: print("load all places again")
+      }
+    }
+    // end
+  }
+
+  @MainActor @Test func exampleOfACopySearchesIt() async throws {
+    let service = try MockService(.pending)
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+    let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
+    let box = try BoundingBox(west: -122.1, south: 37.2, east: -121.7, north: 37.5)
+    let file = CacheFolder().url
+
+    // snippet: copy
+    let copy = AreaCopy(of: PointFilter(box: box), waymark: waymark, file: file)
+    let following = Task { try await copy.follow() }
+    let museums = copy.places(near: here, matching: "mus", category: "museum")
+    let monitored = MonitoredPlaces(of: copy.places(near: here), around: here)
+    print(museums.count, monitored.places.count, monitored.radiusMetres)
+    following.cancel()
+    // end
+
+    #expect(museums.isEmpty)
+    #expect(monitored.places.isEmpty)
+  }
+
   @Test func exampleOfAllPlacesLoadsEachPage() async throws {
     let service = try MockService(
       .ok(#"[{"name":"A"}]"#, ["Link": "<?cursor=1>; rel=\"next\""]), .ok(#"[{"name":"B"}]"#))

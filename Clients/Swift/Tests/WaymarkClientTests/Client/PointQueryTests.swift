@@ -76,7 +76,9 @@ import WaymarkTesting
     }
 
     // Those that send no request or any, and those that return a client or a loader.
-    let others: Set = ["reading(after:)", "loader(_:)", "storedThenCurrent(_:)", "tiles(of:matching:tags:)"]
+    let others: Set = [
+      "changes(matching:since:)", "reading(after:)", "loader(_:)", "storedThenCurrent(_:)", "tiles(of:matching:tags:)",
+    ]
     #expect(calls(of: "Waymark").filter { !others.contains($0) } == calls(of: "WaymarkResponses"))
     #expect(calls(of: "WaymarkResponses").count > 20)
   }

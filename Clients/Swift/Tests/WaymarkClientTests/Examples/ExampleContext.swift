@@ -26,6 +26,7 @@ struct ExampleContext {
   let details: PlaceDetails
   let draft: PointDraft
   let link: URL
+  let position: String
 
   let data: Data
   let file: Data
@@ -34,6 +35,7 @@ struct ExampleContext {
 
   let provider: CurrentLocationProvider
   let model: PointListModel
+  let copy: AreaCopy
 
   /// The account of a user at the app's own server.
   struct Account: Sendable {

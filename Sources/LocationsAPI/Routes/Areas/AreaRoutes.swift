@@ -1,0 +1,656 @@
+import Basics
+import Geo
+import HTTPServer
+import JSONText
+import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// `GET /areas`: named areas, by name, position, box and kind.
+struct AreasRoute: CallHandler {
+  static let call = Call(
+    .GET, "/areas", scope: .read, id: "listAreas", group: .areas, link: "areas", summary: "Find areas",
+    description:
+      "With `q` the areas that have a name with its words, the best match first; with a position those that it is in,"
+      + " the smallest first; with `bbox` those whose least box intersects it. Otherwise all, by id, in pages. GeoJSON"
+      + " has the geometries, JSON has none.",
+    parameters: [.text, .latitude, .longitude, .kind, .box, .limit, .cursor, .format],
+    describing: [
+      "q": .init(
+        "Words of a name, each at least at its beginning.",
+        Schema(.string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)], example: "vienna")),
+      "bbox": .init("Only areas whose least box intersects this one.", Parameter.box.description.schema),
+      "f": .format(formats),
+    ],
+    caching: .tagged(isAlwaysTagged: false),
+    responses: [
+      .init(
+        200, "The areas.", headers: [.link],
+        media: [
+          .init(.json, Schema(.array(of: .component("Area")))), .init(.geoJSON, .component("AreaFeatureCollection")),
+        ])
+    ])
+
+  static let formats: [PointFormat] = [.json, .geoJSON]
+
+  let areas: any AreaStore
+  let policy: CachePolicy
+  let program: ProgramTag
+  let address: PublicAddress
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
+    let text = values.text()
+    let coordinate = values.coordinate()
+    let box = values.box()
+    let kind = values.kind()
+    let limit = values.limit()
+    let last = values.position { PointID($0) }
+    let isPaged = text == nil && coordinate == nil
+    if !isPaged, values.has(.cursor) {
+      values.note(.invalid, Parameter.cursor.name, "must not be given with q, lat and long")
+    }
+    try values.check()
+    let format = try PointFormat.chosen(by: values[.format], accept: request.headers, from: Self.formats)
+    let all = try await areas.forRequest(request).areas
+    let tag = "\"a\(String(all.version, radix: 36))\(program.suffix)\(format.etagSuffix)\""
+    if EntityTag.matches(tag, ifNoneMatch: request.headers.entityTags("if-none-match")), !policy.isOff {
+      var response = HTTPResponse(status: .notModified)
+      response.addCaching(by: policy, etag: "W/" + tag)
+      return response
+    }
+    var response = try await request.computing { () throws(Problem) -> HTTPResponse in
+      var found = text.map { all.matching($0.text) } ?? coordinate.map { all.containing($0) } ?? all.all
+      if text != nil, let coordinate {
+        let ids = Set(all.containing(coordinate).map(\.id))
+        found = found.filter { ids.contains($0.id) }
+      }
+      if let box {
+        let ids = Set(all.intersecting(box).map(\.id))
+        found = found.filter { ids.contains($0.id) }
+      }
+      if let kind { found = found.filter { $0.draft.kind == kind } }
+      if let last { found = Array(found.drop { $0.id <= last }) }
+      let page = found.prefix(limit)
+      var response = HTTPResponse(Array(page), format)
+      if isPaged, found.count > limit, let end = page.last {
+        let query = NextLink.query(request.query, cursor: end.id.description)
+        let target = address.target(path: "/areas" + query, relative: query, for: request)
+        response.headers.add(name: "link", value: "<\(target)>; rel=\"next\"")
+      }
+      return response
+    }
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+    response.addCaching(by: policy, etag: policy.isOff ? nil : "W/" + tag)
+    return response
+  }
+}
+
+extension HTTPResponse {
+  /// Creates a response of areas, in GeoJSON with their geometries.
+  fileprivate init(_ areas: [Area], _ format: PointFormat) {
+    var json = JSONWriter()
+    if format == .geoJSON {
+      json.beginObject()
+      json.write(member: "type", "FeatureCollection")
+      json.write(name: "features")
+    }
+    json.beginArray()
+    for area in areas {
+      if format == .geoJSON {
+        AreaJSON.writeFeature(area, to: &json)
+      } else {
+        AreaJSON.write(area, withGeometry: false, to: &json)
+      }
+    }
+    json.endArray()
+    if format == .geoJSON { json.endObject() }
+    self.init(contentType: format.mediaType, bytes: ByteBuffer(bytes: json.sink))
+  }
+
+  /// Creates a response of one area.
+  fileprivate init(_ area: Area, _ format: PointFormat) {
+    var json = JSONWriter()
+    if format == .geoJSON {
+      AreaJSON.writeFeature(area, to: &json)
+    } else {
+      AreaJSON.write(area, withGeometry: true, to: &json)
+    }
+    self.init(contentType: format.mediaType, bytes: ByteBuffer(bytes: json.sink))
+  }
+
+  /// Creates the response to a write, with the area as it is now.
+  ///
+  /// - Parameter location: the value of `Location` for an area that was created.
+  fileprivate init(written area: Area, createdAt location: String?, _ format: PointFormat) {
+    self.init(area, format)
+    headers.add(name: "etag", value: EntityTag.of(version: area.version, format: format))
+    guard let location else { return }
+    status = .created
+    headers.add(name: "location", value: location)
+  }
+}
+
+extension ParameterValues {
+  /// Returns the kind; `nil` if it is not given or invalid.
+  fileprivate mutating func kind() -> AreaKind? {
+    has(.kind) ? choice(.kind, default: AreaKind.custom) : nil
+  }
+
+  /// Returns the format of a response with areas.
+  fileprivate func areaFormat(_ request: HTTPRequest) throws(Problem) -> PointFormat {
+    try .chosen(by: self[.format], accept: request.headers, from: AreasRoute.formats)
+  }
+}
+
+extension [MediaDescription] {
+  /// The representations of one area.
+  fileprivate static let area: [MediaDescription] = [
+    .init(.json, .component("Area"), example: Examples.area), .init(.geoJSON, .component("AreaFeature")),
+  ]
+}
+
+extension ParameterDescription {
+  fileprivate static let areaID = ParameterDescription(
+    "Id of the area.", Schema(.string, nil, ["format": "uuid"], example: .string(Examples.id)), isRequired: true)
+}
+
+/// `GET /areas/{id}`: one area with its geometry.
+struct AreaRoute: CallHandler {
+  static let call = Call(
+    .GET, "/areas/{id}", scope: .read, id: "getArea", group: .areas, link: "area", summary: "Get an area",
+    parameters: [.format], describing: ["id": .areaID, "f": .format(AreasRoute.formats)], caching: .tagged(),
+    responses: [.init(200, "The area.", media: .area)])
+
+  let areas: any AreaStore
+  let policy: CachePolicy
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    try values.check()
+    let format = try values.areaFormat(request)
+    let id = try PointID(inPathOf: request)
+    guard let area = try await areas.forRequest(request).areas[id] else { throw .noArea(id) }
+    let plain = EntityTag.of(version: area.version, format: format)
+    let gzip = EntityTag.of(version: area.version, format: format, coding: .gzip)
+    let known = request.headers.entityTags("if-none-match")
+    if let tag = [plain, gzip].first(where: { EntityTag.matches($0, ifNoneMatch: known) }) {
+      var response = HTTPResponse(status: .notModified)
+      response.addCaching(by: policy, etag: tag)
+      return response
+    }
+    var response = try await request.computing { HTTPResponse(area, format) }
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+    let isGzip = response.headers.contains(name: "content-encoding")
+    response.addCaching(by: policy, etag: isGzip ? gzip : plain)
+    return response
+  }
+}
+
+/// `GET /locations/{id}/areas`: the areas that a place is in.
+struct LocationAreasRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/{id}/areas", scope: .read, id: "listAreasOfLocation", group: .areas, link: "location-areas",
+    summary: "List the areas of a place", description: "The smallest first, without their geometries.",
+    caching: .timed,
+    responses: [.init(200, "The areas.", media: .json(Schema(.array(of: .component("Area")))))])
+
+  let areas: any AreaStore
+  let service: PointsService
+  let policy: CachePolicy
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    let id = try PointID(inPathOf: request)
+    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.point(id: id)
+    }
+    guard let point else { throw .notFound("there is no place with the id \(id)") }
+    let all = try await areas.forRequest(request).areas
+    var response = HTTPResponse(all.containing(point.draft.coordinate), .json)
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+    response.addCaching(by: policy)
+    return response
+  }
+}
+
+// MARK: Writing
+
+extension BodyDescription {
+  fileprivate static let area = BodyDescription(
+    description: "The area. Fields that the service sets are ignored.",
+    media: [
+      .init(.json, .component("AreaDraft"), example: Examples.areaDraft), .init(.geoJSON, .component("AreaFeature")),
+    ])
+}
+
+/// The area in a request's body.
+private enum AreaBody {
+  static func read(_ request: HTTPRequest) async throws(Problem) -> (document: AreaDocument, bytes: ByteBuffer) {
+    guard ["application/json", "application/geo+json"].contains(request.mediaType) else {
+      throw .unsupportedMediaType(request, accepted: PointBody.mediaTypes, header: "accept-post")
+    }
+    let bytes = try await PointBody.collect(request)
+    let document = try await request.computing { () throws(Problem) -> AreaDocument in
+      let value: JSONValue
+      do throws(JSONError) {
+        value = try JSONReader.value(of: bytes.readableBytesView)
+      } catch {
+        throw .malformedBody(error)
+      }
+      return try Self.document(value)
+    }
+    return (document, bytes)
+  }
+
+  static func document(_ value: JSONValue) throws(Problem) -> AreaDocument {
+    do {
+      return try AreaDocument(value, style: .strict)
+    } catch {
+      throw Problem(error)
+    }
+  }
+}
+
+extension AreaDocument {
+  /// Checks that the body names no other id than the path.
+  ///
+  /// - Throws: `Problem` 422.
+  fileprivate func checkID(is id: PointID) throws(Problem) {
+    guard !hasForeignID, self.id == nil || self.id == id else {
+      throw Problem(InvalidPoint([.init(pointer: "/id", detail: "must be that of the path, or left out")]))
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static func noArea(_ id: PointID) -> Problem { .notFound("there is no area with the id \(id)") }
+}
+
+extension HTTPRequest {
+  /// Calls the store for a write of areas. An error is logged where operators need it, and thrown as a problem.
+  fileprivate func writingAreas<Value>(
+    _ call: () async throws(PointWriteError) -> Value
+  ) async throws(Problem) -> Value {
+    do {
+      return try await call()
+    } catch {
+      throw areaProblem(for: error)
+    }
+  }
+
+  fileprivate func areaProblem(for error: PointWriteError) -> Problem {
+    switch error {
+    case .notFound: return .notFound("there is no area with this id")
+    case .originTaken:
+      let pointer = mediaType == "application/geo+json" ? "/properties/sourceId" : "/sourceId"
+      return Problem(
+        .conflict, code: "conflict", detail: "another area has this source and sourceId",
+        errors: [ProblemError(.pointer(pointer), "is already that of another area")])
+    case .conditionFailed(let version):
+      return Problem(
+        .preconditionFailed, code: "version-mismatch",
+        detail: version.map { "the current version of the area is \($0)" } ?? "there is no area with this id",
+        headers: version.map { ["etag": EntityTag.of(version: $0, format: .json)] } ?? [:])
+    case .keyInFlight, .keyReused, .store: return problem(for: error)
+    }
+  }
+}
+
+/// `POST /areas`: creates an area.
+struct CreateAreaRoute: CallHandler {
+  static let call = Call(
+    .POST, "/areas", scope: .write, id: "createArea", group: .areas, summary: "Create an area",
+    description:
+      "The service gives the id; one in the body is ignored. A repeat with the same `Idempotency-Key` gets the area as"
+      + " it is then.",
+    parameters: [.format], describing: ["f": .format(AreasRoute.formats)], body: .area,
+    responses: [.written(201, "The new area.", media: .area)])
+
+  let areas: any AreaStore
+  let address: PublicAddress
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    try values.check()
+    let format = try values.areaFormat(request)
+    let (document, body) = try await AreaBody.read(request)
+    let key = try IdempotencyKey.read(request, of: request.principal, body: body)
+    let area = try await request.writingAreas { () throws(PointWriteError) in
+      try await AreaEditor(areas).create(document.draft, once: key)
+    }
+    let relative = "areas/\(area.id)"
+    let location = address.target(path: "/" + relative, relative: relative, for: request)
+    return try await request.computing { HTTPResponse(written: area, createdAt: location, format) }
+  }
+}
+
+/// `PUT /areas/{id}`: replaces an area, or creates it with that id.
+struct ReplaceAreaRoute: CallHandler {
+  static let call = Call(
+    .PUT, "/areas/{id}", scope: .write, id: "replaceArea", group: .areas,
+    summary: "Replace an area, or create it with this id", parameters: [.format],
+    describing: ["id": .areaID, "f": .format(AreasRoute.formats)], body: .area,
+    responses: [.written(200, "The replaced area.", media: .area), .written(201, "The new area.", media: .area)])
+
+  let areas: any AreaStore
+  let address: PublicAddress
+  let requiresIfMatch: Bool
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    try values.check()
+    let format = try values.areaFormat(request)
+    let id = try PointID(inPathOf: request)
+    let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
+    let document = try await AreaBody.read(request).document
+    try document.checkID(is: id)
+    let (area, wasCreated) = try await request.writingAreas { () throws(PointWriteError) in
+      try await AreaEditor(areas).put(document.draft, id: id, if: condition)
+    }
+    let location = address.target(path: "/areas/\(area.id)", relative: "\(area.id)", for: request)
+    return try await request.computing {
+      HTTPResponse(written: area, createdAt: wasCreated ? location : nil, format)
+    }
+  }
+}
+
+/// `PATCH /areas/{id}`: changes fields of an area by a JSON merge patch (RFC 7396).
+struct ChangeAreaRoute: CallHandler {
+  static let call = Call(
+    .PATCH, "/areas/{id}", scope: .write, id: "changeArea", group: .areas, summary: "Change fields of an area",
+    description: "A JSON merge patch (RFC 7396).", parameters: [.format],
+    describing: ["id": .areaID, "f": .format(AreasRoute.formats)],
+    body: BodyDescription(
+      description: "The fields to change.",
+      media: [
+        .init("application/merge-patch+json", .component("AreaPatch")), .init(.json, .component("AreaPatch")),
+      ]),
+    responses: [.written(200, "The changed area.", media: .area)])
+
+  let areas: any AreaStore
+  let requiresIfMatch: Bool
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    try values.check()
+    let format = try values.areaFormat(request)
+    let id = try PointID(inPathOf: request)
+    let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
+    let patch = try await PointBody.readPatch(request)
+    let area: Area
+    do throws(PointUpdateError<Problem>) {
+      area = try await AreaEditor(areas).update(id: id, if: condition) { area throws(Problem) in
+        let document = try AreaBody.document(AreaJSON.value(of: area).merging(patch))
+        try document.checkID(is: id)
+        return document.draft
+      }
+    } catch {
+      if case .write(let error) = error { throw request.areaProblem(for: error) }
+      throw request.problem(for: error)
+    }
+    return try await request.computing { HTTPResponse(written: area, createdAt: nil, format) }
+  }
+}
+
+/// `DELETE /areas/{id}`: removes an area.
+struct DeleteAreaRoute: CallHandler {
+  static let call = Call(
+    .DELETE, "/areas/{id}", scope: .write, id: "deleteArea", group: .areas, summary: "Delete an area",
+    describing: ["id": .areaID], responses: [.init(204, "The area is deleted.")])
+
+  let areas: any AreaStore
+  let requiresIfMatch: Bool
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    let id = try PointID(inPathOf: request)
+    let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
+    try await request.writingAreas { () throws(PointWriteError) in
+      try await AreaEditor(areas).delete(id: id, if: condition)
+    }
+    return HTTPResponse(status: .noContent)
+  }
+}
+
+// MARK: Import and export
+
+/// `POST /areas/import`: imports areas in one transaction.
+struct ImportAreasRoute: CallHandler {
+  static let call = Call(
+    .POST, "/areas/import", scope: .write, id: "importAreas", group: .areas, link: "import-areas",
+    summary: "Import areas",
+    description:
+      "Objects or Features, with `Content-Encoding: gzip` or without. A row replaces the area with its `id`, or with its"
+      + " `source` and `sourceId`, or else creates one. Other members become tags; boundaries of OpenStreetMap and"
+      + " divisions of Overture get their kinds.",
+    parameters: [.mode, .dryRun, .source],
+    describing: [
+      "source": .init(
+        "Name of the data set of the rows that name none; their `sourceId` is their id in it.",
+        .rowOption(example: "demo"))
+    ],
+    body: BodyDescription(
+      description: "The areas.",
+      media: [
+        .init(.geoJSON, Schema(.object([], others: Schema(.any))), example: Examples.areaCollection),
+        .init(.ndjson, Schema(.any, "A JSON object a line."), example: .string(Examples.areaLine)),
+        .init(
+          .geoJSONSequence, Schema(.any, "Features (RFC 8142)."), example: .string("\u{1E}" + Examples.areaLine)),
+        .init(.json, Schema(.array(of: Schema(.any))), example: [Examples.areaDraft]),
+      ]),
+    bodyLimit: .unlimited,
+    responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))])
+
+  /// The maximum length of a body, decompressed.
+  static let maximumBytes = 512 << 20
+
+  private static let mediaTypes =
+    "application/geo+json, application/x-ndjson, application/geo+json-seq, application/json"
+
+  let areas: any AreaStore
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
+    let mode = values.choice(.mode, default: ImportMode.partial)
+    let dryRun = values.flag(.dryRun)
+    let source = values.source()?.name.text
+    try values.check()
+    guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }), format != .csv else {
+      throw .unsupportedMediaType(request, accepted: Self.mediaTypes, header: "accept-post")
+    }
+    let keyed = try ImportKey.read(request, of: request.principal)
+    let text = try await Self.text(of: BodyChunks(request, hash: keyed?.hash))
+    let rows = try await request.computing { () throws(Problem) -> AreaRows in
+      do throws(FormatError) {
+        return try text.withContiguousBytes { bytes throws(FormatError) in
+          try AreaRows(bytes, format: format, source: source)
+        }
+      } catch {
+        throw Problem(.badRequest, code: "malformed-body", detail: "\(error); nothing was imported")
+      }
+    }
+    var report = rows.report
+    if mode == .partial || report.rejected == 0 {
+      report.add(
+        try await request.writingAreas { () throws(PointWriteError) in
+          try await AreaEditor(areas).importRows(rows.rows, mode: mode, dryRun: dryRun, once: keyed?.key.hashed())
+        })
+    }
+    guard mode == .partial || report.rejected == 0 else {
+      let first = report.rejections.first.map { "row \($0.number): \($0.detail)" } ?? "a row was rejected"
+      throw Problem(
+        .unprocessableEntity, code: "invalid-place", detail: "\(first); nothing was imported",
+        errors: report.rejections.map { ProblemError(.row($0.number, line: nil), $0.detail) })
+    }
+    return HTTPResponse(ImportReportJSON.text(of: report))
+  }
+
+  private static func text(of chunks: BodyChunks) async throws(Problem) -> [UInt8] {
+    var text: [UInt8] = []
+    do {
+      for try await chunk in chunks {
+        text.append(contentsOf: chunk)
+        guard text.count <= maximumBytes else {
+          throw Problem(
+            .payloadTooLarge, code: "body-too-large",
+            detail: "the areas of a request may have at most \(maximumBytes >> 20) MiB; nothing was imported")
+        }
+      }
+    } catch let problem as Problem {
+      throw problem
+    } catch let error as HTTPBodyError {
+      throw error.problem
+    } catch is CancellationError {
+      throw HTTPBodyError.cancelled.problem
+    } catch {
+      throw Problem(.badRequest, code: "malformed-body", detail: "the body \(error); nothing was imported")
+    }
+    return text
+  }
+}
+
+/// `GET /areas/export`: all areas with their geometries, as a stream.
+struct ExportAreasRoute: CallHandler {
+  static let call = Call(
+    .GET, "/areas/export", scope: .read, id: "exportAreas", group: .areas, link: "export-areas",
+    summary: "Export areas", description: "All areas, as a stream. An import reads it again.", parameters: [.format],
+    describing: ["f": .format(formats)], caching: .timed,
+    responses: [
+      .init(
+        200, "The areas.", headers: [.contentDisposition.required],
+        media: [
+          .init(.ndjson, Schema(.string, "A JSON object a line.")),
+          .init(.geoJSON, .component("AreaFeatureCollection")),
+          .init(.geoJSONSequence, Schema(.string, "Features (RFC 8142).")),
+        ])
+    ])
+
+  static let formats: [PointFormat] = [.ndjson, .geoJSON, .geoJSONSequence]
+
+  let areas: any AreaStore
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    try values.check()
+    let format = try PointFormat.chosen(by: values[.format], accept: request.headers, from: Self.formats)
+    let all = try await areas.forRequest(request).areas
+    let headers: HTTPHeaders = [
+      "content-type": format.mediaType, "vary": "accept, accept-encoding", "cache-control": "no-store",
+      "content-disposition": "attachment; filename=\"areas.\(format.rawValue)\"",
+    ]
+    return HTTPResponse(
+      headers: headers,
+      body: .stream { writer in
+        if format == .geoJSON {
+          try await writer.write(ByteBuffer(string: #"{"type":"FeatureCollection","features":["#))
+        }
+        for (index, area) in all.all.enumerated() {
+          var json = JSONWriter()
+          if format == .ndjson {
+            AreaJSON.write(area, withGeometry: true, to: &json)
+          } else {
+            AreaJSON.writeFeature(area, to: &json)
+          }
+          var text = ByteBuffer()
+          if format == .geoJSONSequence { text.writeInteger(0x1E as UInt8) }
+          if format == .geoJSON, index > 0 { text.writeString(",") }
+          text.writeBytes(json.sink)
+          if format != .geoJSON { text.writeString("\n") }
+          try await writer.write(text)
+        }
+        if format == .geoJSON { try await writer.write(ByteBuffer(string: "]}")) }
+      })
+  }
+}
+
+// MARK: Descriptions
+
+extension Examples {
+  fileprivate static let square: JSONValue = [
+    "type": "Polygon", "coordinates": [[[16.3, 48.1], [16.5, 48.1], [16.4, 48.3], [16.3, 48.1]]],
+  ]
+
+  static let areaDraft: JSONValue = [
+    "name": "Wien", "names": ["en": "Vienna"], "kind": "city", "level": 8, "importance": 0.8, "geometry": square,
+  ]
+
+  static let areaFeature: JSONValue = [
+    "type": "Feature", "geometry": square, "properties": ["name": "Wien", "kind": "city"],
+  ]
+
+  static let areaCollection: JSONValue = ["type": "FeatureCollection", "features": [areaFeature]]
+
+  static let areaLine = String(decoding: areaFeature.text, as: UTF8.self) + "\n"
+
+  static let area: JSONValue = [
+    "id": .string(id), "name": "Wien", "names": ["en": "Vienna"], "kind": "city", "level": 8, "importance": 0.8,
+    "tags": [:], "source": "osm", "sourceId": "relation/109166", "version": 7, "createdAt": "2026-11-20T10:15:00Z",
+    "updatedAt": "2026-11-21T10:15:00Z", "geometry": square,
+  ]
+}
+
+extension Schema {
+  private static let areaNames = Schema(.object([], others: Schema(.string)), "Names by language.")
+
+  private static let areaGeometry = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["Polygon", "MultiPolygon"])),
+        .required("coordinates", Schema(.array(of: Schema(.any)), "Rings of positions, longitude before latitude.")),
+      ], others: Schema(.any)),
+    "At most \(AreaOutline.maximumPositions) positions, which are rounded to 7 decimals of a degree.")
+
+  private static let areaLevel = Schema(
+    .integer, "Level in a hierarchy; a lower one is of larger areas.",
+    ["minimum": .count(AreaDraft.levels.lowerBound), "maximum": .count(AreaDraft.levels.upperBound)])
+
+  private static let areaImportance = Schema(
+    .number, "Rank among areas of the same name.", ["minimum": 0, "maximum": 1])
+
+  private static let areaFields: [Property] = [
+    .required("name", name), .optional("names", areaNames),
+    .required("kind", .oneOf(AreaKind.allCases.map(\.rawValue))),
+    .optional("level", areaLevel), .required("importance", areaImportance), .required("tags", .component("Tags")),
+    .optional("source", source), .optional("sourceId", sourceID),
+    .required("version", Schema(.integer, "Grows with each change and never repeats for an id.", ["minimum": 1])),
+    .required("createdAt", time), .required("updatedAt", time),
+  ]
+
+  static let area = Schema(
+    .object([.required("id", uuid)] + areaFields + [.optional("geometry", areaGeometry)], others: nil),
+    "A named area; lists have no geometries.", example: Examples.area)
+
+  private static let areaChanges: [Property] =
+    [
+      .optional("id", uuid.orNull), .optional("names", areaNames.orNull),
+      .optional("kind", .oneOf(AreaKind.allCases.map(\.rawValue))), .optional("level", areaLevel.orNull),
+      .optional("importance", areaImportance.orNull), .optional("tags", .component("TagsDraft")),
+      .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
+    ] + ["version", "createdAt", "updatedAt"].map { .optional($0, Schema(.any, "Set by the service; ignored.")) }
+
+  static let areaDraft = Schema(
+    .object(
+      [.required("name", name), .required("geometry", areaGeometry)] + areaChanges, others: nil),
+    "The fields of an area that a client sets.", example: Examples.areaDraft)
+
+  static let areaPatch = Schema(
+    .object([.optional("name", name), .optional("geometry", areaGeometry)] + areaChanges, others: nil),
+    "The fields to change; `null` removes one.", example: ["importance": 0.9])
+
+  static let areaFeature = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["Feature"])), .optional("id", uuid), .required("geometry", areaGeometry),
+        .required("properties", Schema(.object([], others: any), "The other fields.")),
+      ], others: any),
+    nil, example: Examples.areaFeature)
+
+  static let areaCollection = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["FeatureCollection"])),
+        .required("features", Schema(.array(of: .component("AreaFeature")))),
+      ], others: nil))
+}

@@ -1,0 +1,509 @@
+import Basics
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import PointFormats
+package import Points
+import Webhooks
+
+/// `POST /webhooks`: registers an endpoint that changes are sent to.
+struct CreateWebhookRoute: CallHandler {
+  static let call = Call(
+    .POST, "/webhooks", scope: .admin, id: "createWebhook", group: .changes,
+    summary: "Register a webhook",
+    description:
+      "Changes from now on are sent to the address as the Standard Webhooks specification 1.0.0 describes. The response"
+      + " has the secret, this once.",
+    body: BodyDescription(description: "The webhook.", media: [.init(.json, .component("WebhookDraft"))]),
+    caching: .forbidden,
+    responses: [
+      .init(201, "The webhook, with its secret.", headers: [.location.required], media: .json(.component("Webhook")))
+    ],
+    problems: ProblemDescription.webhook.union([.init(409, .conflict), .init(410, .positionExpired)]))
+
+  let calls: WebhookCalls
+  let address: PublicAddress
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    let sender = try calls.sender()
+    let draft = try await PointBody.readQuery(request) { body throws(Problem) in
+      try WebhookDraft(body, isPatch: false, calls.filtering)
+    }
+    guard let url = draft.url else {
+      throw .badRequest([ProblemError(.pointer("/url"), "must be given")], code: .missing)
+    }
+    try await calls.check(draft, sender)
+    let position = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await sender.changes.presentPosition()
+    }
+    let now = sender.clock.now()
+    var generator = SystemRandomNumberGenerator()
+    let secret = draft.newSecret ?? .generate()
+    let webhook = Webhook(
+      id: PointID(at: now, using: &generator), url: url, filter: draft.filter.flatMap(\.self),
+      secrets: WebhookSecrets(secret), position: position, createdAt: now)
+    let isInserted = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await sender.store.insert(webhook)
+    }
+    guard isInserted else {
+      throw Problem(
+        .conflict, code: "conflict", detail: "there are \(Webhook.maximumCount) webhooks, which is the maximum number")
+    }
+    var response = WebhookJSON.response(webhook, secret: secret)
+    response.status = .created
+    let relative = "webhooks/\(webhook.id)"
+    response.headers.add(
+      name: "location", value: address.target(path: "/" + relative, relative: relative, for: request))
+    return response
+  }
+}
+
+/// `GET /webhooks`: all webhooks.
+struct ListWebhooksRoute: CallHandler {
+  static let call = Call(
+    .GET, "/webhooks", scope: .admin, id: "listWebhooks", group: .changes, link: "webhooks",
+    summary: "List the webhooks", caching: .forbidden,
+    responses: [.init(200, "The webhooks.", media: .json(Schema(.array(of: .component("Webhook")))))],
+    problems: ProblemDescription.webhook)
+
+  let calls: WebhookCalls
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    let sender = try calls.sender()
+    let webhooks = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await sender.store.webhooks(id: nil)
+    }
+    var json = JSONWriter()
+    json.writeArray(of: webhooks) { webhook, json in WebhookJSON.write(webhook, to: &json) }
+    return WebhookJSON.response(json)
+  }
+}
+
+/// `GET /webhooks/{id}`: a webhook with its last deliveries.
+struct WebhookRoute: CallHandler {
+  static let call = Call(
+    .GET, "/webhooks/{id}", scope: .admin, id: "getWebhook", group: .changes,
+    summary: "Get a webhook and its last deliveries", describing: ["id": .webhookID], caching: .forbidden,
+    responses: [.init(200, "The webhook.", media: .json(.component("Webhook")))],
+    problems: ProblemDescription.webhook)
+
+  let calls: WebhookCalls
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    return WebhookJSON.response(try await calls.webhook(of: request))
+  }
+}
+
+/// `PATCH /webhooks/{id}`: changes a webhook by a JSON merge patch (RFC 7396).
+struct ChangeWebhookRoute: CallHandler {
+  static let call = Call(
+    .PATCH, "/webhooks/{id}", scope: .admin, id: "changeWebhook", group: .changes, summary: "Change a webhook",
+    description:
+      "A JSON merge patch (RFC 7396). `secret` replaces the secret, and `null` has the service make one, which the"
+      + " response has this once; messages are signed with the former one too for \(WebhookSecrets.rotationHours) hours."
+      + " `enabled` continues where a webhook was disabled.",
+    describing: ["id": .webhookID],
+    body: BodyDescription(
+      description: "The members to change.",
+      media: [
+        .init("application/merge-patch+json", .component("WebhookPatch")), .init(.json, .component("WebhookPatch")),
+      ]),
+    caching: .forbidden,
+    responses: [.init(200, "The webhook.", media: .json(.component("Webhook")))],
+    problems: ProblemDescription.webhook)
+
+  let calls: WebhookCalls
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    let webhook = try await calls.webhook(of: request)
+    let sender = try calls.sender()
+    let draft = try WebhookDraft(try await PointBody.readPatch(request), isPatch: true, calls.filtering)
+    try await calls.check(draft, sender)
+    let now = sender.clock.now()
+    let changed = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await sender.store.update(webhook.id) { webhook in
+        if let url = draft.url { webhook.url = url }
+        if let filter = draft.filter { webhook.filter = filter }
+        if let secret = draft.newSecret { webhook.secrets.rotate(to: secret, at: now) }
+        switch draft.isEnabled {
+        case false?: webhook.disable(because: "a request disabled it")
+        case true?: webhook.enable(at: now)
+        case nil: if draft.url != nil, webhook.disabledReason == nil { webhook.enable(at: now) }
+        }
+        webhook.updatedAt = now
+        return true
+      }
+    }
+    guard let changed else { throw calls.notFound(webhook.id) }
+    return WebhookJSON.response(changed, secret: draft.isSecretGenerated ? draft.newSecret : nil)
+  }
+}
+
+/// `DELETE /webhooks/{id}`: removes a webhook.
+struct RemoveWebhookRoute: CallHandler {
+  static let call = Call(
+    .DELETE, "/webhooks/{id}", scope: .admin, id: "removeWebhook", group: .changes, summary: "Remove a webhook",
+    describing: ["id": .webhookID], responses: [.init(204, "The webhook is removed.")],
+    problems: ProblemDescription.webhook)
+
+  let calls: WebhookCalls
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    let sender = try calls.sender()
+    let id = try PointID(inPathOf: request)
+    let isRemoved = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await sender.store.removeWebhook(id: id)
+    }
+    guard isRemoved else { throw calls.notFound(id) }
+    return HTTPResponse(status: .noContent)
+  }
+}
+
+/// `POST /webhooks/{id}/test`: sends a message without changes at once.
+struct TestWebhookRoute: CallHandler {
+  static let call = Call(
+    .POST, "/webhooks/{id}/test", scope: .admin, id: "testWebhook", group: .changes,
+    summary: "Send a test message",
+    description:
+      "Sends a signed message of the type `webhook.test` without changes, once, also to a disabled webhook. The response"
+      + " has the outcome, whatever it is.",
+    describing: ["id": .webhookID], caching: .forbidden,
+    responses: [.init(200, "The outcome.", media: .json(.component("WebhookDelivery")))],
+    problems: ProblemDescription.webhook)
+
+  let calls: WebhookCalls
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    let webhook = try await calls.webhook(of: request)
+    let delivery = try await calls.sender().sendTest(to: webhook)
+    var json = JSONWriter()
+    json.beginObject()
+    WebhookJSON.write(delivery, to: &json)
+    json.endObject()
+    return WebhookJSON.response(json)
+  }
+}
+
+/// `POST /webhooks/{id}/replay`: sends the changes since a position again.
+struct ReplayWebhookRoute: CallHandler {
+  static let call = Call(
+    .POST, "/webhooks/{id}/replay", scope: .admin, id: "replayWebhook", group: .changes,
+    summary: "Send changes again from a position",
+    description: "Continues from the position, in place of the message that waits, and enables the webhook.",
+    parameters: [.since],
+    describing: [
+      "id": .webhookID,
+      "since": .init(
+        "Position after which changes are sent.",
+        Schema(.string, nil, ["minLength": 1], example: "2bv0aw9dz0.1k3.1k3"), isRequired: true),
+    ],
+    caching: .forbidden,
+    responses: [.init(200, "The webhook.", media: .json(.component("Webhook")))],
+    problems: ProblemDescription.webhook.union([.init(410, .positionExpired)]))
+
+  let calls: WebhookCalls
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
+    if !values.has(.since) { values.note(.missing, Parameter.since.name, "must be given") }
+    try values.check()
+    let webhook = try await calls.webhook(of: request)
+    let (sender, position) = (try calls.sender(), values[.since] ?? "")
+    do throws(ChangeReadError) {
+      _ = try await sender.changes.page(after: position, limit: 1)
+    } catch {
+      throw request.problem(for: error)
+    }
+    let now = sender.clock.now()
+    let changed = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await sender.store.update(webhook.id) { webhook in
+        webhook.replay(from: position, at: now)
+        return true
+      }
+    }
+    guard let changed else { throw calls.notFound(webhook.id) }
+    return WebhookJSON.response(changed)
+  }
+}
+
+/// The parts that the calls of webhooks share.
+struct WebhookCalls: Sendable {
+  /// The sender; `nil` if the store keeps nothing.
+  private let optionalSender: WebhookSender?
+  let filtering: Filtering
+  private let usesIndex: Bool
+
+  init(_ sender: WebhookSender?, _ filtering: Filtering, usesIndex: Bool) {
+    optionalSender = sender
+    self.filtering = filtering
+    self.usesIndex = usesIndex
+  }
+
+  /// The handlers of the calls.
+  func handlers(address: PublicAddress) -> [any CallHandler] {
+    [
+      CreateWebhookRoute(calls: self, address: address), ListWebhooksRoute(calls: self), WebhookRoute(calls: self),
+      ChangeWebhookRoute(calls: self), RemoveWebhookRoute(calls: self), TestWebhookRoute(calls: self),
+      ReplayWebhookRoute(calls: self),
+    ]
+  }
+
+  /// Returns the sender.
+  ///
+  /// - Throws: `Problem` 501 if the store keeps nothing.
+  func sender() throws(Problem) -> WebhookSender {
+    if let optionalSender { return optionalSender }
+    throw Problem(
+      .notImplemented, code: "not-implemented",
+      detail: "webhooks need a durable store: PostgreSQL, or the memory store with MEMORY_STORE_PATH")
+  }
+
+  /// Returns the webhook that a request names.
+  func webhook(of request: HTTPRequest) async throws(Problem) -> Webhook {
+    let sender = try sender()
+    let id = try PointID(inPathOf: request)
+    let webhook = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await sender.store.webhooks(id: id).first
+    }
+    guard let webhook else { throw notFound(id) }
+    return webhook
+  }
+
+  func notFound(_ id: PointID) -> Problem { .notFound("there is no webhook with the id \(id)") }
+
+  /// Checks what a draft says against the settings.
+  ///
+  /// - Throws: `Problem` 400 for an address that messages can't be sent to, or 501 for a filter that needs the index.
+  func check(_ draft: WebhookDraft, _ sender: WebhookSender) async throws(Problem) {
+    if draft.needsIndex, !usesIndex { throw Problem(.indexRequired) }
+    guard let url = draft.url, let reason = await sender.transport.rejection(of: url) else { return }
+    throw .badRequest([ProblemError(.pointer("/url"), reason)], code: .invalid)
+  }
+}
+
+/// The members of a body that creates or changes a webhook.
+struct WebhookDraft: Sendable {
+  /// The length up to which a filter is accepted, in bytes.
+  private static let maximumFilterBytes = 32 * 1024
+  private static let maximumURLBytes = 2000
+
+  private(set) var url: String?
+
+  /// The filter, as text; `nil` within for none.
+  private(set) var filter: String??
+  private(set) var newSecret: WebhookSecret?
+  private(set) var isSecretGenerated = false
+  private(set) var isEnabled: Bool?
+  private(set) var needsIndex = false
+
+  /// Creates the draft of a body.
+  ///
+  /// - Parameter isPatch: a Boolean value that indicates whether `null` removes a member, and `enabled` is one.
+  /// - Throws: `Problem` 400 with every invalid member.
+  init(_ body: JSONValue, isPatch: Bool, _ filtering: Filtering) throws(Problem) {
+    guard case .object(let members) = body else {
+      throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
+    }
+    var errors: [ProblemError] = []
+    var code = ParameterProblem.invalid
+    func note(_ name: String, _ detail: String) {
+      errors.append(ProblemError(.pointer("/" + JSONPointer.escape(name)), detail))
+    }
+    for member in members {
+      switch (member.name, member.value) {
+      case ("url", .string(let text)) where text.utf8.count <= Self.maximumURLBytes: url = text
+      case ("url", _): note("url", "must be an address of at most \(Self.maximumURLBytes) bytes")
+      case ("filter", .null) where isPatch: filter = .some(nil)
+      case ("filter", .object):
+        let text = String(decoding: member.value.text, as: UTF8.self)
+        guard text.utf8.count <= Self.maximumFilterBytes else {
+          note("filter", "must have at most \(Self.maximumFilterBytes) bytes")
+          break
+        }
+        do throws(Problem) {
+          needsIndex = try WebhookFilter.query(of: member.value, filtering).needsIndex
+          filter = text
+        } catch {
+          code = ParameterProblem(rawValue: error.code) ?? .invalid
+          errors += error.errors.map { $0.inside("/filter") }
+        }
+      case ("filter", _): note("filter", "must be an object of conditions")
+      case ("secret", .null) where isPatch: (newSecret, isSecretGenerated) = (.generate(), true)
+      case ("secret", .string(let text)):
+        newSecret = WebhookSecret(text)
+        if newSecret == nil { note("secret", "must be whsec_ followed by 24 to 64 bytes in base 64") }
+      case ("secret", _): note("secret", "must be whsec_ followed by 24 to 64 bytes in base 64")
+      case ("enabled", .bool(let isSet)) where isPatch: isEnabled = isSet
+      case ("enabled", _) where isPatch: note("enabled", "must be true or false")
+      default:
+        code = .unknown
+        note(
+          String(member.name.prefix(100)),
+          "is not a member of the body; its members are url, filter, secret\(isPatch ? ", enabled" : "")")
+      }
+    }
+    if !errors.isEmpty { throw .badRequest(errors, code: code) }
+  }
+}
+
+extension ProblemError {
+  /// Returns the error of a part of a body that has a pointer of its own.
+  fileprivate func inside(_ pointer: String) -> ProblemError {
+    switch location {
+    case .pointer(let inner): ProblemError(.pointer(pointer + inner), detail)
+    case .parameter(let name): ProblemError(.pointer("\(pointer)/\(JSONPointer.escape(name))"), detail)
+    case .row: self
+    }
+  }
+}
+
+/// The filters of webhooks: the members of a body of `POST /locations/search` that are conditions of changes.
+package enum WebhookFilter {
+  /// Returns the conditions of a filter.
+  ///
+  /// - Throws: `Problem` 400 with every invalid member.
+  static func query(of filter: JSONValue, _ filtering: Filtering) throws(Problem) -> PointQuery {
+    var values = try ParameterValues(filter, allowing: .changeFilters)
+    let query = values.changeFilters(by: filtering)
+    try values.check()
+    return query
+  }
+
+  /// Returns the conditions of a stored filter.
+  ///
+  /// - Throws: `Problem` 400, where the settings have changed.
+  package static func query(of json: String, _ filtering: Filtering) throws -> PointQuery {
+    try query(of: try JSONReader.value(of: json.utf8, maximumDepth: PointBody.queryDepth), filtering)
+  }
+}
+
+/// Webhooks as JSON.
+private enum WebhookJSON {
+  static func response(_ webhook: Webhook, secret: WebhookSecret? = nil) -> HTTPResponse {
+    var json = JSONWriter()
+    json.beginObject()
+    write(webhook, secret: secret, to: &json)
+    json.endObject()
+    return response(json)
+  }
+
+  static func response(_ json: JSONWriter<[UInt8]>) -> HTTPResponse {
+    var response = HTTPResponse(json)
+    response.headers.add(name: "cache-control", value: "no-store")
+    return response
+  }
+
+  static func write(_ webhook: Webhook, secret: WebhookSecret? = nil, to json: inout JSONWriter<[UInt8]>) {
+    json.write(member: "id", "\(webhook.id)")
+    json.write(member: "url", webhook.url)
+    if let filter = webhook.filter {
+      json.write(name: "filter")
+      json.write(json: filter)
+    }
+    if let secret { json.write(member: "secret", secret.text) }
+    json.write(member: "enabled", webhook.disabledReason == nil)
+    if let reason = webhook.disabledReason { json.write(member: "disabledReason", reason) }
+    json.write(member: "position", webhook.position)
+    if let pending = webhook.pending {
+      json.write(name: "pending")
+      json.beginObject()
+      json.write(member: "id", pending.id)
+      json.write(member: "changes", pending.changeCount)
+      json.write(member: "createdAt", "\(pending.createdAt)")
+      json.write(member: "failedAttempts", pending.attempts)
+      json.write(member: "nextAttemptAt", "\(pending.nextAttemptAt)")
+      json.endObject()
+    }
+    json.write(name: "deliveries")
+    json.writeArray(of: webhook.deliveries) { delivery, json in write(delivery, to: &json) }
+    json.write(member: "createdAt", "\(webhook.createdAt)")
+    json.write(member: "updatedAt", "\(webhook.updatedAt)")
+  }
+
+  static func write(_ delivery: WebhookDelivery, to json: inout JSONWriter<[UInt8]>) {
+    json.write(member: "id", delivery.messageID)
+    json.write(member: "time", "\(delivery.time)")
+    json.write(member: "milliseconds", delivery.milliseconds)
+    if let status = delivery.status { json.write(member: "status", status) }
+    if let error = delivery.error { json.write(member: "error", error) }
+  }
+}
+
+// MARK: Descriptions
+
+extension ProblemDescription {
+  /// The problems of calls of webhooks.
+  fileprivate static let webhook: Set = [ProblemDescription(501, .notImplemented)]
+}
+
+extension ParameterDescription {
+  fileprivate static let webhookID = ParameterDescription("Id of the webhook.", Schema.uuid, isRequired: true)
+}
+
+extension Schema {
+  /// The schemas of webhooks, by name.
+  static let webhooks: [(name: String, schema: Schema)] = [
+    ("Webhook", webhook), ("WebhookDraft", webhookDraft), ("WebhookPatch", webhookPatch),
+    ("WebhookDelivery", webhookDelivery),
+  ]
+
+  private static let webhookURL = Schema(
+    .string, "The address that messages are sent to.", ["maxLength": 2000],
+    example: "https://partner.example.com/waymark")
+  private static let webhookFilter = Schema(
+    .object([], others: any),
+    "The conditions, as in `POST /locations/search`: places that do not match are `outside`.",
+    example: ["category": ["cafe"]])
+  private static let webhookSecret = Schema(
+    .string, "The key of the signatures: `whsec_` and 24 to 64 bytes in base 64.",
+    example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+  private static let webhookDraft = Schema(
+    .object(
+      [
+        .required("url", webhookURL), .optional("filter", webhookFilter), .optional("secret", webhookSecret),
+      ], others: nil))
+
+  private static let webhookPatch = Schema(
+    .object(
+      [
+        .optional("url", webhookURL), .optional("filter", webhookFilter.orNull),
+        .optional("secret", webhookSecret.orNull), .optional("enabled", Schema(.boolean)),
+      ], others: nil))
+
+  private static let webhookDelivery = Schema(
+    .object(
+      [
+        .required("id", Schema(.string, "The id of the message.")), .required("time", time),
+        .required("milliseconds", count),
+        .optional("status", Schema(.integer, "The status of the response.")),
+        .optional("error", Schema(.string, "The reason why there was no response.")),
+      ], others: nil),
+    "An attempt to send a message.")
+
+  private static let webhook = Schema(
+    .object(
+      [
+        .required("id", uuid), .required("url", webhookURL), .optional("filter", webhookFilter),
+        .optional("secret", webhookSecret), .required("enabled", Schema(.boolean)),
+        .optional("disabledReason", Schema(.string, "The reason why nothing is sent.")),
+        .required("position", Schema(.string, "The position after the last message that was received.")),
+        .optional(
+          "pending",
+          Schema(
+            .object(
+              [
+                .required("id", Schema(.string)), .required("changes", count), .required("createdAt", time),
+                .required("failedAttempts", count), .required("nextAttemptAt", time),
+              ], others: nil),
+            "The message that is sent next.")),
+        .required("deliveries", Schema(.array(of: .component("WebhookDelivery")), "The last attempts.")),
+        .required("createdAt", time), .required("updatedAt", time),
+      ], others: nil))
+}

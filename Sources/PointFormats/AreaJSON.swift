@@ -1,0 +1,517 @@
+import Basics
+import Foundation
+package import Geo
+package import JSONText
+package import Points
+
+/// The JSON of named areas: an object of the fields, or a GeoJSON Feature with the fields as its properties.
+package enum AreaJSON {
+  /// Writes an area as an object.
+  package static func write(_ area: Area, withGeometry: Bool, to json: inout JSONWriter<[UInt8]>) {
+    json.beginObject()
+    json.write(member: "id", area.id.description)
+    writeFields(of: area, to: &json)
+    if withGeometry { writeGeometry(of: area.draft.outline, to: &json) }
+    json.endObject()
+  }
+
+  /// Writes an area as a Feature.
+  package static func writeFeature(_ area: Area, to json: inout JSONWriter<[UInt8]>) {
+    json.beginObject()
+    json.write(member: "type", "Feature")
+    json.write(member: "id", area.id.description)
+    writeGeometry(of: area.draft.outline, to: &json)
+    json.write(name: "properties")
+    json.beginObject()
+    writeFields(of: area, to: &json)
+    json.endObject()
+    json.endObject()
+  }
+
+  /// Appends a row of an import, as a line.
+  package static func append(_ row: AreaRow, to text: inout [UInt8]) {
+    var json = JSONWriter()
+    json.beginObject()
+    if let id = row.id { json.write(member: "id", id.description) }
+    writeFields(of: row.draft, to: &json)
+    writeGeometry(of: row.draft.outline, to: &json)
+    json.endObject()
+    text += json.sink
+    text.append(UInt8(ascii: "\n"))
+  }
+
+  private static func writeFields(of area: Area, to json: inout JSONWriter<[UInt8]>) {
+    writeFields(of: area.draft, to: &json)
+    json.write(name: "version")
+    json.write(integer: area.version)
+    json.write(member: "createdAt", area.createdAt.description)
+    json.write(member: "updatedAt", area.updatedAt.description)
+  }
+
+  private static func writeFields(of draft: AreaDraft, to json: inout JSONWriter<[UInt8]>) {
+    json.write(member: "name", draft.name)
+    if !draft.names.isEmpty {
+      json.write(name: "names")
+      json.write(json: draft.names.json)
+    }
+    json.write(member: "kind", draft.kind.rawValue)
+    if let level = draft.level { json.write(member: "level", level) }
+    json.write(name: "importance")
+    json.write(number: draft.importance)
+    json.write(name: "tags")
+    json.write(json: draft.tags.json)
+    if let origin = draft.origin {
+      json.write(member: "source", origin.source)
+      json.write(member: "sourceId", origin.sourceID)
+    }
+  }
+
+  /// Writes the member `geometry`.
+  private static func writeGeometry(of outline: AreaOutline, to json: inout JSONWriter<[UInt8]>) {
+    json.write(name: "geometry")
+    json.beginObject()
+    json.write(member: "type", outline.isMultiple ? "MultiPolygon" : "Polygon")
+    json.write(name: "coordinates")
+    if outline.isMultiple { json.beginArray() }
+    for polygon in outline.polygons {
+      json.beginArray()
+      for ring in polygon {
+        json.beginArray()
+        for position in ring + ring.prefix(1) {
+          let (longitude, latitude) = position.degrees
+          json.beginArray()
+          json.write(number: longitude)
+          json.write(number: latitude)
+          json.endArray()
+        }
+        json.endArray()
+      }
+      json.endArray()
+    }
+    if outline.isMultiple { json.endArray() }
+    json.endObject()
+  }
+
+  /// Returns the fields that a client sets as an object, for a merge patch.
+  package static func value(of area: Area) -> JSONValue {
+    var json = JSONWriter()
+    write(area, withGeometry: true, to: &json)
+    return (try? JSONReader.value(of: json.sink)) ?? .null
+  }
+}
+
+/// One area described by a JSON value.
+package struct AreaDocument: Sendable {
+  /// The way in which members that are no fields are treated.
+  package enum Style: Sendable {
+    /// They are errors, as in the body of a single write.
+    case strict
+    /// They are tags, or fields by other names, as in a file of other programs.
+    ///
+    /// - Parameter source: the data set of a row that names none, whose id is that of the row.
+    case row(source: String?)
+  }
+
+  /// The id; `nil` if there is none, or it is no UUID.
+  package let id: PointID?
+
+  /// A Boolean value that indicates whether there is an id that is no UUID.
+  package let hasForeignID: Bool
+  package let draft: AreaDraft
+
+  /// Creates a document from an object of the fields, or from a Feature.
+  ///
+  /// - Throws: `InvalidPoint` with the violations.
+  package init(_ value: JSONValue, style: Style) throws(InvalidPoint) {
+    guard case .object(let members) = value else {
+      throw InvalidPoint([.init(pointer: "", detail: "must be an object, got \(value.kind)")])
+    }
+    let isFeature = value["type"] == .string("Feature")
+    var fields = AreaFields(prefix: isFeature ? "/properties" : "", style: style)
+    if isFeature {
+      if let id = value["id"] { fields.take("id", id, pointer: "/id") }
+      if let geometry = value["geometry"] { fields.takeGeometry(geometry) }
+      switch value["properties"] {
+      case .object(let properties)?: for member in properties { fields.take(member.name, member.value) }
+      case nil, .null?: break
+      case let other?: fields.violate("/properties", "must be an object, got \(other.kind)")
+      }
+    } else {
+      for member in members { fields.take(member.name, member.value) }
+    }
+    (id, hasForeignID, draft) = try fields.document()
+  }
+
+  /// Creates a document from the tags of a boundary in OpenStreetMap.
+  ///
+  /// - Throws: `InvalidPoint` with the violations.
+  package init(
+    boundary tags: some Sequence<(key: String, value: String)>, id: String, source: String, polygons: [[[Coordinate]]]
+  ) throws(InvalidPoint) {
+    var fields = AreaFields(prefix: "", style: .row(source: source))
+    fields.take("id", .string(id))
+    for tag in tags { fields.takeTag(tag.key, tag.value) }
+    fields.takeGeometry(polygons: polygons)
+    (self.id, hasForeignID, draft) = try fields.document()
+  }
+}
+
+/// The fields of an area while they are read.
+private struct AreaFields {
+  private let prefix: String
+  private let style: AreaDocument.Style
+  private var violations: [PointViolation] = []
+  private var id: String?
+  private var texts: [ExactText: String] = [:]
+  private var level: Int?
+  private var importance: Double?
+  private var names: Tags?
+  private var tags: Tags?
+  private var others: [(key: String, value: String)] = []
+  private var otherNames: [(key: String, value: String)] = []
+  private var outline: AreaOutline?
+  private var hasGeometry = false
+
+  private static let ignored: Set = ["version", "createdAt", "updatedAt", "distance", "bbox"]
+  private static let textFields: Set = ["name", "kind", "source", "sourceId"]
+
+  init(prefix: String, style: AreaDocument.Style) { (self.prefix, self.style) = (prefix, style) }
+
+  private var isStrict: Bool { if case .strict = style { true } else { false } }
+
+  mutating func violate(_ pointer: String, _ detail: String) {
+    violations.append(.init(pointer: pointer, detail: detail))
+  }
+
+  mutating func take(_ name: String, _ value: JSONValue, pointer: String? = nil) {
+    let pointer = pointer ?? "\(prefix)/\(JSONPointer.escape(name))"
+    if value.isNull || Self.ignored.contains(name) { return }
+    switch name {
+    case "id":
+      if let text = value.scalarText { id = id ?? text } else { violate(pointer, "must be a text, got \(value.kind)") }
+    case _ where Self.textFields.contains(name):
+      guard let text = isStrict ? value.string : value.scalarText else {
+        return violate(pointer, "must be a text, got \(value.kind)")
+      }
+      texts[ExactText(name)] = text
+    case "level":
+      guard let number = value.number, let whole = Int(exactly: number) else {
+        return violate(pointer, "must be an integer")
+      }
+      level = whole
+    case "importance":
+      guard let number = value.number else { return violate(pointer, "must be a number") }
+      importance = number
+    case "names":
+      // Those of Overture are in an object of their own.
+      if !isStrict, case .string(let primary)? = value["primary"] {
+        texts["name"] = texts["name"] ?? primary
+        if case .object(let common)? = value["common"] {
+          otherNames += common.compactMap { member in member.value.string.map { (member.name, $0) } }
+        }
+        return
+      }
+      names = tags(value, pointer)
+    case "tags": tags = tags(value, pointer)
+    case "geometry": takeGeometry(value)
+    default: takeOther(name, value, pointer)
+    }
+  }
+
+  private mutating func takeOther(_ name: String, _ value: JSONValue, _ pointer: String) {
+    guard !isStrict else { return violate(pointer, "is not a field of an area") }
+    // Nested values of other programs are left out.
+    guard let text = value.scalarText else { return }
+    if name.hasPrefix("name:") {
+      otherNames.append((String(name.dropFirst("name:".count)), text))
+    } else {
+      others.append((name, text))
+    }
+  }
+
+  private mutating func tags(_ value: JSONValue, _ pointer: String) -> Tags? {
+    do {
+      return try Tags(value)
+    } catch {
+      violations += error.violations.map {
+        .init(pointer: pointer + $0.pointer.dropFirst("/tags".count), detail: $0.detail)
+      }
+      return nil
+    }
+  }
+
+  // MARK: Geometry
+
+  /// Takes a tag of OpenStreetMap, of which `name` alone is a field.
+  mutating func takeTag(_ key: String, _ value: String) {
+    if key.hasSameBytes(as: "name") {
+      texts["name"] = value
+    } else {
+      takeOther(key, .string(value), "")
+    }
+  }
+
+  mutating func takeGeometry(polygons: [[[Coordinate]]]) {
+    hasGeometry = true
+    do throws(AreaOutlineError) {
+      outline = try AreaOutline(polygons: polygons, isMultiple: polygons.count > 1)
+    } catch {
+      violate("/geometry", "is not an area: \(error)")
+    }
+  }
+
+  mutating func takeGeometry(_ value: JSONValue) {
+    hasGeometry = true
+    do throws(PointViolation) {
+      outline = try Self.outline(value)
+    } catch {
+      violations.append(error)
+    }
+  }
+
+  private static func outline(_ value: JSONValue) throws(PointViolation) -> AreaOutline {
+    let pointer = "/geometry"
+    guard let type = value["type"]?.string, ["Polygon", "MultiPolygon"].contains(type) else {
+      throw PointViolation(pointer: pointer, detail: "must be a Polygon or a MultiPolygon in GeoJSON")
+    }
+    let at = pointer + "/coordinates"
+    let values = try elements(value["coordinates"], at)
+    var polygons: [[[Coordinate]]] = []
+    if type == "Polygon" {
+      polygons.append(try rings(values, at))
+    } else {
+      for (index, value) in values.enumerated() {
+        polygons.append(try rings(try elements(value, "\(at)/\(index)"), "\(at)/\(index)"))
+      }
+    }
+    do {
+      return try AreaOutline(polygons: polygons, isMultiple: type == "MultiPolygon")
+    } catch {
+      throw PointViolation(pointer: pointer, detail: "is not an area: \(error)")
+    }
+  }
+
+  private static func elements(_ value: JSONValue?, _ pointer: String) throws(PointViolation) -> [JSONValue] {
+    guard case .array(let elements)? = value, !elements.isEmpty else {
+      throw PointViolation(pointer: pointer, detail: "must be an array that is not empty")
+    }
+    return elements
+  }
+
+  private static func rings(_ values: [JSONValue], _ pointer: String) throws(PointViolation) -> [[Coordinate]] {
+    var rings: [[Coordinate]] = []
+    for (index, value) in values.enumerated() {
+      let at = "\(pointer)/\(index)"
+      let positions = try elements(value, at)
+      var ring: [Coordinate] = []
+      ring.reserveCapacity(positions.count)
+      for (index, position) in positions.enumerated() {
+        guard case .array(let numbers) = position, numbers.count >= 2, let longitude = numbers[0].number,
+          let latitude = numbers[1].number,
+          let coordinate = try? Coordinate(latitude: latitude, longitude: longitude)
+        else {
+          throw PointViolation(
+            pointer: "\(at)/\(index)",
+            detail: "must be a longitude from -180 to 180 and a latitude from -90 to 90")
+        }
+        ring.append(coordinate)
+      }
+      guard ring.count >= 4, EarthCentred(ring[0]) == EarthCentred(ring[ring.count - 1]) else {
+        throw PointViolation(
+          pointer: at, detail: "must be a ring of at least four positions, of which the last is the first")
+      }
+      rings.append(ring)
+    }
+    return rings
+  }
+
+  // MARK: The area
+
+  consuming func document() throws(InvalidPoint) -> (id: PointID?, hasForeignID: Bool, draft: AreaDraft) {
+    inferFields()
+    if !hasGeometry { violate("/geometry", "is missing") }
+    if texts["name"] == nil { violate("\(prefix)/name", "is missing") }
+    var kind = AreaKind.custom
+    if let text = texts["kind"] {
+      if let known = AreaKind(rawValue: text) {
+        kind = known
+      } else {
+        let kinds = AreaKind.allCases.map(\.rawValue).joined(separator: ", ")
+        violate("\(prefix)/kind", "must be one of \(kinds), got '\(text.prefix(50))'")
+      }
+    }
+    let foundID = id.flatMap { PointID($0) }
+    if case .row(let source?) = style, texts["source"] == nil, texts["sourceId"] == nil, foundID == nil, let id {
+      texts["source"] = source
+      texts["sourceId"] = id
+    }
+    var found: AreaDraft?
+    do throws(InvalidPoint) {
+      let names = try otherNames.isEmpty ? self.names ?? .none : Tags(otherNames + (self.names?.pairs ?? []))
+      let tags = try others.isEmpty ? self.tags ?? .none : Tags(others + (self.tags?.pairs ?? []))
+      if let outline {
+        found = try AreaDraft(
+          name: texts["name"] ?? "", names: names, kind: kind, level: level, importance: importance ?? 0,
+          outline: outline, tags: tags, source: texts["source"], sourceID: texts["sourceId"])
+      }
+    } catch {
+      violations += error.violations.filter { $0.pointer != "/name" || texts["name"] != nil }
+        .map { .init(pointer: prefix + $0.pointer, detail: $0.detail) }
+    }
+    guard violations.isEmpty, let found else { throw InvalidPoint(violations) }
+    return (foundID, id != nil && foundID == nil, found)
+  }
+
+  /// Sets fields of rows of other programs: those of OpenStreetMap's boundaries by `admin_level` and `boundary`, those of
+  /// Overture's divisions by `subtype`.
+  private mutating func inferFields() {
+    guard !isStrict else { return }
+    func other(_ key: String) -> String? { others.first { $0.key.hasSameBytes(as: key) }?.value }
+    if level == nil, let text = other("admin_level"), let number = Int(text), AreaDraft.levels.contains(number) {
+      level = number
+    }
+    // Ten digits have the importance of the whole earth.
+    if importance == nil, let text = other("population"), let population = Double(text), population >= 1 {
+      importance = min((log10(population) * 10).rounded() / 100, 1)
+    }
+    if let postcode = other("postal_code"), other("boundary") == "postal_code" {
+      texts["kind"] = texts["kind"] ?? AreaKind.postcode.rawValue
+      texts["name"] = texts["name"] ?? postcode
+    }
+    if texts["kind"] == nil, other("boundary") == "administrative", let level {
+      texts["kind"] = AreaKind(adminLevel: level).rawValue
+    }
+    if texts["kind"] == nil, let subtype = other("subtype") {
+      let kind: AreaKind? =
+        switch subtype {
+        case "country", "dependency": .country
+        case "macroregion", "region", "macrocounty", "county": .region
+        case "localadmin", "locality": .city
+        case "borough", "macrohood", "neighborhood", "microhood": .district
+        default: nil
+        }
+      texts["kind"] = kind?.rawValue
+    }
+  }
+}
+
+extension AreaKind {
+  /// Creates the kind of an administrative boundary by its level in OpenStreetMap, whose meaning differs between
+  /// countries.
+  package init(adminLevel: Int) {
+    self =
+      switch adminLevel {
+      case ...2: .country
+      case 3...6: .region
+      case 7...8: .city
+      default: .district
+      }
+  }
+}
+
+extension JSONValue {
+  fileprivate var isNull: Bool { if case .null = self { true } else { false } }
+
+  fileprivate var string: String? { if case .string(let text) = self { text } else { nil } }
+
+  fileprivate var number: Double? {
+    guard case .number(let text) = self, let number = Double(text), number.isFinite else { return nil }
+    return number
+  }
+
+  /// The text of a string, a number or a Boolean value; `nil` for any other value.
+  fileprivate var scalarText: String? {
+    switch self {
+    case .string(let text), .number(let text): text
+    case .bool(let isSet): isSet ? "true" : "false"
+    case .null, .array, .object: nil
+    }
+  }
+}
+
+/// The rows of a text of areas, each of which is accepted or rejected.
+package struct AreaRows: Sendable {
+  package private(set) var rows: [AreaRow] = []
+  package private(set) var report = ImportReport()
+  private var number = 0
+  private let source: String?
+
+  /// Creates rows from a text in a format that has them one after another, or in a collection.
+  ///
+  /// - Parameters:
+  ///   - firstRow: the number of the first row.
+  ///   - source: the data set of the rows that name none.
+  /// - Throws: ``FormatError`` if the text is none of the format.
+  package init(
+    _ text: UnsafeBufferPointer<UInt8>, format: PointFormat, firstRow: Int = 1, source: String? = nil
+  ) throws(FormatError) {
+    self.source = source
+    number = firstRow - 1
+    switch format {
+    case .ndjson, .geoJSONSequence: takeLines(text)
+    case .geoJSON, .json:
+      do throws(JSONError) {
+        try takeCollection(text)
+      } catch {
+        throw FormatError(reason: "the text is \(error)")
+      }
+    case .csv: throw FormatError(reason: "areas cannot be read from CSV")
+    }
+  }
+
+  /// The number of the last row.
+  package var lastRow: Int { number }
+
+  private mutating func takeLines(_ text: UnsafeBufferPointer<UInt8>) {
+    for line in text.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == 0x1E }) {
+      let line = UnsafeBufferPointer(rebasing: line)
+      guard line.contains(where: { $0 > 0x20 }) else { continue }
+      do throws(JSONError) {
+        take(try JSONReader.value(of: line))
+      } catch {
+        reject("is \(error)")
+      }
+    }
+  }
+
+  private mutating func takeCollection(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) {
+    var reader = JSONReader(text)
+    if try reader.nextKind() == .array {
+      try takeElements(&reader)
+      return try reader.finish()
+    }
+    var (isCollection, members): (Bool, [JSONValue.Member]) = (false, [])
+    try reader.enterObject()
+    while let name = try reader.nextMember() {
+      let name = try reader.string(of: name)
+      if name == "features" {
+        isCollection = true
+        try takeElements(&reader)
+      } else {
+        members.append(.init(name: name, value: try reader.readValue()))
+      }
+    }
+    try reader.finish()
+    if !isCollection { take(.object(members)) }
+  }
+
+  private mutating func takeElements(_ reader: inout JSONReader) throws(JSONError) {
+    try reader.enterArray()
+    while try reader.nextElement() { take(try reader.readValue()) }
+  }
+
+  private mutating func take(_ value: JSONValue) {
+    do throws(InvalidPoint) {
+      let document = try AreaDocument(value, style: .row(source: source))
+      number += 1
+      rows.append(AreaRow(number: number, id: document.id, draft: document.draft))
+    } catch {
+      reject(error.description)
+    }
+  }
+
+  private mutating func reject(_ detail: String) {
+    number += 1
+    report.reject(RejectedRow(number: number, detail: detail))
+  }
+}

@@ -1,0 +1,322 @@
+import Basics
+import JSONText
+
+/// A store of named areas, of which every instance holds all in memory.
+///
+/// A write is decided on the areas of a moment, and committed if they are still the same: see ``AreaEditor``.
+public protocol AreaStore: Sendable {
+  /// Returns the areas as they are read: with every write that was acknowledged before the call, unless reads may be
+  /// older.
+  ///
+  /// - Parameter isCurrent: a Boolean value that indicates whether they must not be older, whatever reads may be.
+  /// - Throws: ``PointStoreError``.
+  func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas
+
+  /// Commits a change if the areas still have a version.
+  ///
+  /// - Returns: the areas with the change; `nil` if they have another version, and nothing was changed.
+  /// - Throws: ``PointStoreError``.
+  func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas?
+
+  /// Returns the outcome of an earlier request with a key; `nil` if there was none within
+  /// ``IdempotencyKey/lifetime``.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func record(of key: String) async throws(PointStoreError) -> AreaRecord?
+}
+
+/// A change of areas, which is committed as a whole.
+public struct AreaChange: Sendable {
+  /// The areas to create or replace, each once. The store gives their versions and times.
+  public var puts: [(id: PointID, draft: AreaDraft)] = []
+  public var removals: [PointID] = []
+
+  /// The outcome to keep under a key; `nil` for none.
+  public var record: AreaRecord?
+
+  public init() {}
+
+  var isEmpty: Bool { puts.isEmpty && removals.isEmpty && record == nil }
+}
+
+/// The outcome of a request with an idempotency key.
+public struct AreaRecord: Hashable, Sendable {
+  /// The outcome of a request.
+  public enum Outcome: Hashable, Sendable {
+    case created(PointID)
+    case imported(ImportReport)
+  }
+
+  public let key: IdempotencyKey
+  public let outcome: Outcome
+
+  public init(key: IdempotencyKey, outcome: Outcome) {
+    self.key = key
+    self.outcome = outcome
+  }
+}
+
+/// A row of an import of areas.
+public struct AreaRow: Sendable {
+  /// The number of the row, counted from 1.
+  public let number: Int
+  public let id: PointID?
+  public let draft: AreaDraft
+
+  public init(number: Int, id: PointID?, draft: AreaDraft) {
+    self.number = number
+    self.id = id
+    self.draft = draft
+  }
+}
+
+/// The writes of areas, by the rules of those of places.
+public struct AreaEditor: Sendable {
+  private let store: any AreaStore
+
+  public init(_ store: any AreaStore) { self.store = store }
+
+  /// The maximum number of attempts at a write that others come before.
+  private static let maximumAttempts = 100
+
+  /// Decides a change on the present areas and commits it; again, if another one came between.
+  ///
+  /// - Parameter decide: receives the areas, and the outcome of an earlier request with the key. It returns the change,
+  ///   and what the call returns of the areas after it.
+  private func commit<Outcome>(
+    once key: IdempotencyKey? = nil,
+    _ decide: (Areas, AreaRecord?) throws(PointWriteError) -> (change: AreaChange, outcome: (Areas) -> Outcome)
+  ) async throws(PointWriteError) -> Outcome {
+    for _ in 0..<Self.maximumAttempts {
+      let (areas, record) = try await Self.reportingErrors { () throws(PointStoreError) in
+        // The areas first: a record that is written after them makes the commit fail.
+        let areas = try await store.areas(isCurrent: true)
+        guard let key else { return (areas, nil as AreaRecord?) }
+        return (areas, try await store.record(of: key.text))
+      }
+      if let record, record.key.requestHash != key?.requestHash { throw .keyReused }
+      let (change, outcome) = try decide(areas, record)
+      if change.isEmpty { return outcome(areas) }
+      let next = try await Self.reportingErrors { () throws(PointStoreError) in
+        try await store.commit(change, onto: areas.version)
+      }
+      if let next { return outcome(next) }
+    }
+    throw .store(.overloaded)
+  }
+
+  private static func reportingErrors<Value>(
+    _ call: () async throws(PointStoreError) -> Value
+  ) async throws(PointWriteError) -> Value {
+    do {
+      return try await call()
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Creates an area under a new id, which is derived from its origin if it has one.
+  ///
+  /// A repeat with the same key returns the area as it is now.
+  ///
+  /// - Throws: ``PointWriteError``.
+  public func create(_ draft: AreaDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> Area {
+    let created: Area? = try await commit(once: key) { areas, record throws(PointWriteError) in
+      if let record {
+        guard case .created(let id) = record.outcome else { throw .keyReused }
+        return (AreaChange(), { $0[id] })
+      }
+      if let origin = draft.origin, areas[origin] != nil { throw .originTaken }
+      let id = Self.newID(of: draft) { areas[$0] != nil }
+      var change = AreaChange()
+      change.puts = [(id, draft)]
+      change.record = key.map { AreaRecord(key: $0, outcome: .created(id)) }
+      return (change, { $0[id] })
+    }
+    guard let created else { throw .notFound }
+    return created
+  }
+
+  /// Replaces the area of an id, or creates it. An area that has the values already is left unchanged.
+  ///
+  /// - Throws: ``PointWriteError``.
+  public func put(
+    _ draft: AreaDraft, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (area: Area, wasCreated: Bool) {
+    let (area, wasCreated): (Area?, Bool) = try await commit { areas, _ throws(PointWriteError) in
+      let former = areas[id]
+      guard condition.holds(of: former?.version) else { throw .conditionFailed(currentVersion: former?.version) }
+      if let origin = draft.origin, let owner = areas[origin], owner.id != id { throw .originTaken }
+      var change = AreaChange()
+      if former?.draft != draft { change.puts = [(id, draft)] }
+      return (change, { ($0[id], former == nil) })
+    }
+    guard let area else { throw .store(.unexpected(reason: "an area that was written is missing")) }
+    return (area, wasCreated)
+  }
+
+  /// Deletes the area of an id.
+  ///
+  /// - Throws: ``PointWriteError``.
+  public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+    try await commit { areas, _ throws(PointWriteError) in
+      guard let area = areas[id] else { throw .notFound }
+      guard condition.holds(of: area.version) else { throw .conditionFailed(currentVersion: area.version) }
+      var change = AreaChange()
+      change.removals = [id]
+      return (change, { _ in })
+    }
+  }
+
+  /// Replaces the area of an id by the result of a closure, which is called again if another change comes between.
+  ///
+  /// - Throws: ``PointUpdateError``.
+  package func update<Failure>(
+    id: PointID, if condition: WriteCondition, _ change: (Area) throws(Failure) -> AreaDraft
+  ) async throws(PointUpdateError<Failure>) -> Area {
+    for _ in 0..<Self.maximumAttempts {
+      let current: Area?
+      do throws(PointStoreError) {
+        current = try await store.areas(isCurrent: true)[id]
+      } catch {
+        throw .write(.store(error))
+      }
+      guard let current else { throw .write(.notFound) }
+      guard condition.holds(of: current.version) else {
+        throw .write(.conditionFailed(currentVersion: current.version))
+      }
+      let changed: AreaDraft
+      do {
+        changed = try change(current)
+      } catch {
+        throw .change(error)
+      }
+      do {
+        return try await put(changed, id: id, if: .versions([current.version])).area
+      } catch {
+        guard case .conditionFailed = error else { throw .write(error) }
+      }
+    }
+    throw .contended
+  }
+
+  /// Imports rows in one transaction, by the rules of imports of places: a row replaces the area of its id or origin, or
+  /// creates one; of rows for the same area the last one counts.
+  ///
+  /// - Returns: the report; in an atomic import with a rejected row nothing was imported.
+  /// - Throws: ``PointWriteError``.
+  public func importRows(
+    _ rows: [AreaRow], mode: ImportMode = .partial, dryRun: Bool = false, once key: IdempotencyKey? = nil
+  ) async throws(PointWriteError) -> ImportReport {
+    try await commit(once: dryRun ? nil : key) { areas, record throws(PointWriteError) in
+      if let record {
+        guard case .imported(let report) = record.outcome else { throw .keyReused }
+        return (AreaChange(), { _ in report })
+      }
+      var (change, report) = Self.plan(rows, into: areas)
+      let takesNothing = mode == .atomic && report.rejected > 0
+      if takesNothing { report.takeNothing() }
+      if dryRun || takesNothing { return (AreaChange(), { [report] _ in report }) }
+      change.record = key.map { AreaRecord(key: $0, outcome: .imported(report)) }
+      return (change, { [report] _ in report })
+    }
+  }
+
+  private static func plan(_ rows: [AreaRow], into areas: Areas) -> (change: AreaChange, report: ImportReport) {
+    var report = ImportReport()
+    var taken: [PointID: (number: Int, draft: AreaDraft)] = [:]
+    var (order, origins): ([PointID], [SourceReference: PointID]) = ([], [:])
+    // From the last row, which counts.
+    for row in rows.reversed() {
+      let owner = row.draft.origin.flatMap { origins[$0] ?? areas[$0]?.id }
+      if let id = row.id, let owner, owner != id {
+        report.reject(
+          RejectedRow(
+            number: row.number, detail: "its id belongs to one area, its source and sourceId to another"))
+        continue
+      }
+      let id = row.id ?? owner ?? newID(of: row.draft) { areas[$0] != nil || taken[$0] != nil }
+      if let last = taken[id] {
+        if last.draft == row.draft {
+          report.unchanged += 1
+        } else {
+          report.reject(
+            RejectedRow(
+              number: row.number, detail: "means the same area as row \(last.number), which counts instead"))
+        }
+        continue
+      }
+      taken[id] = (row.number, row.draft)
+      if let origin = row.draft.origin { origins[origin] = id }
+      order.append(id)
+    }
+    var change = AreaChange()
+    for id in order.reversed() {
+      guard let row = taken[id] else { continue }
+      switch areas[id]?.draft {
+      case nil: report.created += 1
+      case row.draft?:
+        report.unchanged += 1
+        continue
+      case _?: report.updated += 1
+      }
+      change.puts.append((id, row.draft))
+    }
+    var sorted = ImportReport()
+    sorted.add(report)
+    return (change, sorted)
+  }
+
+  /// Returns the id of a new area: always the same for an origin, unless it is taken.
+  private static func newID(of draft: AreaDraft, isTaken: (PointID) -> Bool) -> PointID {
+    if let origin = draft.origin {
+      // No UTF-8 has the byte between.
+      let id = PointID(derivedFrom: Array("area".utf8) + [0xFF] + origin.source.utf8 + [0xFF] + origin.sourceID.utf8)
+      if !isTaken(id) { return id }
+    }
+    var generator = SystemRandomNumberGenerator()
+    return PointID(at: SystemClock().now(), using: &generator)
+  }
+}
+
+extension AreaRecord {
+  /// The outcome as JSON: the id of a created area, or the report of an import.
+  package var json: String {
+    switch outcome {
+    case .created(let id): return "{\"id\":\"\(id)\"}"
+    case .imported(let report):
+      let counts = [report.created, report.updated, report.unchanged, report.rejected].map { JSONValue.number("\($0)") }
+      let rows = report.rejections.map { JSONValue.array([.number("\($0.number)"), .string($0.detail)]) }
+      let report = JSONValue.object([
+        .init(name: "counts", value: .array(counts)), .init(name: "rows", value: .array(rows)),
+      ])
+      return String(decoding: report.text, as: UTF8.self)
+    }
+  }
+
+  /// Creates a record from the ``json`` of its outcome; `nil` for another text.
+  package init?(key: IdempotencyKey, json: String) {
+    guard let value = try? JSONReader.value(of: json.utf8) else { return nil }
+    if case .string(let text)? = value["id"], let id = PointID(text) {
+      self.init(key: key, outcome: .created(id))
+      return
+    }
+    func number(_ value: JSONValue) -> Int? {
+      if case .number(let text) = value { Int(text) } else { nil }
+    }
+    guard case .array(let values)? = value["counts"], case .array(let rows)? = value["rows"] else { return nil }
+    let counts = values.compactMap(number)
+    let rejections = rows.compactMap { row -> RejectedRow? in
+      guard case .array(let parts) = row, parts.count == 2, let number = number(parts[0]),
+        case .string(let detail) = parts[1]
+      else { return nil }
+      return RejectedRow(number: number, detail: detail)
+    }
+    guard counts.count == 4 else { return nil }
+    self.init(
+      key: key,
+      outcome: .imported(
+        ImportReport(
+          created: counts[0], updated: counts[1], unchanged: counts[2], rejected: counts[3], rejections: rejections)))
+  }
+}

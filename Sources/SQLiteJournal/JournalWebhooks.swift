@@ -1,0 +1,73 @@
+import GRDB
+package import Points
+package import Webhooks
+
+/// The table of webhooks.
+enum WebhookRows {
+  static let createTable = """
+    -- The endpoints that changes of places are sent to.
+    CREATE TABLE webhook (
+      id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+      revision INTEGER NOT NULL,
+      -- All of a webhook as JSON, its secret included.
+      document TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  fileprivate static let select = "SELECT document, revision FROM webhook WHERE id = coalesce(?, id) ORDER BY id"
+
+  fileprivate static let insert = """
+    INSERT INTO webhook (id, revision, document) SELECT ?, 1, ? WHERE (SELECT count(*) FROM webhook) < ?
+    """
+
+  fileprivate static let replace =
+    "UPDATE webhook SET revision = revision + 1, document = ? WHERE id = ? AND revision = ?"
+
+  fileprivate static let delete = "DELETE FROM webhook WHERE id = ?"
+}
+
+extension SQLiteJournal: WebhookStore {
+  package func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook] {
+    let rows = try await reportingErrors { database in
+      try await database.read { database in
+        try Row.fetchAll(database, sql: WebhookRows.select, arguments: [id?.bytes]).map { row in
+          (document: row[0] as String, revision: row[1] as Int64)
+        }
+      }
+    }
+    var webhooks: [Webhook] = []
+    for row in rows { webhooks.append(try Webhook(document: row.document, revision: row.revision)) }
+    return webhooks
+  }
+
+  package func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
+    try await write(WebhookRows.insert, [webhook.id.bytes, webhook.document, Webhook.maximumCount])
+  }
+
+  package func replace(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
+    try await write(WebhookRows.replace, [webhook.document, webhook.id.bytes, webhook.revision])
+  }
+
+  package func removeWebhook(id: PointID) async throws(PointStoreError) -> Bool {
+    try await write(WebhookRows.delete, [id.bytes])
+  }
+
+  /// Returns `true`: the file belongs to one process.
+  package func acquireLease(
+    owner: Int64, at now: Timestamp, until expiry: Timestamp
+  ) async throws(PointStoreError) -> Bool { true }
+
+  /// Runs a statement, and returns a Boolean value that indicates whether it changed a row. On return the change is on
+  /// the disk.
+  private func write(_ sql: String, _ arguments: StatementArguments) async throws(PointStoreError) -> Bool {
+    try checkFiles()
+    let isChanged = try await reportingErrors { database in
+      try await database.write { database in
+        try database.execute(sql: sql, arguments: arguments)
+        return database.changesCount == 1
+      }
+    }
+    try checkFiles()
+    return isChanged
+  }
+}

@@ -1,0 +1,359 @@
+import Crypto
+import Foundation
+public import Points
+
+/// A registered endpoint that changes of places are sent to.
+package struct Webhook: Codable, Sendable {
+  /// The maximum number of webhooks of a store.
+  package static let maximumCount = 100
+
+  /// The number of attempts that are kept.
+  static let keptDeliveries = 10
+
+  package let id: PointID
+
+  /// Grows with each stored change; see ``WebhookStore/replace(_:)``.
+  package var revision: Int64 = 1
+
+  /// The address that messages are sent to.
+  package var url: String
+
+  /// The conditions of a search as JSON; `nil` for all places.
+  package var filter: String?
+
+  package var secrets: WebhookSecrets
+
+  /// The position in the change log after the last message that was received or dropped.
+  package private(set) var position: String
+
+  /// The time at which the position was stored.
+  package private(set) var positionTime: Timestamp
+
+  /// The message that is sent next, stored before its first attempt and sent again unchanged; `nil` if it is not made
+  /// yet.
+  package private(set) var pending: WebhookMessage?
+
+  /// The reason for which nothing is sent; `nil` if the webhook is enabled.
+  package private(set) var disabledReason: String?
+
+  /// The last attempts, the newest first.
+  package private(set) var deliveries: [WebhookDelivery] = []
+  package let createdAt: Timestamp
+  package var updatedAt: Timestamp
+
+  package init(
+    id: PointID, url: String, filter: String?, secrets: WebhookSecrets, position: String, createdAt: Timestamp
+  ) {
+    self.id = id
+    self.url = url
+    self.filter = filter
+    self.secrets = secrets
+    self.position = position
+    self.createdAt = createdAt
+    (positionTime, updatedAt) = (createdAt, createdAt)
+  }
+
+  package mutating func disable(because reason: String) { disabledReason = reason }
+
+  /// Continues where the webhook was disabled, with the next attempt at once.
+  package mutating func enable(at now: Timestamp) {
+    disabledReason = nil
+    pending?.retryAgain(at: now)
+  }
+
+  /// Continues from a position, and drops the pending message.
+  package mutating func replay(from position: String, at now: Timestamp) {
+    pending = nil
+    disabledReason = nil
+    move(to: position, at: now)
+  }
+
+  /// Notes a position without changes up to it.
+  mutating func move(to position: String, at now: Timestamp) { (self.position, positionTime) = (position, now) }
+
+  /// Sets the message that is sent next.
+  mutating func prepare(_ message: WebhookMessage) { pending = message }
+
+  /// Notes the outcome of an attempt to send the pending message: a message that was received is done, one that was not
+  /// is sent again later, and after the last attempt or 410 the webhook is disabled.
+  ///
+  /// - Parameter jitter: a random number from 0 to 1.
+  mutating func note(_ delivery: WebhookDelivery, jitter: Double) {
+    guard var message = pending, message.id.utf8.elementsEqual(delivery.messageID.utf8) else { return }
+    deliveries = Array(([delivery] + deliveries).prefix(Self.keptDeliveries))
+    if delivery.isSuccess {
+      pending = nil
+      return move(to: message.position, at: delivery.time)
+    }
+    message.attempts += 1
+    if delivery.status == 410 {
+      disabledReason = "the endpoint responded with 410 Gone"
+    } else if let pause = WebhookSchedule.pause(
+      afterAttempts: message.attempts, retryAfter: delivery.retryAfterSeconds.map { .seconds($0) }, jitter: jitter)
+    {
+      message.nextAttemptAt = delivery.time.adding(pause)
+    } else {
+      disabledReason = "\(message.attempts) attempts to send a message failed, the last one: \(delivery.summary)"
+    }
+    pending = message
+  }
+}
+
+/// A message with changes, as it is sent in every attempt.
+package struct WebhookMessage: Codable, Sendable {
+  /// The value of `webhook-id`, by which receivers drop repeats.
+  package let id: String
+
+  /// The JSON text of the body.
+  package let body: String
+
+  /// The position in the change log after its changes.
+  package let position: String
+  package let changeCount: Int
+  package let createdAt: Timestamp
+
+  /// The number of failed attempts since the message was made or the webhook was enabled.
+  package fileprivate(set) var attempts = 0
+  package fileprivate(set) var nextAttemptAt: Timestamp
+
+  init(id: String, body: String, position: String, changeCount: Int, createdAt: Timestamp) {
+    self.id = id
+    self.body = body
+    self.position = position
+    self.changeCount = changeCount
+    self.createdAt = createdAt
+    nextAttemptAt = createdAt
+  }
+
+  fileprivate mutating func retryAgain(at now: Timestamp) { (attempts, nextAttemptAt) = (0, now) }
+}
+
+/// An attempt to send a message.
+package struct WebhookDelivery: Codable, Sendable {
+  package let messageID: String
+  package let time: Timestamp
+  package let milliseconds: Int
+
+  /// The status of the response; `nil` if there was none.
+  package let status: Int?
+
+  /// The reason why there was no response.
+  package let error: String?
+
+  /// The value of `Retry-After` of the response.
+  let retryAfterSeconds: Int?
+
+  init(messageID: String, time: Timestamp, milliseconds: Int, _ outcome: WebhookOutcome) {
+    self.messageID = messageID
+    self.time = time
+    self.milliseconds = milliseconds
+    switch outcome {
+    case .response(let status, let retryAfter):
+      (self.status, error, retryAfterSeconds) = (status, nil, retryAfter)
+    case .failure(let reason): (status, error, retryAfterSeconds) = (nil, reason, nil)
+    }
+  }
+
+  /// A Boolean value that indicates whether the message was received: the status is one of 200 to 299.
+  package var isSuccess: Bool { status.map { 200..<300 ~= $0 } ?? false }
+
+  fileprivate var summary: String { status.map { "the status \($0)" } ?? error ?? "" }
+}
+
+/// The times of attempts. The pauses are those that the Standard Webhooks specification proposes.
+enum WebhookSchedule {
+  /// The pauses after each failed attempt, in seconds: 75.6 hours in all. After the attempt that follows the last one,
+  /// there is no other.
+  static let pauses = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
+
+  /// The longest pause that an endpoint can ask for.
+  static let longestPause = Duration.seconds(86_400)
+
+  /// Returns the pause after a failed attempt; `nil` if there is no other attempt.
+  ///
+  /// - Parameters:
+  ///   - count: the number of failed attempts.
+  ///   - retryAfter: the pause that the endpoint asked for, which may make it longer.
+  ///   - jitter: a random number from 0 to 1, which lengthens the pause by up to a tenth.
+  static func pause(afterAttempts count: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
+    guard pauses.indices.contains(count - 1) else { return nil }
+    let pause = Duration.seconds(pauses[count - 1]) * (1 + jitter / 10)
+    return max(pause, min(retryAfter ?? .zero, longestPause))
+  }
+}
+
+/// A key that messages are signed with: `whsec_` and 24 to 64 bytes in base 64.
+package struct WebhookSecret: Codable, Sendable {
+  private static let prefix = "whsec_"
+  private static let lengths = 24...64
+
+  package let text: String
+
+  /// Creates a secret from its text; `nil` for any other text.
+  package init?(_ text: String) {
+    guard text.hasPrefix(Self.prefix), let key = Data(base64Encoded: String(text.dropFirst(Self.prefix.count))),
+      Self.lengths.contains(key.count)
+    else { return nil }
+    self.text = text
+  }
+
+  /// Creates a random secret of 32 bytes.
+  package static func generate() -> WebhookSecret {
+    let key = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
+    return WebhookSecret(text: prefix + key.base64EncodedString())
+  }
+
+  private init(text: String) { self.text = text }
+
+  /// Returns the signature of a message (Standard Webhooks 1.0.0, symmetric signatures).
+  func signature(id: String, timestamp: Int64, body: String) -> String {
+    let key = SymmetricKey(data: Data(base64Encoded: String(text.dropFirst(Self.prefix.count))) ?? Data())
+    let code = HMAC<SHA256>.authenticationCode(for: Data("\(id).\(timestamp).\(body)".utf8), using: key)
+    return "v1," + Data(code).base64EncodedString()
+  }
+}
+
+/// The secret of a webhook, and the former one while receivers change to the new one.
+package struct WebhookSecrets: Codable, Sendable {
+  /// The time for which messages are signed with a replaced secret too, in hours.
+  package static let rotationHours = 24
+
+  private var current: WebhookSecret
+  private var former: WebhookSecret?
+  private var formerUntil: Timestamp?
+
+  package init(_ secret: WebhookSecret) { current = secret }
+
+  /// Replaces the secret.
+  package mutating func rotate(to secret: WebhookSecret, at now: Timestamp) {
+    (former, formerUntil) = (current, now.adding(.seconds(3600 * Self.rotationHours)))
+    current = secret
+  }
+
+  /// Returns the header fields of an attempt.
+  func headers(of message: WebhookMessage, at now: Timestamp) -> [(name: String, value: String)] {
+    let timestamp = now.microsecondsSinceEpoch / 1_000_000
+    let isRotating = formerUntil.map { now < $0 } ?? false
+    let signatures = ([current] + (isRotating ? [former].compactMap(\.self) : [])).map { secret in
+      secret.signature(id: message.id, timestamp: timestamp, body: message.body)
+    }
+    return [
+      ("webhook-id", message.id), ("webhook-timestamp", "\(timestamp)"),
+      ("webhook-signature", signatures.joined(separator: " ")),
+    ]
+  }
+}
+
+/// The place where webhooks are kept, as durably as the places.
+package protocol WebhookStore: Sendable {
+  /// Returns the webhook of an id, or all by id.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook]
+
+  /// Adds a webhook.
+  ///
+  /// - Returns: `false` if there are ``Webhook/maximumCount`` already.
+  /// - Throws: ``PointStoreError``.
+  func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool
+
+  /// Replaces the webhook of the same id and revision, and increments the revision. Of two calls with one revision
+  /// exactly one succeeds.
+  ///
+  /// - Returns: `false` if there is none.
+  /// - Throws: ``PointStoreError``.
+  func replace(_ webhook: Webhook) async throws(PointStoreError) -> Bool
+
+  /// Removes a webhook.
+  ///
+  /// - Returns: `false` if there is none.
+  /// - Throws: ``PointStoreError``.
+  func removeWebhook(id: PointID) async throws(PointStoreError) -> Bool
+
+  /// Acquires or extends the lease of the sender. It saves work: what a sender without it does is right too, because
+  /// of ``replace(_:)``.
+  ///
+  /// - Returns: `false` if another sender has it, or if there is no webhook.
+  /// - Throws: ``PointStoreError``.
+  func acquireLease(
+    owner: Int64, at now: Timestamp, until expiry: Timestamp
+  ) async throws(PointStoreError) -> Bool
+}
+
+extension WebhookStore {
+  /// The number of repetitions of an update that others come before.
+  private static var updateLimit: Int { 20 }
+
+  /// Changes a webhook as it is stored, again if another change comes before it.
+  ///
+  /// - Parameter change: changes the webhook, and returns `false` to leave it as it is.
+  /// - Returns: the changed webhook; `nil` if there is none, or it was left.
+  /// - Throws: ``PointStoreError``.
+  package func update(
+    _ id: PointID, _ change: (inout Webhook) -> Bool
+  ) async throws(PointStoreError) -> Webhook? {
+    for _ in 0..<Self.updateLimit {
+      guard var webhook = try await webhooks(id: id).first, change(&webhook) else { return nil }
+      if try await replace(webhook) {
+        webhook.revision += 1
+        return webhook
+      }
+    }
+    throw .overloaded
+  }
+}
+
+extension Webhook {
+  /// The webhook as a store keeps it.
+  package var document: String {
+    get throws(PointStoreError) {
+      do {
+        return String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
+      } catch {
+        throw .unexpected(reason: "a webhook can't be encoded: \(error)")
+      }
+    }
+  }
+
+  /// Creates the webhook of a stored document.
+  package init(document: String, revision: Int64) throws(PointStoreError) {
+    do {
+      self = try JSONDecoder().decode(Webhook.self, from: Data(document.utf8))
+    } catch {
+      throw .unexpected(reason: "a stored webhook can't be decoded: \(error)")
+    }
+    self.revision = revision
+  }
+}
+
+extension Timestamp {
+  func adding(_ duration: Duration) -> Timestamp {
+    Timestamp(microsecondsSinceEpoch: microsecondsSinceEpoch + Int64(duration / .microseconds(1)))
+  }
+}
+
+extension PointID: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let id = PointID(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "is not a UUID")
+    }
+    self = id
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
+extension Timestamp: Codable {
+  public init(from decoder: any Decoder) throws {
+    self.init(microsecondsSinceEpoch: try decoder.singleValueContainer().decode(Int64.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(microsecondsSinceEpoch)
+  }
+}

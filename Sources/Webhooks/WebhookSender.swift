@@ -1,0 +1,307 @@
+package import Logging
+package import Points
+import Synchronization
+
+/// A way to send messages to endpoints.
+package protocol WebhookTransport: Sendable {
+  /// Returns why messages can't be sent to an address; `nil` if they can, as it is now.
+  func rejection(of url: String) async -> String?
+
+  /// Sends a request with a JSON body, in bounded time and memory. Redirects are not followed.
+  func send(_ body: String, headers: [(name: String, value: String)], to url: String) async -> WebhookOutcome
+}
+
+/// The outcome of a request.
+package enum WebhookOutcome: Sendable {
+  case response(status: Int, retryAfterSeconds: Int?)
+  /// There was no response, for a reason that is for operators.
+  case failure(reason: String)
+}
+
+/// Sends the changes of places to webhooks.
+///
+/// Each webhook has one message at a time, which is stored before its first attempt; so each change is sent at least
+/// once and in order, whenever the program ends, and a repeated message has the same id and body. The instance that has
+/// the lease of the store sends.
+package final class WebhookSender: Sendable {
+  /// The numbers of a sender.
+  package struct Counts: Sendable {
+    /// The number of messages that were received.
+    package var sent = 0
+    /// The number of attempts that failed.
+    package var failed = 0
+    /// The number of disabled webhooks; 0 without the lease.
+    package var disabled = 0
+    /// The age of the oldest message of an enabled webhook that was not received yet, in seconds; 0 without the lease.
+    package var lagSeconds = 0.0
+  }
+
+  /// The time between two looks for changes.
+  private static let interval = Duration.seconds(1)
+
+  /// The time between two attempts to acquire the lease, while another sender has it or there is no webhook.
+  private static let standbyInterval = Duration.seconds(5)
+
+  /// The time for which a lease is acquired. It is extended after half of it.
+  static let leaseDuration = Duration.seconds(30)
+
+  /// The maximum number of changes of a message.
+  private static let maximumChanges = 100
+
+  /// The maximum number of messages of a webhook in a row, before it is looked at again.
+  private static let maximumMessages = 1000
+
+  /// The time after which the position of a webhook without changes is stored again, so that it does not expire.
+  private static let bookmarkInterval = Duration.seconds(3600)
+
+  package let store: any WebhookStore
+  package let changes: any PointFeed
+  package let transport: any WebhookTransport
+  package let clock: any WallClock
+  private let query: @Sendable (String) throws -> PointQuery
+  private let placeURL: @Sendable (PointID) -> String
+  private let jitter: @Sendable () -> Double
+  private let logger: Logger
+  private let owner = Int64.random(in: 1 ... .max)
+  private let state = Mutex(State())
+
+  private struct State {
+    var counts = Counts()
+    var leaseExpiry: Timestamp?
+    /// The webhooks that messages are being sent to.
+    var busy: Set<PointID> = []
+  }
+
+  /// Creates a sender, which has no effect until ``run()``.
+  ///
+  /// - Parameters:
+  ///   - query: returns the conditions of a webhook's filter.
+  ///   - placeURL: returns the address of a place.
+  ///   - jitter: returns a random number from 0 to 1.
+  package init(
+    store: any WebhookStore, changes: any PointFeed, transport: any WebhookTransport,
+    query: @escaping @Sendable (String) throws -> PointQuery, placeURL: @escaping @Sendable (PointID) -> String,
+    clock: any WallClock = SystemClock(), jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
+    logger: Logger
+  ) {
+    self.store = store
+    self.changes = changes
+    self.transport = transport
+    self.query = query
+    self.placeURL = placeURL
+    self.clock = clock
+    self.jitter = jitter
+    self.logger = logger
+  }
+
+  /// The numbers so far.
+  package var counts: Counts { state.withLock { $0.counts } }
+
+  /// Sends until the task is cancelled. A request in progress is cancelled then too, and repeated by the next sender.
+  package func run() async {
+    await withDiscardingTaskGroup { group in
+      while !Task.isCancelled {
+        for webhook in await dueWebhooks() where begin(webhook.id) {
+          group.addTask { [self] in
+            await send(to: webhook)
+            end(webhook.id)
+          }
+        }
+        let isSender = state.withLock { $0.leaseExpiry != nil }
+        try? await Task.sleep(for: isSender ? Self.interval : Self.standbyInterval)
+      }
+    }
+    await Task { await releaseLease() }.value
+  }
+
+  /// Sends what is due to all webhooks, and returns when that is done.
+  func runOnce() async {
+    let webhooks = await dueWebhooks()
+    await withDiscardingTaskGroup { group in
+      for webhook in webhooks { group.addTask { [self] in await send(to: webhook) } }
+    }
+  }
+
+  private func begin(_ id: PointID) -> Bool { state.withLock { $0.busy.insert(id).inserted } }
+
+  private func end(_ id: PointID) { _ = state.withLock { $0.busy.remove(id) } }
+
+  // MARK: The lease
+
+  /// Acquires or extends the lease, if that is due.
+  private func hasLease(at now: Timestamp) async throws(PointStoreError) -> Bool {
+    let extensionTime = now.adding(Self.leaseDuration / 2)
+    if state.withLock({ $0.leaseExpiry.map { extensionTime < $0 } ?? false }) { return true }
+    let expiry = now.adding(Self.leaseDuration)
+    let isAcquired = try await store.acquireLease(owner: owner, at: now, until: expiry)
+    state.withLock { state in
+      state.leaseExpiry = isAcquired ? expiry : nil
+      if !isAcquired { (state.counts.disabled, state.counts.lagSeconds) = (0, 0) }
+    }
+    return isAcquired
+  }
+
+  private func releaseLease() async {
+    guard state.withLock({ $0.leaseExpiry != nil }) else { return }
+    let now = clock.now()
+    // Otherwise it expires.
+    _ = try? await store.acquireLease(owner: owner, at: now, until: now)
+  }
+
+  // MARK: Sending
+
+  /// Returns the webhooks that have a message to send now; none if another sender has the lease, or the store is
+  /// unavailable.
+  private func dueWebhooks() async -> [Webhook] {
+    do throws(PointStoreError) {
+      let now = clock.now()
+      guard try await hasLease(at: now) else { return [] }
+      let webhooks = try await store.webhooks(id: nil)
+      note(webhooks, at: now)
+      let enabled = webhooks.filter { $0.disabledReason == nil }
+      guard !enabled.isEmpty else { return [] }
+      let present = try await changes.presentPosition()
+      return enabled.filter { webhook in
+        if let pending = webhook.pending { return pending.nextAttemptAt <= now }
+        return !changes.includes(present, in: webhook.position)
+      }
+    } catch {
+      log(error)
+      return []
+    }
+  }
+
+  private func note(_ webhooks: [Webhook], at now: Timestamp) {
+    let ages = webhooks.filter { $0.disabledReason == nil }.compactMap(\.pending).map { message in
+      Double(now.microsecondsSinceEpoch - message.createdAt.microsecondsSinceEpoch) / 1_000_000
+    }
+    let disabled = webhooks.count { $0.disabledReason != nil }
+    state.withLock { ($0.counts.disabled, $0.counts.lagSeconds) = (disabled, max(0, ages.max() ?? 0)) }
+  }
+
+  /// Sends messages until there is no change, or one fails.
+  private func send(to webhook: Webhook) async {
+    do throws(PointStoreError) {
+      var webhook = webhook
+      for _ in 0..<Self.maximumMessages {
+        if webhook.pending == nil {
+          guard let prepared = try await prepareMessage(for: webhook) else { return }
+          webhook = prepared
+        }
+        guard let message = webhook.pending, webhook.disabledReason == nil, message.nextAttemptAt <= clock.now() else {
+          return
+        }
+        let delivery = await attempt(message, to: webhook)
+        // A request that was cut short says nothing about the endpoint.
+        guard !Task.isCancelled else { return }
+        guard let updated = try await note(delivery, of: webhook), delivery.isSuccess else { return }
+        webhook = updated
+      }
+    } catch {
+      log(error)
+    }
+  }
+
+  private func attempt(_ message: WebhookMessage, to webhook: Webhook) async -> WebhookDelivery {
+    let (time, start) = (clock.now(), ContinuousClock.now)
+    let outcome = await transport.send(
+      message.body, headers: webhook.secrets.headers(of: message, at: time), to: webhook.url)
+    return WebhookDelivery(
+      messageID: message.id, time: time, milliseconds: Int((ContinuousClock.now - start) / .milliseconds(1)), outcome)
+  }
+
+  private func note(_ delivery: WebhookDelivery, of webhook: Webhook) async throws(PointStoreError) -> Webhook? {
+    state.withLock { state in
+      if delivery.isSuccess { state.counts.sent += 1 } else { state.counts.failed += 1 }
+    }
+    let jitter = jitter()
+    let updated = try await store.update(webhook.id) { webhook in
+      guard let pending = webhook.pending, pending.id.utf8.elementsEqual(delivery.messageID.utf8) else { return false }
+      webhook.note(delivery, jitter: jitter)
+      return true
+    }
+    if let updated, let reason = updated.disabledReason { logDisabled(updated, because: reason) }
+    return updated
+  }
+
+  /// Sends a message without changes, once.
+  package func sendTest(to webhook: Webhook) async -> WebhookDelivery {
+    let message = message(of: [], type: "webhook.test", position: webhook.position).message
+    return await attempt(message, to: webhook)
+  }
+
+  // MARK: Messages
+
+  /// Stores the next message of a webhook.
+  ///
+  /// - Returns: the webhook with the message; `nil` if there are no changes, or others have changed the webhook.
+  private func prepareMessage(for webhook: Webhook) async throws(PointStoreError) -> Webhook? {
+    var webhook = webhook
+    guard let conditions = try await conditions(of: webhook) else { return nil }
+    var limit = Self.maximumChanges
+    while true {
+      let page: ChangePage
+      do throws(ChangeReadError) {
+        page = try await changes.page(after: webhook.position, limit: limit)
+      } catch {
+        if case .store(let error) = error { throw error }
+        try await disable(
+          webhook, because: "the changes since its position are not known any more; replay it from another position")
+        return nil
+      }
+      let matching = try changes.changes(page.changes, matching: conditions)
+      let (message, count) = message(of: matching, position: page.position)
+      if count == matching.count, count > 0 {
+        webhook.prepare(message)
+      } else if count < matching.count {
+        // A position is that after all changes of a page: a shorter page is read, whose changes fit.
+        limit = count
+        continue
+      } else if page.hasMore || webhook.positionTime.adding(Self.bookmarkInterval) <= clock.now() {
+        webhook.move(to: page.position, at: clock.now())
+      } else {
+        return nil
+      }
+      guard try await store.replace(webhook) else { return nil }
+      webhook.revision += 1
+      if webhook.pending != nil { return webhook }
+      if !page.hasMore { return nil }
+    }
+  }
+
+  private func message(
+    of changes: [PointChange], type: StaticString = "places.changed", position: String
+  ) -> (message: WebhookMessage, count: Int) {
+    let now = clock.now()
+    var generator = SystemRandomNumberGenerator()
+    let id = "msg_\(PointID(at: now, using: &generator))"
+    let (body, count) = WebhookBody.text(of: changes, type: type, position: position, at: now, placeURL: placeURL)
+    return (WebhookMessage(id: id, body: body, position: position, changeCount: count, createdAt: now), count)
+  }
+
+  /// Returns the conditions of a webhook; `nil` if its filter is not valid any more, after it was disabled.
+  private func conditions(of webhook: Webhook) async throws(PointStoreError) -> PointQuery? {
+    guard let filter = webhook.filter else { return PointQuery() }
+    guard let conditions = try? query(filter) else {
+      try await disable(webhook, because: "its filter is not valid with the present settings")
+      return nil
+    }
+    return conditions
+  }
+
+  private func disable(_ webhook: Webhook, because reason: String) async throws(PointStoreError) {
+    var webhook = webhook
+    webhook.disable(because: reason)
+    if try await store.replace(webhook) { logDisabled(webhook, because: reason) }
+  }
+
+  private func logDisabled(_ webhook: Webhook, because reason: String) {
+    logger.warning("a webhook was disabled", metadata: ["id": "\(webhook.id)", "reason": "\(reason)"])
+  }
+
+  private func log(_ error: PointStoreError) {
+    // Outages are logged by the store.
+    let level: Logger.Level = if case .unexpected = error { .error } else { .debug }
+    logger.log(level: level, "webhooks could not be sent", metadata: ["error": "\(error)"])
+  }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import MemoryStore
+import PointFormats
+import Points
+import PostgresClient
+import PostgresStore
+import SQLiteJournal
+
+/// A copy of the places of a server.
+protocol FollowCopy: Sendable {
+  /// Applies changes, of which some may have been applied before. On return they are durable.
+  ///
+  /// - Parameters:
+  ///   - position: the position after the changes; `nil` if it is not known yet.
+  ///   - followed: the ids of the places that came from the server.
+  func apply(_ changes: [FollowedChange], upTo position: String?, followed: Set<PointID>) async throws
+
+  /// A Boolean value that indicates whether the copy is known to have no place.
+  func isEmpty() async throws -> Bool
+
+  func close() async
+}
+
+extension FollowCopy {
+  func isEmpty() async throws -> Bool { false }
+
+  func close() async {}
+}
+
+extension [FollowedChange] {
+  /// The changes, and the position after them if it is known, as NDJSON.
+  fileprivate func lines(upTo position: String?) -> [UInt8] {
+    var text: [UInt8] = []
+    for change in self { text += change.line }
+    if let position { text += [UInt8]("{\"position\":\"\(position)\"}\n".utf8) }
+    return text
+  }
+}
+
+/// The standard output.
+struct OutputCopy: FollowCopy {
+  func apply(_ changes: [FollowedChange], upTo position: String?, followed: Set<PointID>) async throws {
+    do {
+      try FileHandle.standardOutput.write(contentsOf: changes.lines(upTo: position))
+    } catch {
+      throw FollowError.damaged("the standard output can't be written")
+    }
+  }
+}
+
+/// A command that takes the changes on its standard input.
+struct CommandCopy: FollowCopy {
+  let command: String
+
+  /// The path of the file that is the standard input.
+  let path: String
+
+  func apply(_ changes: [FollowedChange], upTo position: String?, followed: Set<PointID>) async throws {
+    let url = URL(filePath: path)
+    defer { try? FileManager.default.removeItem(at: url) }
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", command]
+    do {
+      try Data(changes.lines(upTo: position)).write(to: url)
+      process.standardInput = try FileHandle(forReadingFrom: url)
+      try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+        process.terminationHandler = { _ in ended.resume() }
+        do {
+          try process.run()
+        } catch {
+          process.terminationHandler = nil
+          ended.resume(throwing: error)
+        }
+      }
+    } catch {
+      throw FollowError.unavailable("the command can't be run: \(error)")
+    }
+    guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+      throw FollowError.unavailable("the command ended with \(process.terminationStatus)")
+    }
+  }
+}
+
+/// The store of a Waymark.
+struct StoreCopy: FollowCopy {
+  /// The number of places that are deleted at once.
+  private static let concurrentDeletions = 16
+
+  private let store: any PointStore
+  private let end: @Sendable () async -> Void
+
+  /// Opens the file of a memory store.
+  ///
+  /// - Throws: `PointStoreError`.
+  init(path: String) async throws {
+    let journal = try await SQLiteJournal.open(path: path)
+    store = try await MemoryStore(journal: journal)
+    end = { await journal.close() }
+  }
+
+  /// Opens a database.
+  ///
+  /// - Throws: ``FollowError`` or `PointStoreError`.
+  init(_ configuration: DatabaseConfiguration) async throws {
+    let store: PostgresStore
+    do {
+      store = try PostgresStore(
+        configuration: try PostgresConfiguration(configuration),
+        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+    } catch {
+      throw FollowError.damaged("\(error)")
+    }
+    try await store.checkReadiness()
+    self.store = store
+    end = { await store.shutDown() }
+  }
+
+  func close() async { await end() }
+
+  func isEmpty() async throws -> Bool {
+    try await reporting { try await store.page(matching: PointQuery(limit: 1)).points.isEmpty }
+  }
+
+  func apply(_ changes: [FollowedChange], upTo position: String?, followed: Set<PointID>) async throws {
+    try await reporting {
+      try await delete(changes.filter { $0.place == nil }.map(\.id))
+      let rows = Self.rows(changes)
+      guard !rows.isEmpty else { return }
+      let batches = AsyncStream { continuation in
+        continuation.yield(rows)
+        continuation.finish()
+      }
+      guard try await store.importRows(batches).rejected > 0 else { return }
+      for row in rows { try await put(row, followed) }
+    }
+  }
+
+  private func delete(_ ids: [PointID]) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (index, id) in ids.enumerated() {
+        if index >= Self.concurrentDeletions { try await group.next() }
+        group.addTask {
+          do throws(PointWriteError) {
+            try await store.delete(id: id, if: .none)
+          } catch .notFound {}
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  /// Replaces or creates a place that an import did not take.
+  ///
+  /// If another place that was copied has its origin, the server has given that place another one, or deleted it: its
+  /// own change follows.
+  private func put(_ row: ImportRow, _ followed: Set<PointID>) async throws {
+    guard let id = row.id else { return }
+    do throws(PointWriteError) {
+      _ = try await store.put(row.draft, id: id, if: .none)
+    } catch .originTaken {
+      guard let origin = row.draft.origin else { return }
+      let query = PointQuery(source: .init(name: origin.source, sourceID: origin.sourceID), limit: 1)
+      guard let owner = try await store.page(matching: query).points.first?.point.id, followed.contains(owner) else {
+        return StandardError.warn("place \(id) was not copied: another place has its source and sourceId")
+      }
+      try await delete([owner])
+      _ = try await store.put(row.draft, id: id, if: .none)
+    }
+  }
+
+  private static func rows(_ changes: [FollowedChange]) -> [ImportRow] {
+    var parser = PointParser(format: .ndjson)
+    var rows: [PointParser.Row] = []
+    do throws(FormatError) {
+      for place in changes.lazy.compactMap(\.place) {
+        try parser.consume(place, into: &rows)
+        try parser.consume(CollectionOfOne(UInt8(ascii: "\n")), into: &rows)
+      }
+      try parser.finish(into: &rows)
+    } catch {
+      StandardError.warn("places were not copied: \(error)")
+    }
+    return rows.compactMap { row in
+      switch row {
+      case .success(let row): return row
+      case .failure(let rejection):
+        StandardError.warn("a place was not copied: \(rejection.detail)")
+        return nil
+      }
+    }
+  }
+
+  /// Calls the store, and turns the errors after which a later call may succeed into ``FollowError/unavailable``.
+  private func reporting<Value>(_ call: () async throws -> Value) async throws -> Value {
+    do {
+      return try await call()
+    } catch let error as PointWriteError {
+      guard case .store(let error) = error else { throw FollowError.unavailable("the copy: \(error)") }
+      throw Self.error(error)
+    } catch let error as PointStoreError {
+      throw Self.error(error)
+    }
+  }
+
+  private static func error(_ error: PointStoreError) -> any Error {
+    switch error {
+    case .unavailable, .readOnly, .overloaded, .timeout, .outcomeUnknown: FollowError.unavailable("the copy: \(error)")
+    default: error
+    }
+  }
+}

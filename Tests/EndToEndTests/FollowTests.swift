@@ -1,0 +1,192 @@
+import Foundation
+import Testing
+
+/// Tests of `waymark follow` with a real server.
+struct FollowTests {
+  private static let first = "0199a1b2-0000-7000-8000-000000000001"
+  private static let second = "0199a1b2-0000-7000-8000-000000000002"
+  private static let local = "0199a1b2-0000-7000-8000-00000000000f"
+
+  @Test(arguments: StoreKind.allCases)
+  func theCopyHasThePlacesOfTheServerAndKeepsItsOwn(kind: StoreKind) async throws {
+    let (source, copy) = (try await EmptyStore(.memory), try await EmptyStore(kind))
+    let served = try await source.serve()
+    let driver = ServerDriver(port: try await served.port())
+    try await driver.put(Self.first, name: "one", source: "a")
+    try await driver.put(Self.second, name: "two", source: "b")
+    try await copy.serving { try await $0.put(Self.local, name: "local", source: "local") }
+    let follower = Follower(driver.port, copy)
+
+    try await follower.catchUp()
+    #expect(try await copy.serving { try await $0.names() } == ["one", "two", "local"])
+
+    // An origin moves to another place, whose change comes first, and a place of the copy has the other one's origin.
+    _ = try await driver.send("DELETE", "/locations/\(Self.second)")
+    try await driver.put(Self.first, name: "one", source: "b")
+    let third = "0199a1b2-0000-7000-8000-000000000000"
+    try await driver.put(third, name: "three", source: "a")
+    try await follower.catchUp()
+    #expect(try await copy.serving { try await $0.names() } == ["three", "one", "local"])
+    served.send(SIGKILL)
+    _ = try await served.outcome()
+  }
+
+  @Test func aCopyIsMadeAnewWhenItsPositionHasExpired() async throws {
+    let (source, copy) = (try await EmptyStore(.memory), try await EmptyStore(.memory))
+    let served = try await source.serve()
+    let driver = ServerDriver(port: try await served.port())
+    try await driver.put(Self.first, name: "one", source: "a")
+    let follower = Follower(driver.port, copy)
+    try await follower.catchUp()
+    try await copy.serving { try await $0.put(Self.local, name: "local", source: "local") }
+    // Another service at the same address: its positions are others.
+    served.send(SIGTERM)
+    _ = try await served.outcome()
+    let another = try await EmptyStore(.memory)
+    let other = try await WaymarkProcess(
+      ["serve", "--http-port", "\(driver.port)"], environment: another.environment)
+    _ = try await other.port()
+    try await driver.put(Self.second, name: "two", source: "b")
+
+    let log = try await follower.catchUp()
+
+    #expect(log.contains("the copy is made anew"))
+    #expect(try await copy.serving { try await $0.names() } == ["two", "local"])
+  }
+
+  @Test func killedFollowersLoseNothing() async throws {
+    let (source, copy) = (try await EmptyStore(.memory), try await EmptyStore(.memory))
+    let served = try await source.serve()
+    let driver = ServerDriver(port: try await served.port())
+    let rows = (0..<20_000).map { #"{"name":"\#($0)","lat":1,"long":2,"source":"s","sourceId":"\#($0)"}"# + "\n" }
+    _ = try await driver.importing(Data(rows.joined().utf8), as: "application/x-ndjson")
+    let follower = Follower(driver.port, copy)
+
+    // Killed while it makes the copy, while it follows, and while it waits.
+    for round in 0..<12 {
+      let process = try await follower.start()
+      for number in 0..<40 {
+        let id = String(format: "0199a1b2-0000-7%03x-8000-%012x", round, number)
+        try await driver.put(id, name: "\(round)", source: "w\(round)-\(number)")
+        if number.isMultiple(of: 3) { _ = try await driver.send("DELETE", "/locations/\(id)") }
+        if number == round * 3 { process.send(SIGKILL) }
+      }
+      process.send(SIGKILL)
+      _ = try await process.outcome()
+    }
+    try await follower.catchUp()
+
+    let expected = try await driver.rows()
+    #expect(expected.count == 20_000 + 12 * 26)
+    #expect(try await copy.serving { try await $0.rows() } == expected)
+    #expect(try await copy.serving { try await $0.rows(query: "&source=s").count } == 20_000)
+  }
+
+  @Test func aCommandTakesThePlacesThatMatchAndIsRepeatedUntilItSucceeds() async throws {
+    let source = try await EmptyStore(.memory)
+    let served = try await source.serve()
+    let driver = ServerDriver(port: try await served.port())
+    try await driver.put(Self.first, name: "one", source: "a")
+    try await driver.put(Self.second, name: "two", source: "b")
+    let (lines, marker) = (source.folder.path(of: "lines"), source.folder.path(of: "marker"))
+    let arguments = [
+      "follow", "--url", "http://127.0.0.1:\(driver.port)", "--query", "source=a", "--once",
+      "--state", source.folder.path(of: "state"),
+      "--exec", "if [ -e '\(marker)' ]; then cat >>'\(lines)'; else touch '\(marker)'; exit 1; fi",
+    ]
+
+    let outcome = try await WaymarkProcess.run(arguments)
+    let text = try String(contentsOf: URL(filePath: lines), encoding: .utf8).split(separator: "\n")
+
+    #expect(outcome.status == 0)
+    #expect(outcome.log.contains("the command ended with 1; trying again"))
+    #expect(text.count == 2)
+    #expect(text.first?.contains(#""place":{"id":"\#(Self.first)""#) == true)
+    #expect(text.last?.hasPrefix(#"{"position":""#) == true)
+  }
+
+  @Test(arguments: [
+    ([], "--url must name the server"),
+    (["--url", "http://127.0.0.1:1", "--to", "a", "--exec", "b"], "--to and --exec can't be given both"),
+    (["--url", "http://127.0.0.1:1", "--to", "postgresql:///a"], "--state must name the file of the position"),
+    (["--url", "http://127.0.0.1:1", "--exec", "cat"], "--state must name the file of the position"),
+    (["--url", "http://127.0.0.1:1", "--query", "since=a"], "got 'since'"),
+    (["--url", "ftp://a"], "--url must be an address"),
+  ])
+  func badUsageIsExplained(arguments: [String], words: String) async throws {
+    let outcome = try await WaymarkProcess.run(["follow"] + arguments)
+
+    #expect(outcome.status == 64)
+    #expect(outcome.log.contains(words))
+  }
+
+  @Test func anInvalidConditionOrStateEndsTheFollower() async throws {
+    let source = try await EmptyStore(.memory)
+    let served = try await source.serve()
+    let url = "http://127.0.0.1:\(try await served.port())"
+    let state = try source.folder.write("nonsense", to: "state")
+
+    let condition = try await WaymarkProcess.run(["follow", "--url", url, "--query", "filter=lat >"])
+    let damaged = try await WaymarkProcess.run(["follow", "--url", url, "--state", state])
+
+    #expect(condition.status == 1)
+    #expect(condition.log.contains("400"))
+    #expect(damaged.status == 65)
+    #expect(damaged.log.contains("is not a state file of waymark follow"))
+  }
+}
+
+/// A follower of a server with a copy.
+private struct Follower {
+  private let arguments: [String]
+
+  init(_ port: Int, _ copy: EmptyStore) {
+    let target = copy.environment["DATABASE_URL"] ?? copy.environment["MEMORY_STORE_PATH"] ?? ""
+    arguments = [
+      "follow", "--url", "http://127.0.0.1:\(port)", "--to", target, "--state", copy.folder.path(of: "state"),
+    ]
+  }
+
+  func start() async throws -> WaymarkProcess { try await WaymarkProcess(arguments) }
+
+  /// Runs until the copy is up to date, and returns the log.
+  @discardableResult func catchUp() async throws -> String {
+    let outcome = try await WaymarkProcess.run(arguments + ["--once"])
+    #expect(outcome.status == 0, "\(outcome.log)")
+    return outcome.log
+  }
+}
+
+extension EmptyStore {
+  /// Serves the store while a closure is called.
+  fileprivate func serving<Value>(_ body: (ServerDriver) async throws -> Value) async throws -> Value {
+    let process = try await serve()
+    let value = try await body(ServerDriver(port: try await process.port()))
+    process.send(SIGTERM)
+    _ = try await process.outcome()
+    return value
+  }
+}
+
+extension ServerDriver {
+  fileprivate func put(_ id: String, name: String, source: String) async throws {
+    let body = #"{"name":"\#(name)","lat":1,"long":2,"source":"\#(source)","sourceId":"1"}"#
+    let response = try await send(
+      "PUT", "/locations/\(id)", headers: ["Content-Type": "application/json"], body: Data(body.utf8))
+    try #require([200, 201].contains(response.status))
+  }
+
+  /// The names of the places, by id.
+  fileprivate func names() async throws -> [String] { try await rows().map { $0["name"] ?? "" } }
+
+  /// The texts of the places, without the times and versions, by id.
+  fileprivate func rows(query: String = "") async throws -> [[String: String]] {
+    let text = String(decoding: try await get("/locations/export?f=ndjson\(query)").body, as: UTF8.self)
+    return try text.split(separator: "\n").map { line in
+      let members = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
+      return ["id", "name", "category", "lat", "long", "source", "sourceId"].reduce(into: [:]) { row, name in
+        row[name] = members[name].map { "\($0)" }
+      }
+    }
+  }
+}

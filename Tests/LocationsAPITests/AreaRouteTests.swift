@@ -1,0 +1,329 @@
+import Foundation
+import HTTPServer
+import MemoryStore
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct AreaRouteTests {
+  private static let square = #"{"type":"Polygon","coordinates":[[[16,48],[17,48],[17,49],[16,49],[16,48]]]}"#
+
+  private static func area(_ name: String, _ more: String = "", west: Double = 16) -> String {
+    let ring = [(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)].map { "[\(west + Double($0.0)),\(48 + $0.1)]" }
+    return
+      #"{"name":"\#(name)","geometry":{"type":"Polygon","coordinates":[[\#(ring.joined(separator: ","))]]}\#(more)}"#
+  }
+
+  /// A driver of a store with a place at 48.5, 16.5, and one at 48.5, 20.5.
+  private func driver() async throws -> ServiceDriver {
+    try await ServiceDriver(places: [
+      .at(48.5, 16.5, name: "Inside", category: "cafe"), .at(48.5, 20.5, name: "Outside", category: "cafe"),
+    ])
+  }
+
+  private func create(_ driver: ServiceDriver, _ json: String) async throws -> String {
+    let response = try await driver.send(.POST, "/areas", json: json)
+    #expect(response.status == 201, "\(response.text)")
+    return try #require(try response.object["id"] as? String)
+  }
+
+  @Test func areaIsReadAsItWasWrittenAndPutBack() async throws {
+    let driver = try await driver()
+    let id = try await create(
+      driver,
+      Self.area(
+        "Wien",
+        #","names":{"en":"Vienna"},"kind":"city","level":8,"importance":0.8,"tags":{"a":"b"},"source":"osm","sourceId":"7""#
+      ))
+
+    let read = try await driver.send(.GET, "/areas/\(id)")
+    let feature = try await driver.send(.GET, "/areas/\(id)?f=geojson")
+    let replaced = try await driver.send(.PUT, "/areas/\(id)", json: read.text)
+    let known = try await driver.send(
+      .GET, "/areas/\(id)", headers: ["if-none-match": read.headers.first(name: "etag") ?? ""])
+
+    #expect(read.status == 200 && feature.status == 200 && replaced.status == 200, "\(replaced.text)")
+    #expect(read.text == replaced.text)
+    #expect(read.text.contains(Self.square))
+    #expect(feature.text.contains(#""type":"Feature""#) && feature.text.contains(Self.square))
+    #expect(known.status == 304)
+  }
+
+  @Test func patchAndDeletionFollowTheirConditions() async throws {
+    let driver = try await driver()
+    let id = try await create(driver, Self.area("A", #","level":4"#))
+    let tag = try await driver.send(.GET, "/areas/\(id)").headers.first(name: "etag") ?? ""
+
+    let changed = try await driver.send(
+      .PATCH, "/areas/\(id)", headers: ["if-match": tag], json: #"{"name":"B","level":null}"#)
+    let late = try await driver.send(.PATCH, "/areas/\(id)", headers: ["if-match": tag], json: #"{"name":"C"}"#)
+    let lateDeletion = try await driver.send(.DELETE, "/areas/\(id)", headers: ["if-match": tag])
+    let deleted = try await driver.send(.DELETE, "/areas/\(id)")
+    let missing = try await driver.send(.GET, "/areas/\(id)")
+
+    #expect(changed.status == 200, "\(changed.text)")
+    #expect(try changed.object["name"] as? String == "B")
+    #expect(try changed.object["level"] == nil)
+    #expect(late.status == 412 && lateDeletion.status == 412 && deleted.status == 204 && missing.status == 404)
+  }
+
+  @Test(arguments: [
+    (#"{"name":"A"}"#, "/geometry"),
+    (#"{"geometry":\#(square)}"#, "/name"),
+    (#"{"name":"A","geometry":{"type":"Point","coordinates":[1,2]}}"#, "/geometry"),
+    (#"{"name":"A","geometry":{"type":"Polygon","coordinates":[]}}"#, "/geometry/coordinates"),
+    (
+      #"{"name":"A","geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}}"#,
+      "/geometry/coordinates/0"
+    ),
+    (
+      #"{"name":"A","geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,91],[0,0]]]}}"#,
+      "/geometry/coordinates/0/2"
+    ),
+    (#"{"name":"A","geometry":{"type":"Polygon","coordinates":[[[0,0],[1e-9,0],[0,1e-9],[0,0]]]}}"#, "/geometry"),
+    (#"{"name":"A","geometry":{"type":"Polygon","coordinates":[[[0,0],[180,0],[0,1],[0,0]]]}}"#, "/geometry"),
+    (
+      #"{"name":"A","geometry":{"type":"Polygon","coordinates":[[["x",0],[1,0],[0,1],[0,0]]]}}"#,
+      "/geometry/coordinates/0/0"
+    ),
+    (#"{"name":"A","kind":"town","geometry":\#(square)}"#, "/kind"),
+    (#"{"name":"A","level":21,"geometry":\#(square)}"#, "/level"),
+    (#"{"name":"A","level":1.5,"geometry":\#(square)}"#, "/level"),
+    (#"{"name":"A","importance":2,"geometry":\#(square)}"#, "/importance"),
+    (#"{"name":"A","names":{"en":1},"geometry":\#(square)}"#, "/names/en"),
+    (#"{"name":"A","source":"x","geometry":\#(square)}"#, "/sourceId"),
+    (#"{"name":"A","colour":"red","geometry":\#(square)}"#, "/colour"),
+  ])
+  func invalidAreaIsRejectedWithTheField(json: String, pointer: String) async throws {
+    let response = try await driver().send(.POST, "/areas", json: json)
+
+    #expect(response.status == 422, "\(response.text)")
+    let errors = try response.object["errors"] as? [[String: Any]]
+    #expect(errors?.first?["pointer"] as? String == pointer, "\(response.text)")
+  }
+
+  @Test func areasAreFoundByNamePositionBoxAndKind() async throws {
+    let driver = try await driver()
+    _ = try await create(driver, Self.area("Wien", #","names":{"en":"Vienna"},"kind":"city""#))
+    _ = try await create(driver, Self.area("Vienna", #","kind":"region","importance":0.1"#, west: -80))
+    func names(_ query: String) async throws -> [String] {
+      let response = try await driver.send(.GET, "/areas?" + query)
+      #expect(response.status == 200, "\(response.text)")
+      return try response.array.compactMap { $0["name"] as? String }
+    }
+
+    #expect(try await names("q=vienn") == ["Vienna", "Wien"])
+    #expect(try await names("q=vienna&lat=48.5&long=16.5") == ["Wien"])
+    #expect(try await names("lat=48.5&long=16.5") == ["Wien"])
+    #expect(try await names("bbox=-81,48,-70,49") == ["Vienna"])
+    #expect(try await names("kind=city") == ["Wien"])
+    #expect(try await names("q=graz") == [])
+  }
+
+  @Test func allAreasArePagedAndExportedAndImportedAgain() async throws {
+    let driver = try await driver()
+    for number in 0..<5 {
+      _ = try await create(driver, Self.area("A\(number)", #","source":"s","sourceId":"\#(number)""#))
+    }
+    let first = try await driver.send(.GET, "/areas?limit=3")
+    let link = try #require(first.headers.first(name: "link"))
+    let next = link.dropFirst().prefix { $0 != ">" }
+    let second = try await driver.send(.GET, "/areas" + next)
+    let lines = try await driver.send(.GET, "/areas/export")
+    let collection = try await driver.send(.GET, "/areas/export?f=geojson")
+
+    let other = try await self.driver()
+    let imported = try await other.send(
+      .POST, "/areas/import", headers: ["content-type": "application/x-ndjson"], json: lines.text)
+    let again = try await other.send(
+      .POST, "/areas/import", headers: ["content-type": "application/geo+json"], json: collection.text)
+
+    #expect(try first.array.count == 3)
+    #expect(try second.array.count == 2)
+    #expect(second.headers.first(name: "link") == nil)
+    #expect(try imported.object["created"] as? Int == 5, "\(imported.text)")
+    #expect(try again.object["unchanged"] as? Int == 5, "\(again.text)")
+  }
+
+  @Test func rowsOfOtherProgramsGetTheirKindsAndNames() async throws {
+    let driver = try await driver()
+    let rows = [
+      #"{"type":"Feature","id":"relation/1","properties":{"name":"Wien","name:en":"Vienna","boundary":"administrative","admin_level":"8"},"geometry":\#(Self.square)}"#,
+      #"{"type":"Feature","id":"gers","properties":{"subtype":"county","names":{"primary":"Land","common":{"de":"Land"}}},"geometry":\#(Self.square)}"#,
+      #"{"type":"Feature","properties":{"boundary":"postal_code","postal_code":"1010"},"geometry":\#(Self.square)}"#,
+      #"{"type":"Feature","properties":{"name":"No area"},"geometry":null}"#,
+      "no JSON",
+    ]
+
+    let response = try await driver.send(
+      .POST, "/areas/import?source=x", headers: ["content-type": "application/x-ndjson"],
+      json: rows.joined(separator: "\n"))
+    let areas = try await driver.send(.GET, "/areas").array
+
+    #expect(try response.object["created"] as? Int == 3, "\(response.text)")
+    #expect(try response.object["rejected"] as? Int == 2, "\(response.text)")
+    let kinds = Dictionary(uniqueKeysWithValues: areas.map { ($0["name"] as? String ?? "", $0["kind"] as? String) })
+    #expect(kinds == ["Wien": "city", "Land": "region", "1010": "postcode"])
+    #expect(areas.first { $0["name"] as? String == "Wien" }?["sourceId"] as? String == "relation/1")
+  }
+
+  @Test func repeatWithAKeyCreatesNoSecondArea() async throws {
+    let driver = try await driver()
+    let headers: HTTPHeaders = ["idempotency-key": "a"]
+
+    let first = try await driver.send(.POST, "/areas", headers: headers, json: Self.area("A"))
+    let second = try await driver.send(.POST, "/areas", headers: headers, json: Self.area("A"))
+    let other = try await driver.send(.POST, "/areas", headers: headers, json: Self.area("B"))
+
+    #expect(first.status == 201 && first.text == second.text)
+    #expect(other.status == 422)
+  }
+
+  @Test(arguments: [
+    "/locations?in=VIENNA", "/locations?in=wien&lat=48&long=16", "/locations?q=inside&in=Wien",
+    "/locations/facets?by=category&in=Wien", "/locations/clusters?zoom=5&in=Wien", "/locations/export?in=Wien",
+    "/locations/suggest?q=ins&in=Wien", "/tiles/0/0/0.mvt?in=Wien", "/tiles.json?in=Wien", "/locations?%69n=Wien",
+  ])
+  func everySearchTakesAnArea(target: String) async throws {
+    let driver = try await driver()
+    let id = try await create(driver, Self.area("Wien", #","names":{"en":"Vienna"}"#))
+
+    let response = try await driver.send(.GET, target)
+
+    #expect(response.status == 200, "\(response.text)")
+    #expect(response.headers.first(name: "waymark-area") == id)
+    #expect(!response.text.contains("Outside"))
+    if target.hasPrefix("/locations?") { #expect(try response.names == ["Inside"]) }
+  }
+
+  @Test func areaOfABodyIsThatOfAQuery() async throws {
+    let driver = try await driver()
+    let id = try await create(driver, Self.area("Wien"))
+
+    let found = try await driver.send(.POST, "/locations/search", json: #"{"in":"wien","fields":["name"]}"#)
+    let unknown = try await driver.send(.POST, "/locations/search", json: #"{"in":"graz"}"#)
+    let mistyped = try await driver.send(.POST, "/locations/search", json: #"{"in":7}"#)
+
+    #expect(try found.names == ["Inside"])
+    #expect(found.headers.first(name: "waymark-area") == id)
+    #expect(unknown.status == 400 && unknown.text.contains(#""pointer":"/in""#), "\(unknown.text)")
+    #expect(mistyped.status == 400 && mistyped.text.contains(#""pointer":"/in""#), "\(mistyped.text)")
+  }
+
+  @Test(arguments: [
+    "/locations?in=", "/locations?in=graz", "/locations?in=0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b",
+    "/locations?in=Wien&within=POLYGON((0%200,1%200,1%201,0%200))", "/changes?in=Wien", "/locations?in=Wien&in=Wien",
+  ])
+  func areaThatIsNoneIsRejectedByName(target: String) async throws {
+    let driver = try await driver()
+    _ = try await create(driver, Self.area("Wien"))
+
+    let response = try await driver.send(.GET, target)
+
+    #expect(response.status == 400, "\(response.text)")
+    #expect(response.text.contains(#""parameter":"in""#), "\(response.text)")
+  }
+
+  @Test func nameOfSeveralAreasMeansTheNearestAndThenTheMostImportant() async throws {
+    let driver = try await driver()
+    let east = try await create(driver, Self.area("Vienna", #","importance":0.8"#))
+    let west = try await create(driver, Self.area("Vienna", #","importance":0.1"#, west: -80))
+
+    let anywhere = try await driver.send(.GET, "/locations?in=vienna")
+    let inTheWest = try await driver.send(.GET, "/locations?in=vienna&lat=40&long=-80")
+    let inTheEast = try await driver.send(.GET, "/locations?in=vienna&lat=40&lng=20")
+
+    #expect(anywhere.headers.first(name: "waymark-area") == east)
+    #expect(inTheWest.headers.first(name: "waymark-area") == west)
+    #expect(inTheEast.headers.first(name: "waymark-area") == east)
+  }
+
+  @Test func changedAreaChangesTheResponsesAndTheirTags() async throws {
+    let driver = try await driver()
+    let id = try await create(driver, Self.area("Wien"))
+    for target in ["/locations?in=wien", "/tiles/0/0/0.mvt?in=wien", "/locations/facets?by=category&in=wien"] {
+      let before = try await driver.send(.GET, target)
+      let tag = try #require(before.headers.first(name: "etag"))
+      let known = try await driver.send(.GET, target, headers: ["if-none-match": tag])
+      let moved = try await driver.send(.PUT, "/areas/\(id)", json: Self.area("Wien", west: 20))
+      let after = try await driver.send(.GET, target, headers: ["if-none-match": tag])
+      _ = try await driver.send(.PUT, "/areas/\(id)", json: Self.area("Wien"))
+
+      #expect(known.status == 304 && moved.status == 200 && after.status == 200, "\(target)")
+    }
+  }
+
+  @Test func areasOfAPlaceAreThoseAroundIt() async throws {
+    let driver = try await driver()
+    _ = try await create(driver, Self.area("Wien"))
+    _ = try await create(driver, Self.area("Elsewhere", west: 20))
+    let place = try await driver.send(.GET, "/locations?lat=48.5&long=16.5&limit=1").array[0]["id"] as? String
+
+    let areas = try await driver.send(.GET, "/locations/\(place ?? "")/areas")
+    let missing = try await driver.send(.GET, "/locations/0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b/areas")
+
+    #expect(try areas.array.map { $0["name"] as? String } == ["Wien"])
+    #expect(missing.status == 404)
+  }
+
+  @Test func facetsCountThePlacesOfEachAreaOfAKind() async throws {
+    let driver = try await driver()
+    let id = try await create(driver, Self.area("Wien", #","names":{"en":"Vienna"},"kind":"city""#))
+    _ = try await create(driver, Self.area("Land", #","kind":"region""#))
+    let target = "/locations/facets?by=area:city,category&lang=en"
+
+    let counts = try await driver.send(.GET, target)
+    let tag = try #require(counts.headers.first(name: "etag"))
+    _ = try await driver.send(.PATCH, "/areas/\(id)", json: #"{"names":null}"#)
+    let after = try await driver.send(.GET, target, headers: ["if-none-match": tag])
+    let unknown = try await driver.send(.GET, "/locations/facets?by=area:town")
+
+    #expect(counts.text.contains(#""area:city":[{"value":"\#(id)","label":"Vienna","count":1}]"#), "\(counts.text)")
+    #expect(counts.text.contains(#""missing":{"area:city":1,"#), "\(counts.text)")
+    #expect(after.text.contains(#""label":"Wien""#), "\(after.text)")
+    #expect(unknown.status == 400 && unknown.text.contains(#""parameter":"by""#))
+  }
+
+  @Test func addressThatTheTagsLackComesFromTheAreas() async throws {
+    let driver = try await driver()
+    let before = try await driver.send(.GET, "/locations/reverse?lat=48.5&long=16.5")
+    let tag = try #require(before.headers.first(name: "etag"))
+    _ = try await create(driver, Self.area("Wien", #","kind":"city""#))
+    _ = try await create(driver, Self.area("1010", #","kind":"postcode""#))
+    _ = try await create(driver, Self.area("Österreich", #","kind":"country","tags":{"ISO3166-1:alpha2":"AT"}"#))
+
+    let reverse = try await driver.send(.GET, "/locations/reverse?lat=48.5&long=16.5", headers: ["if-none-match": tag])
+    let list = try await driver.send(.GET, "/locations?q=inside&fields=label")
+    let body = try await driver.send(.POST, "/locations/search", json: #"{"q":"inside","fields":["label"]}"#)
+    let suggested = try await driver.send(.GET, "/locations/suggest?q=insi")
+    let photon = try await driver.send(.GET, "/reverse?lat=48.5&lon=16.5&lang=de")
+
+    #expect(try before.object["label"] as? String == "Inside")
+    #expect(try reverse.object["label"] as? String == "Inside, 1010 Wien", "\(reverse.text)")
+    for response in [list, body, suggested] {
+      #expect(response.text.contains(#""label":"Inside, 1010 Wien""#), "\(response.text)")
+    }
+    for part in [#""city":"Wien""#, #""postcode":"1010""#, #""countrycode":"AT""#, #""country":"Österreich""#] {
+      #expect(photon.text.contains(part), "\(photon.text)")
+    }
+  }
+
+  @Test func areaOfTwoHundredThousandPositionsIsImportedAndSearched() async throws {
+    let driver = try await driver()
+    let ring = (0..<200_000).map { index in
+      let angle = Double(index) / 200_000 * 2 * .pi
+      return "[\(16.5 + 0.4 * cos(angle)),\(48.5 + (0.3 + 0.001 * Double(index % 2)) * sin(angle))]"
+    }
+    let json =
+      #"[{"name":"Large","geometry":{"type":"Polygon","coordinates":[[\#((ring + ring.prefix(1)).joined(separator: ","))]]}}]"#
+
+    let imported = try await driver.send(.POST, "/areas/import", json: json)
+    let found = try await driver.send(.GET, "/locations?in=large")
+
+    #expect(try imported.object["created"] as? Int == 1, "\(imported.text)")
+    #expect(try found.names == ["Inside"])
+  }
+}

@@ -1,0 +1,425 @@
+import Foundation
+import Geo
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Webhooks
+
+@Suite(.serialized) struct WebhookSenderTests {
+  private let clock = SimulatedClock()
+  private let endpoint: RecordingEndpoint
+
+  init() { endpoint = RecordingEndpoint(clock) }
+
+  private func sender(_ store: TestedStore.Parts) -> WebhookSender {
+    .testing(store.webhooks, store.changes, endpoint, clock)
+  }
+
+  private struct Body: Decodable {
+    struct Change: Decodable {
+      struct Place: Decodable { let name: String }
+
+      let id: String
+      let version: Int64
+      let place: Place?
+      let url: String?
+      let deleted: Bool?
+      let outside: Bool?
+    }
+
+    struct Content: Decodable {
+      let changes: [Change]
+      let position: String
+    }
+
+    let type: String
+    let data: Content
+  }
+
+  private func bodies() throws -> [Body] {
+    try endpoint.requests.map { try JSONDecoder().decode(Body.self, from: Data($0.body.utf8)) }
+  }
+
+  // MARK: Messages
+
+  @Test(arguments: TestedStore.allCases)
+  func changesAreSentOnceAndThePositionIsKept(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      _ = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), clock)
+      let place = try await store.places.create(.sample("a"), once: nil)
+      let sender = sender(store)
+
+      await sender.runOnce()
+      await sender.runOnce()
+      try await store.places.delete(id: place.id, if: .none)
+      await sender.runOnce()
+
+      let bodies = try bodies()
+      #expect(bodies.map(\.data.changes.count) == [1, 1] && bodies.allSatisfy { $0.type == "places.changed" })
+      #expect(bodies[0].data.changes[0].place?.name == "a" && bodies[1].data.changes[0].deleted == true)
+      #expect(Set(endpoint.requests.map(\.id)).count == 2)
+      #expect(try await store.webhooks.stored(1).position == bodies[1].data.position)
+      #expect(sender.counts.sent == 2 && sender.counts.failed == 0)
+    }
+  }
+
+  @Test(arguments: TestedStore.allCases)
+  func manyChangesAreSentInOrderInMessagesThatContinueEachOther(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      let start = try await store.changes.presentPosition()
+      _ = try await store.webhooks.add(1, at: start, clock)
+      let rows = try (1...350).map { try ImportRow.sample("place \($0)", 1, 2, id: .sample(UInt64($0)), number: $0) }
+      let batches = AsyncStream { continuation in
+        continuation.yield(rows)
+        continuation.finish()
+      }
+      _ = try await store.places.importRows(batches)
+
+      await sender(store).runOnce()
+
+      let bodies = try bodies()
+      #expect(endpoint.requests.allSatisfy { $0.body.utf8.count < 20_000 })
+      let ids = bodies.flatMap(\.data.changes).map(\.id)
+      #expect(ids.count == 350 && Set(ids).count == 350)
+      // From the position of each message on, exactly the rest comes.
+      var rest = 350
+      for body in bodies {
+        rest -= body.data.changes.count
+        let page = try await store.changes.page(after: body.data.position, limit: 10_000)
+        #expect(page.changes.count == rest)
+      }
+    }
+  }
+
+  @Test(arguments: TestedStore.allCases)
+  func placesThatDoNotMatchTheFilterAreOutside(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      let start = try await store.changes.presentPosition()
+      _ = try await store.webhooks.add(1, at: start, filter: "category=cafe", clock)
+      let cafe = try await store.places.create(.sample("a", category: "cafe"), once: nil)
+      _ = try await store.places.create(.sample("b", category: "bar"), once: nil)
+
+      await sender(store).runOnce()
+
+      let changes = try bodies().flatMap(\.data.changes)
+      #expect(changes.first { $0.id == cafe.id.description }?.place?.name == "a")
+      #expect(changes.count { $0.outside == true } == 1 && changes.count == 2)
+    }
+  }
+
+  @Test func filterThatIsNotValidAnyMoreDisablesTheWebhook() async throws {
+    try await TestedStore.memory.with { store in
+      _ = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), filter: "?", clock)
+      _ = try await store.places.create(.sample("a"), once: nil)
+      await sender(store).runOnce()
+      #expect(try await store.webhooks.stored(1).disabledReason?.contains("filter") == true)
+    }
+  }
+
+  @Test(arguments: TestedStore.allCases)
+  func positionThatIsNotKnownDisablesTheWebhookUntilAReplay(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      let start = try await store.changes.presentPosition()
+      _ = try await store.webhooks.add(1, at: "1.2.3-4.5-6.7.8", clock)
+      _ = try await store.places.create(.sample("a"), once: nil)
+      let sender = sender(store)
+
+      await sender.runOnce()
+      #expect(try await store.webhooks.stored(1).disabledReason?.contains("not known any more") == true)
+      await sender.runOnce()
+      #expect(endpoint.requests.isEmpty)
+
+      _ = try await store.webhooks.update(.sample(1)) { webhook in
+        webhook.replay(from: start, at: clock.now())
+        return true
+      }
+      await sender.runOnce()
+      #expect(try bodies().flatMap(\.data.changes).map(\.place?.name) == ["a"])
+    }
+  }
+
+  // MARK: Failures
+
+  @Test(arguments: [404, 500, 301, 302, 100, 199, 300])
+  func responseThatIsNoSuccessIsRepeatedUnchanged(_ status: Int) async throws {
+    try await TestedStore.memory.with { store in
+      _ = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), clock)
+      let place = try await store.places.create(.sample("a"), once: nil)
+      let sender = sender(store)
+      endpoint.respond(status: status)
+      await sender.runOnce()
+      _ = try await store.places.put(.sample("b"), id: place.id, if: .none)
+      await sender.runOnce()
+      #expect(endpoint.requests.count == 1, "the pause has not passed")
+
+      endpoint.respond(status: 200)
+      clock.advance(by: .seconds(6))
+      await sender.runOnce()
+
+      let requests = endpoint.requests
+      #expect(requests.count == 3 && requests[0].id == requests[1].id && requests[0].body == requests[1].body)
+      #expect(requests[0].headers["webhook-timestamp"] != requests[1].headers["webhook-timestamp"])
+      #expect(try bodies().map { $0.data.changes[0].place?.name } == ["a", "a", "b"])
+      #expect(sender.counts.sent == 2 && sender.counts.failed == 1)
+    }
+  }
+
+  @Test func goneDisablesAtOnce() async throws {
+    try await TestedStore.memory.with { store in
+      _ = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), clock)
+      _ = try await store.places.create(.sample("a"), once: nil)
+      let sender = sender(store)
+      endpoint.respond(status: 410)
+
+      await sender.runOnce()
+      clock.advance(by: .seconds(86_400))
+      await sender.runOnce()
+
+      let webhook = try await store.webhooks.stored(1)
+      #expect(webhook.disabledReason == "the endpoint responded with 410 Gone" && endpoint.requests.count == 1)
+      #expect(webhook.deliveries.map(\.status) == [410] && sender.counts.disabled == 1)
+    }
+  }
+
+  @Test func endpointThatNeverRecoversIsDisabledAndContinuesWhenItIsEnabled() async throws {
+    try await TestedStore.memory.with { store in
+      _ = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), clock)
+      _ = try await store.places.create(.sample("a"), once: nil)
+      let sender = sender(store)
+      endpoint.respond(.failure(reason: "connection refused"))
+      let start = clock.now()
+      while try await store.webhooks.stored(1).disabledReason == nil {
+        await sender.runOnce()
+        clock.advance(by: .seconds(600))
+        try #require(clock.now() < start.adding(.seconds(200 * 3600)))
+      }
+
+      #expect(endpoint.requests.count == 10 && clock.now() > start.adding(.seconds(75 * 3600)))
+      let webhook = try await store.webhooks.stored(1)
+      #expect(webhook.disabledReason?.contains("10 attempts") == true)
+      #expect(webhook.disabledReason?.contains("connection refused") == true)
+
+      endpoint.respond(status: 200)
+      _ = try await store.webhooks.update(.sample(1)) { webhook in
+        webhook.enable(at: clock.now())
+        return true
+      }
+      await sender.runOnce()
+      #expect(endpoint.requests.count == 11 && endpoint.messageCount == 1)
+      #expect(try await store.webhooks.stored(1).pending == nil)
+    }
+  }
+
+  @Test func failingEndpointHoldsUpNoOther() async throws {
+    try await TestedStore.memory.with { store in
+      let start = try await store.changes.presentPosition()
+      _ = try await store.webhooks.add(1, at: start, clock)
+      _ = try await store.webhooks.add(2, at: start, clock)
+      _ = try await store.places.create(.sample("a"), once: nil)
+      endpoint.respond(status: 503, retryAfterSeconds: 3000)
+      await sender(store).runOnce()
+      endpoint.respond(status: 200)
+      clock.advance(by: .seconds(3001))
+
+      await sender(store).runOnce()
+
+      for number: UInt64 in [1, 2] { #expect(try await store.webhooks.stored(number).pending == nil) }
+      #expect(endpoint.messageCount == 2)
+    }
+  }
+
+  @Test func instanceWithoutTheLeaseDoesNotSend() async throws {
+    try await TestedStore.postgres.with { store in
+      _ = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), clock)
+      let (first, second) = (sender(store), sender(store))
+      await first.runOnce()
+      _ = try await store.places.create(.sample("a"), once: nil)
+
+      await second.runOnce()
+      #expect(endpoint.requests.isEmpty)
+
+      clock.advance(by: WebhookSender.leaseDuration)
+      await second.runOnce()
+      #expect(endpoint.requests.count == 1)
+    }
+  }
+
+  @Test func testMessageHasNoChangesAndIsNotKept() async throws {
+    try await TestedStore.memory.with { store in
+      let webhook = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), clock)
+      endpoint.respond(status: 401)
+
+      let delivery = await sender(store).sendTest(to: webhook)
+
+      #expect(delivery.status == 401 && !delivery.isSuccess)
+      #expect(try bodies().map(\.type) == ["webhook.test"] && bodies()[0].data.changes.isEmpty)
+      #expect(try await store.webhooks.stored(1).deliveries.isEmpty)
+    }
+  }
+
+  // MARK: Three days of failures
+
+  /// A store whose calls fail from some call on, before or after the call has had its effect, as if the process had been
+  /// killed there.
+  private final class KilledStore: WebhookStore {
+    private let store: any WebhookStore
+    private let rest: Mutex<Int>
+    private let isAfterEffect: Bool
+
+    init(_ store: any WebhookStore, afterCalls count: Int, isAfterEffect: Bool) {
+      self.store = store
+      rest = Mutex(count)
+      self.isAfterEffect = isAfterEffect
+    }
+
+    private func call<Value>(
+      _ body: () async throws(PointStoreError) -> Value
+    ) async throws(PointStoreError) -> Value {
+      let rest = rest.withLock { rest in
+        rest -= 1
+        return rest
+      }
+      if rest < 0 {
+        if rest == -1, isAfterEffect { _ = try await body() }
+        throw .unavailable(reason: "killed")
+      }
+      return try await body()
+    }
+
+    func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook] {
+      try await call { () throws(PointStoreError) in try await store.webhooks(id: id) }
+    }
+
+    func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
+      try await call { () throws(PointStoreError) in try await store.insert(webhook) }
+    }
+
+    func replace(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
+      try await call { () throws(PointStoreError) in try await store.replace(webhook) }
+    }
+
+    func removeWebhook(id: PointID) async throws(PointStoreError) -> Bool {
+      try await call { () throws(PointStoreError) in try await store.removeWebhook(id: id) }
+    }
+
+    func acquireLease(
+      owner: Int64, at now: Timestamp, until expiry: Timestamp
+    ) async throws(PointStoreError) -> Bool {
+      try await call { () throws(PointStoreError) in
+        try await store.acquireLease(owner: owner, at: now, until: expiry)
+      }
+    }
+  }
+
+  @Test(arguments: TestedStore.allCases, [1, 2, 3] as [UInt64])
+  func everyChangeArrivesAfterThreeDaysOfFailuresAndKilledServers(_ kind: TestedStore, _ seed: UInt64) async throws {
+    try await kind.with { store in
+      var random = SplitMix(seed)
+      let webhook = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), clock)
+      let failures: [WebhookOutcome] = [
+        .failure(reason: "the connection was refused"), .response(status: 500, retryAfterSeconds: nil),
+        .response(status: 302, retryAfterSeconds: nil), .response(status: 429, retryAfterSeconds: 7),
+      ]
+      // A server that is killed after some calls of the store, and another one once its lease has expired.
+      func serveAndKill() async {
+        let killed = KilledStore(
+          store.webhooks, afterCalls: Int.random(in: 0...8, using: &random),
+          isAfterEffect: Bool.random(using: &random))
+        let sender = WebhookSender.testing(killed, store.changes, endpoint, clock)
+        for _ in 0..<3 { await sender.runOnce() }
+        clock.advance(by: WebhookSender.leaseDuration)
+      }
+      let end = clock.now().adding(.seconds(72 * 3600))
+      while clock.now() < end {
+        endpoint.respond(failures.randomElement(using: &random) ?? failures[0])
+        if Int.random(in: 0..<10, using: &random) == 0 { try await change(store.places, &random) }
+        await serveAndKill()
+        clock.advance(by: .seconds(Int.random(in: 1...1500, using: &random)))
+      }
+      #expect(endpoint.messageCount == 1, "the first message is the only one so far")
+      #expect(endpoint.requests.count >= 9)
+
+      endpoint.respond(status: 200)
+      var rounds = 0
+      while true {
+        await serveAndKill()
+        clock.advance(by: .seconds(900))
+        let present = try await store.changes.presentPosition()
+        let stored = try await store.webhooks.stored(1)
+        try #require(stored.disabledReason == nil)
+        let page = try await store.changes.page(after: stored.position, limit: 1)
+        if stored.pending == nil, page.changes.isEmpty { break }
+        rounds += 1
+        try #require(rounds < 2000, "\(present)")
+      }
+
+      try await checkThatAllArrived(store, webhook, permitsRepeats: kind == .postgres)
+    }
+  }
+
+  /// Creates, replaces and deletes some places, one of them of more than a message.
+  private func change(_ places: any PointStore, _ random: inout SplitMix) async throws {
+    for _ in 0..<Int.random(in: 1...20, using: &random) {
+      let number = UInt64.random(in: 0..<80, using: &random)
+      if Int.random(in: 0..<4, using: &random) == 0 {
+        try? await places.delete(id: .sample(number), if: .none)
+      } else {
+        let text = String(repeating: "x", count: number == 7 ? 2000 : 10)
+        let tags = (0..<15).map { ("k\($0)", text) }
+        let draft = try PointDraft(
+          name: "name \(random.next())", category: nil, coordinate: .init(latitude: 1, longitude: 2), tags: Tags(tags),
+          source: nil, sourceID: nil)
+        _ = try await places.put(draft, id: .sample(number), if: .none)
+      }
+    }
+  }
+
+  /// - Parameter permitsRepeats: a Boolean value that indicates whether a place that has changed several times may come
+  ///   several times with one version, as the change log of PostgreSQL has an entry for each change.
+  private func checkThatAllArrived(
+    _ store: TestedStore.Parts, _ webhook: Webhook, permitsRepeats: Bool
+  ) async throws {
+    var bodiesByID: [String: String] = [:]
+    var versions: Set<String> = []
+    var states: [String: (version: Int64, exists: Bool)] = [:]
+    for request in endpoint.requests {
+      // Verified with the secret, at the time of the attempt.
+      let message = WebhookMessage(
+        id: request.id, body: request.body, position: "", changeCount: 0, createdAt: request.time)
+      #expect(
+        request.headers["webhook-signature"]
+          == webhook.secrets.headers(of: message, at: request.time).first { $0.name == "webhook-signature" }?.value)
+      #expect(request.body.utf8.count < 20_000)
+      if let former = bodiesByID.updateValue(request.body, forKey: request.id) {
+        #expect(former == request.body, "a repeat differs")
+        continue
+      }
+      for change in try JSONDecoder().decode(Body.self, from: Data(request.body.utf8)).data.changes {
+        let isNew = versions.insert("\(change.id) \(change.version)").inserted
+        #expect(isNew || permitsRepeats, "a change came in two messages")
+        #expect(change.version >= states[change.id]?.version ?? 0, "a change came out of order")
+        states[change.id] = (change.version, change.deleted != true)
+      }
+    }
+    let page = try await store.places.page(matching: PointQuery(limit: 1000))
+    let received = states.filter(\.value.exists).map { "\($0.key) \($0.value.version)" }
+    #expect(Set(received) == Set(page.points.map { "\($0.point.id) \($0.point.version)" }))
+    #expect(bodiesByID.count > 2 && states.count > 40)
+  }
+}
+
+/// A generator of a sequence that a seed determines.
+private struct SplitMix: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

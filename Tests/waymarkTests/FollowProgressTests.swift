@@ -1,0 +1,80 @@
+import Foundation
+import Points
+import Testing
+
+@testable import waymark
+
+struct FollowProgressTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString)")
+  private var path: String { folder.appending(path: "state").path }
+  private let ids = (1...4).map { PointID(high: 7, low: $0) }
+
+  init() throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  @Test func theProgressIsThatOfTheLastRun() async throws {
+    var first: FollowProgress? = try FollowProgress(path: path)
+    try first?.insert(ids)
+    try first?.insert(ids)
+    try first?.remove([ids[1], PointID(high: 0, low: 0)])
+    try await first?.advance(to: "p.1", FollowQuery("category=a b"))
+    first = nil
+
+    let second = try FollowProgress(path: path)
+
+    #expect(second.ids == [ids[0], ids[2], ids[3]])
+    #expect(try second.position(of: FollowQuery("category=a b")) == "p.1")
+    #expect(try second.position(of: FollowQuery("")) == nil)
+    #expect(try Data(contentsOf: URL(filePath: path + ".ids")).count == 5 * 38)
+  }
+
+  @Test(arguments: 1..<38)
+  func aLineOfIDsThatWasCutIsIgnored(length: Int) throws {
+    var first: FollowProgress? = try FollowProgress(path: path)
+    try first?.insert(ids)
+    first = nil
+    #expect(truncate(path + ".ids", 3 * 38 + length) == 0)
+
+    var second: FollowProgress? = try FollowProgress(path: path)
+    #expect(second?.ids == Set(ids[..<3]))
+    try second?.insert(ids)
+    second = nil
+
+    #expect(try FollowProgress(path: path).ids == Set(ids))
+  }
+
+  @Test func removedIDsDoNotMakeTheFileGrowForEver() throws {
+    var first: FollowProgress? = try FollowProgress(path: path)
+    for _ in 0..<600 {
+      try first?.insert(ids)
+      try first?.remove(Array(ids[1...]))
+    }
+    first = nil
+
+    #expect(try FollowProgress(path: path).ids == [ids[0]])
+    #expect(try Data(contentsOf: URL(filePath: path + ".ids")).count == 38)
+  }
+
+  @Test func damagedFilesAndThoseInUseAreRejected() throws {
+    let used = try FollowProgress(path: path)
+    #expect(throws: FollowError.damaged("'\(path).ids' is used by another waymark follow")) {
+      try FollowProgress(path: path)
+    }
+    withExtendedLifetime(used) {}
+    let other = path + "2"
+    try Data(String(repeating: "x", count: 38).utf8).write(to: URL(filePath: other + ".ids"))
+
+    #expect(throws: FollowError.damaged("'\(other).ids' is not a file of ids of waymark follow")) {
+      try FollowProgress(path: other)
+    }
+  }
+
+  @Test func delaysGrowToAMinuteAndRespectTheServer() {
+    var (longest, shortest) = (BackOff(), BackOff())
+
+    #expect((0..<8).map { _ in longest.next(jitter: 0) } == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+    #expect((0..<3).map { _ in shortest.next(jitter: 1) } == [500, 1000, 2000].map { .milliseconds($0) })
+    #expect(shortest.next(jitter: 1, retryAfter: .seconds(120)) == .seconds(120))
+  }
+}
