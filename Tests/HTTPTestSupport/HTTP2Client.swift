@@ -86,7 +86,8 @@ package final class HTTP2Client: Sendable {
     let acknowledged = channel.eventLoop.makePromise(of: Void.self)
     watcher.pings.withLock { $0.append(acknowledged) }
     channel.writeAndFlush(
-      HTTP2Frame(streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 1), ack: false)), promise: nil)
+      HTTP2Frame(streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 1), ack: false))
+    ).cascadeFailure(to: acknowledged)
     try await acknowledged.futureResult.get()
   }
 
@@ -98,9 +99,15 @@ package final class HTTP2Client: Sendable {
     endsStream: Bool = true
   ) async throws -> HTTP2ClientStream {
     let collector = StreamCollector(eventLoop: channel.eventLoop)
-    let stream = try await multiplexer.createStreamChannel { channel in
-      channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(collector) }
-    }.get()
+    let stream: any Channel
+    do {
+      stream = try await multiplexer.createStreamChannel { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(collector) }
+      }.get()
+    } catch {
+      collector.fail(error)
+      throw error
+    }
     var block: HPACKHeaders = [":method": method, ":scheme": "http", ":path": path, ":authority": "localhost"]
     for (name, value) in headers { block.add(name: name, value: value) }
     stream.writeAndFlush(

@@ -56,6 +56,9 @@ final class StreamCollector: ChannelInboundHandler, Sendable {
     promise.fail(state.value.error ?? HTTP2Client.Broken())
   }
 
+  /// Fails the response, unless it is complete.
+  func fail(_ error: any Error) { promise.fail(error) }
+
   private func finish() {
     let status = state.value.headers.first(name: ":status").flatMap { Int($0) }
     promise.succeed(.init(status: status ?? 0, headers: state.value.headers, body: state.value.body))

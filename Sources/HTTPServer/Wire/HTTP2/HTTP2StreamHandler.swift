@@ -331,10 +331,11 @@ extension HTTP2StreamHandler {
   }
 
   private func write(_ chunk: ByteBuffer, isLast: Bool) {
+    guard let context else { return }
     let promise = isLast ? promiseOfLast() : eventLoop.makePromise(of: Void.self)
     let count = chunk.readableBytes
     if count > 0 { promise.futureResult.assumeIsolated().whenSuccess { self.isTaken(bytes: count) } }
-    context?.write(
+    context.write(
       wrapOutboundOut(.data(.init(data: .byteBuffer(chunk), endStream: isLast))), promise: promise)
   }
 
