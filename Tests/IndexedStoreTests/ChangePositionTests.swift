@@ -186,8 +186,10 @@ import Testing
 
   // MARK: Compaction and retention
 
+  // These have servers of their own: an old transaction of any database, another test's say, delays both.
+
   @Test func compactionKeepsTheLastEntryOfEachPlaceAndHidesNothing() async throws {
-    try await withFeed { feed, store, database in
+    try await withFeed(on: .start()) { feed, store, database in
       let start = try await feed.presentPosition()
       try await database.run(
         "INSERT INTO points (id, lat, long, name) SELECT gen_random_uuid(), 1, 2, i::text FROM generate_series(1, 100) AS i"
@@ -217,7 +219,7 @@ import Testing
   }
 
   @Test func compactionKeepsAnEntryWhoseLaterOneIsOfAnEarlierTransaction() async throws {
-    try await withFeed { feed, store, database in
+    try await withFeed(on: .start()) { feed, store, database in
       try await database.run(Self.insertion("A"))
       let session = try await database.openSession()
       // It has the lower number, and writes after the other.
@@ -252,7 +254,7 @@ import Testing
   }
 
   @Test func entriesFromBeforeTheRetentionAreDeletedAndTheirPositionsExpire() async throws {
-    try await withFeed { feed, store, database in
+    try await withFeed(on: .start()) { feed, store, database in
       let start = try await feed.presentPosition()
       try await database.run(Self.insertion("A"))
       let middle = try await feed.presentPosition()
