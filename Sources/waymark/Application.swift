@@ -1,4 +1,5 @@
 import AccessControl
+import CoreMetrics
 import HTTPServer
 import IndexedStore
 import LocationsAPI
@@ -43,6 +44,7 @@ struct Application {
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
     let tokens = try await Self.buildTokenVerifier(configuration)
     let metrics = PrometheusMetrics(MetricCatalogue.all)
+    Meter(label: MetricCatalogue.build.name, dimensions: [("version", waymarkVersion)], factory: metrics).set(1)
     // One clock for the store, whose changes it dates, and for the age in responses.
     let clock = MonotoneClock()
     store = try await RunningStore.build(configuration, clock: clock, metrics: metrics, logger: logger)
@@ -59,8 +61,10 @@ struct Application {
     }
     self.http = http
     let changeStreams = ChangeStreams(limit: configuration.maximumChangeStreams)
-    var collectors = Self.buildCollectors(
-      server: serverMetrics, store: store, analytics: analytics, tokenKeys: tokenKeys, metrics: metrics)
+    let processCollectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)]
+    var collectors = processCollectors + store.collectors
+    if let tokenKeys { collectors.append(TokenKeyCollector(tokenKeys, factory: metrics)) }
+    if let analytics { collectors.append(AnalyticsCollector(analytics, factory: metrics)) }
     collectors.append(ChangeStreamCollector(changeStreams, factory: metrics))
     service = PointsService(
       store: store.store, observers: store.observers, analytics: analytics ?? NoAnalytics(),
@@ -82,9 +86,9 @@ struct Application {
     webhooks = Self.buildWebhooks(configuration, store: store, filtering: api.filtering, logger: logger)
     api.webhooks = webhooks
     if let webhooks { collectors.append(WebhookCollector(webhooks, factory: metrics)) }
-    let report = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
-    statusHistory = StatusHistory(report)
-    api.metrics = report
+    // The history must not read the database while nobody looks.
+    statusHistory = StatusHistory(MetricsReport(metrics, collectors: processCollectors))
+    api.metrics = MetricsReport(metrics, collectors: collectors)
     api.statusHistory = statusHistory
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
@@ -233,16 +237,6 @@ extension Application {
     if let tokenKeys { parts.append(.tokenKeys(tokenKeys)) }
     if let identity { parts.append(.certificate(identity)) }
     return parts
-  }
-
-  private static func buildCollectors(
-    server: ServerMetrics, store: RunningStore, analytics: (any BackgroundAnalytics)?,
-    tokenKeys: RemoteTokenKeys<ContinuousClock>?, metrics: PrometheusMetrics
-  ) -> [any MetricsCollector] {
-    var collectors: [any MetricsCollector] = [server, ProcessMetrics(factory: metrics)] + store.collectors
-    if let tokenKeys { collectors.append(TokenKeyCollector(tokenKeys, factory: metrics)) }
-    if let analytics { collectors.append(AnalyticsCollector(analytics, factory: metrics)) }
-    return collectors
   }
 
   /// Returns the middlewares in the order in which a request passes them; its response passes them in the opposite

@@ -291,10 +291,9 @@ struct MetricsReport: MetricsSource {
   private let metrics: PrometheusMetrics
   private let collectors: [any MetricsCollector]
 
-  init(_ metrics: PrometheusMetrics, version: String, collectors: [any MetricsCollector]) {
+  init(_ metrics: PrometheusMetrics, collectors: [any MetricsCollector]) {
     self.metrics = metrics
     self.collectors = collectors
-    Meter(label: MetricCatalogue.build.name, dimensions: [("version", version)], factory: metrics).set(1)
   }
 
   var contentType: String { PrometheusMetrics.contentType }
