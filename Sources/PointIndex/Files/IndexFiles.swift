@@ -48,6 +48,9 @@ package final class IndexFiles: Sendable {
     }
   }
 
+  // A child that is being started has the descriptor, and the lock with it, until it executes its program.
+  deinit { _ = flock(lock.descriptor, LOCK_UN) }
+
   /// Returns the snapshot of the files, whose columns stay there, and its state; `nil` if there are no files.
   ///
   /// All columns are read once and compared with their checksums.
