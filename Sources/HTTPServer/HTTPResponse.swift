@@ -131,13 +131,24 @@ struct ResponseStream<Sink: ResponseSink>: Sendable {
     guard
       await onEventLoop({ sink in sink.beginStream(response, length: length) })
     else { return }
+    await sendBody(body)
+  }
+
+  /// Sends the body of a response that was begun; returns when it has ended, whole or not.
+  func sendBody(_ body: @Sendable (HTTPResponseWriter) async throws -> Void) async {
+    let result: Result<Void, any Error>
     do {
       try await body(HTTPResponseWriter { bytes in try await write(bytes) })
-      await onEventLoop { $0.endStream(.success(())) }
+      result = .success(())
     } catch {
-      await onEventLoop { $0.endStream(.failure(error)) }
+      result = .failure(error)
     }
+    await end(result)
   }
+
+  // Each idle stream has the frame of `sendBody`.
+  @inline(never)
+  private func end(_ result: Result<Void, any Error>) async { await onEventLoop { $0.endStream(result) } }
 
   private func write(_ bytes: ByteBuffer) async throws {
     if eventLoop.inEventLoop, try sink.value.writeStream(bytes) { return }

@@ -75,6 +75,8 @@ package final class HTTPServer: Sendable {
         }
       }
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(
+        .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: Self.receivedBytes, maximum: 65_536))
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in Self.configure(channel, context: context) }
       .bind(host: context.configuration.host, port: context.configuration.port)
@@ -95,6 +97,10 @@ package final class HTTPServer: Sendable {
   /// system holds up to 4 MB for each client that reads nothing, which is charged to the container's memory and which
   /// nothing counts.
   private static let unsentBytes = 64 * 1024
+
+  /// The number of bytes that a new connection has room to receive. It is kept while the connection is open, and grows
+  /// with what comes; a request of a program takes some hundred bytes.
+  private static let receivedBytes = 512
 
   private static func configure(_ channel: any Channel, context: ServerContext) -> EventLoopFuture<Void> {
     let admission = context.admitConnection()

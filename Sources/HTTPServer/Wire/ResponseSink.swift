@@ -79,8 +79,9 @@ extension ResponseSink {
     guard eventLoop.inEventLoop else { return eventLoop.execute { sendLive(response, body, to: sink, on: eventLoop) } }
     let (handler, server) = (sink.value, sink.value.server)
     handler.exchange?.isLive = true
+    guard handler.beginStream(response, length: nil) else { return server.liveResponseEnded() }
     let task = Task.immediate(executorPreference: handler.executor) {
-      await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: nil, body: body)
+      await ResponseStream(sink: sink, eventLoop: eventLoop).sendBody(body)
       server.liveResponseEnded()
     }
     if handler.isOver { task.cancel() }

@@ -85,7 +85,7 @@ extension ChangesRoute {
     }
     let subscription = changes.subscribe(matching: arguments.query)
     let start = try await firstEvents(changes, arguments, request)
-    let stream = ChangeStream(self, changes, arguments, request, subscription, counted)
+    let stream = ChangeStream(self, changes, limit: arguments.limit, request, subscription, counted)
     return HTTPResponse(
       headers: [
         "content-type": Self.eventStream, "cache-control": "no-store", "vary": "accept",
@@ -111,7 +111,7 @@ extension ChangesRoute {
     ChangeEvents.writeRetry(to: &text)
     if let since = arguments.since {
       do {
-        let page = try await read(changes, after: since, arguments, request)
+        let page = try await read(changes, after: since, limit: arguments.limit, arguments.query, request)
         ChangeEvents.write(page.changes, position: page.position, to: &text)
         return FirstEvents(text: text, position: page.position, hasMore: page.hasMore, count: page.changes.count)
       } catch {
@@ -141,7 +141,7 @@ private final class ChangeStream: Sendable {
 
   private let route: ChangesRoute
   private let changes: any PointFeed
-  private let arguments: ChangesArguments
+  private let limit: Int
   private let request: HTTPRequest
   private let subscription: ChangeSubscription
   private let counted: ChangeStreams.OpenStream
@@ -149,12 +149,12 @@ private final class ChangeStream: Sendable {
   private var streams: ChangeStreams { counted.streams }
 
   init(
-    _ route: ChangesRoute, _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest,
+    _ route: ChangesRoute, _ changes: any PointFeed, limit: Int, _ request: HTTPRequest,
     _ subscription: ChangeSubscription, _ counted: ChangeStreams.OpenStream
   ) {
     self.route = route
     self.changes = changes
-    self.arguments = arguments
+    self.limit = limit
     self.request = request
     self.subscription = subscription
     self.counted = counted
@@ -193,16 +193,8 @@ private final class ChangeStream: Sendable {
   ) async throws -> Bool {
     switch event {
     case .batches(let batches):
-      var text = ByteBuffer()
-      var (count, lag) = (0, 0.0)
-      let now = ContinuousClock.now
-      for batch in batches where !changes.includes(batch.position, in: position) {
-        ChangeEvents.write(batch.changes, position: batch.position, to: &text)
-        position = batch.position
-        count += batch.changes.count
-        lag += (now - batch.time) / .seconds(1) * Double(batch.changes.count)
-      }
-      try await write(text, count: count, lagSeconds: lag, to: writer)
+      let events = events(of: batches, after: &position)
+      try await write(events.text, count: events.count, lagSeconds: events.lagSeconds, to: writer)
     case .interrupted:
       streams.count { $0.interruptions += 1 }
       try await readLog(after: &position, writer)
@@ -216,6 +208,22 @@ private final class ChangeStream: Sendable {
       return false
     }
     return true
+  }
+
+  /// Returns the events of what was not written yet, and sets the position to the last one.
+  @inline(never)
+  private func events(
+    of batches: [ChangeSubscription.Batch], after position: inout String
+  ) -> (text: ByteBuffer, count: Int, lagSeconds: Double) {
+    var events = (text: ByteBuffer(), count: 0, lagSeconds: 0.0)
+    let now = ContinuousClock.now
+    for batch in batches where !changes.includes(batch.position, in: position) {
+      ChangeEvents.write(batch.changes, position: batch.position, to: &events.text)
+      position = batch.position
+      events.count += batch.changes.count
+      events.lagSeconds += (now - batch.time) / .seconds(1) * Double(batch.changes.count)
+    }
+    return events
   }
 
   /// Ends the stream and returns `false` where the request would be rejected now.
@@ -255,7 +263,7 @@ private final class ChangeStream: Sendable {
       var text = ByteBuffer()
       let read: Result<ChangePage, Problem>
       do throws(Problem) {
-        read = .success(try await route.read(changes, after: position, arguments, request))
+        read = .success(try await route.read(changes, after: position, limit: limit, subscription.query, request))
       } catch {
         read = .failure(error)
       }
@@ -281,6 +289,7 @@ private final class ChangeStream: Sendable {
     }
   }
 
+  @inline(never)
   private func write(
     _ text: ByteBuffer, count: Int = 0, lagSeconds: Double = 0, to writer: HTTPResponseWriter
   ) async throws {

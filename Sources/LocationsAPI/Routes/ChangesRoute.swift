@@ -88,7 +88,7 @@ struct ChangesRoute: CallHandler {
       arguments.limit > Self.shortPage
       ? try await request.reserveMemory(bytes: arguments.limit * Self.changeBytes) : nil
     defer { extendLifetime(reservation) }
-    var page = try await read(changes, after: since, arguments, request)
+    var page = try await read(changes, after: since, limit: arguments.limit, arguments.query, request)
     if let subscription {
       while page.changes.isEmpty,
         let next = try await wait(
@@ -109,7 +109,7 @@ struct ChangesRoute: CallHandler {
   ) async throws(Problem) -> ChangePage? {
     switch await subscription.next(until: deadline) {
     case .timedOut, .closing: return nil
-    case .interrupted: return try await read(changes, after: position, arguments, request)
+    case .interrupted: return try await read(changes, after: position, limit: arguments.limit, arguments.query, request)
     case .batches(let batches):
       let new = batches.filter { !changes.includes($0.position, in: position) }
       guard let last = new.last else { return ChangePage(changes: [], position: position, hasMore: false) }
@@ -124,25 +124,25 @@ struct ChangesRoute: CallHandler {
 
   /// Returns the first page after a position that is not empty, or else the last.
   func read(
-    _ changes: any PointFeed, after position: String, _ arguments: ChangesArguments, _ request: HTTPRequest
+    _ changes: any PointFeed, after position: String, limit: Int, _ query: PointQuery, _ request: HTTPRequest
   ) async throws(Problem) -> ChangePage {
     var page: ChangePage
     var start = position
     repeat {
       do throws(ChangeReadError) {
         page = try await service.observingChanges { () async throws(ChangeReadError) in
-          try await changes.page(after: start, limit: arguments.limit)
+          try await changes.page(after: start, limit: limit)
         }
       } catch {
         throw request.problem(for: error)
       }
       start = page.position
     } while page.changes.isEmpty && page.hasMore
-    guard arguments.query.hasConditions, !page.changes.isEmpty else { return page }
+    guard query.hasConditions, !page.changes.isEmpty else { return page }
     let found = page.changes
     let filtered = try await request.computing { () throws(Problem) in
       try request.reportingSearchErrors { () throws(PointStoreError) in
-        try changes.changes(found, matching: arguments.query)
+        try changes.changes(found, matching: query)
       }
     }
     return ChangePage(changes: filtered, position: page.position, hasMore: page.hasMore)

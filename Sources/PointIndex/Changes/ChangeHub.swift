@@ -9,16 +9,12 @@ import Synchronization
 /// that may match it are found through a ``SubscriptionIndex``, and their conditions are evaluated on the place before
 /// and after. So the cost of a change is that of the subscriptions that it concerns.
 package final class ChangeHub: PointFeed {
-  /// A subscription and its conditions.
+  /// The conditions of a subscription.
   private final class Subscriber: Hashable, Sendable {
-    let query: PointQuery
     let filter: QueryFilter
     private let subscription = Mutex<WeakSubscription>(.init())
 
-    init(_ query: PointQuery) {
-      self.query = query
-      filter = QueryFilter(query)
-    }
+    init(_ query: PointQuery) { filter = QueryFilter(query) }
 
     func attach(_ subscription: ChangeSubscription) { self.subscription.withLock { $0.value = subscription } }
 
@@ -139,7 +135,7 @@ package final class ChangeHub: PointFeed {
 
   package func subscribe(matching query: PointQuery) -> ChangeSubscription {
     let subscriber = Subscriber(query)
-    let subscription = ChangeSubscription { [weak self] in self?.remove(subscriber) }
+    let subscription = ChangeSubscription(matching: query) { [weak self] in self?.remove(subscriber, $0) }
     subscriber.attach(subscription)
     let (isClosed, isFirst) = state.withLock { state in
       state.index.insert(subscriber, query)
@@ -167,9 +163,9 @@ package final class ChangeHub: PointFeed {
     if !subscribers.isEmpty { endWaitsLater() }
   }
 
-  private func remove(_ subscriber: Subscriber) {
+  private func remove(_ subscriber: Subscriber, _ query: PointQuery) {
     state.withLock { state in
-      state.index.remove(subscriber, subscriber.query)
+      state.index.remove(subscriber, query)
       state.all.remove(subscriber)
     }
   }

@@ -77,8 +77,8 @@ struct PlaceKeys {
 struct GridCell: Hashable {
   static let maximumLevel = 16
 
-  /// The maximum number of cells that cover a region.
-  private static let maximumCover = 8
+  /// The maximum number of cells that cover a region. A box that is not larger than a cell meets so many at most.
+  private static let maximumCover = 4
 
   let level: Int
   private let column: Int

@@ -180,17 +180,21 @@ package final class ChangeSubscription: Sendable {
   /// The maximum number of changes that wait for the reader. With more, it is interrupted.
   package static let capacity = 256
 
-  private let state = Mutex(State())
-  private let onEnd: @Sendable () -> Void
+  /// The query whose places it is about.
+  package let query: PointQuery
 
-  /// Creates a subscription.
+  private let state = Mutex(State())
+  private let onEnd: @Sendable (PointQuery) -> Void
+
+  /// Creates a subscription to the changes of places that match a query.
   ///
-  /// - Parameter onEnd: called when there is no reference to the subscription any more.
-  package init(onEnd: @escaping @Sendable () -> Void) {
+  /// - Parameter onEnd: called with the query when there is no reference to the subscription any more.
+  package init(matching query: PointQuery, onEnd: @escaping @Sendable (PointQuery) -> Void) {
+    self.query = query
     self.onEnd = onEnd
   }
 
-  deinit { onEnd() }
+  deinit { onEnd(query) }
 
   /// Adds changes for the reader.
   package func send(_ batch: Batch) {

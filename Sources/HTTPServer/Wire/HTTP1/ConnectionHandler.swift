@@ -36,13 +36,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private lazy var remoteAddress = context?.remoteAddress
 
   /// The parts that came after the current request.
-  private var queue = CircularBuffer<HTTPServerRequestPart>()
+  private var queue = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 2)
   /// The problem that ends the input after the queued parts.
   private var queuedProblem: Problem?
 
   var exchange: Exchange?
   private var receivedBodyBytes = 0
   private var streamFraming: ResponseEncoder.Framing?
+  /// A Boolean value that indicates whether nothing parses the input any more, which is discarded.
+  private var isInputDiscarded = false
   private var delivery: Delivery?
 
   private let start: NIODeadline
@@ -137,6 +139,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isInputDiscarded else { return }
     state.receivePart()
     let part = unwrapInboundIn(data)
     framing.record(part)
@@ -308,7 +311,7 @@ extension ConnectionHandler: ResponseSink {
     guard let id = exchange?.id, let isHead = exchange?.isHead, let framing = exchange?.framing(of: response) else {
       return (.none, false)
     }
-    let wantsClose = framing == .close || response.headers.asksForClose
+    let wantsClose = framing == .close || response.headers.asksForClose || exchange?.isLive == true
     let persists = state.beginResponse(hasQueued: hasQueued, wantsClose: wantsClose)
     let persistence: ResponseEncoder.Persistence =
       !persists ? .close : exchange?.isHTTP10 == true ? .keepAlive : .implied
@@ -354,9 +357,22 @@ extension ConnectionHandler: ResponseSink {
     }
     streamFraming = framing
     exchange?.beginStream(length: length)
+    if exchange?.isLive == true, !state.isReceiving { discardInput() }
     // The part of the body that is written in this turn of the event loop is sent with the head.
     eventLoop.assumeIsolated().execute { self.flush() }
     return true
+  }
+
+  /// Removes the parser of requests, whose memory a connection need not keep for a response without an end: that is the
+  /// connection's last.
+  private func discardInput() {
+    guard let pipeline = context?.pipeline.syncOperations,
+      let decoder = try? pipeline.context(handlerType: ByteToMessageHandler<RequestDecoder>.self)
+    else { return }
+    isInputDiscarded = true
+    queue.removeAll()
+    pipeline.removeHandler(context: decoder, promise: nil)
+    resumeReading()
   }
 
   func writeStream(_ bytes: ByteBuffer) throws -> Bool {
