@@ -76,7 +76,9 @@ package final class HTTPServer: Sendable {
       }
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(
-        .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: Self.receivedBytes, maximum: 65_536))
+        .recvAllocator,
+        value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: Self.receivedBytes, maximum: 65_536)
+      )
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in Self.configure(channel, context: context) }
       .bind(host: context.configuration.host, port: context.configuration.port)
