@@ -81,7 +81,7 @@ let package = Package(
       .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
-      .target(name: "CPages", exclude: ["common", "docs", "map", "status"]),
+      .target(name: "CPages", exclude: ["common", "docs", "map", "ogc", "status", "texts"]),
       .systemLibrary(name: "CPrefetch"),
       .target(name: "CTCPInfo"),
       .target(name: "CTimeZones", exclude: ["NOTICE", "make", "make.py", "zones.bin"]),

@@ -12,8 +12,14 @@ import urllib.parse
 from playwright.sync_api import TimeoutError as Timeout
 from playwright.sync_api import sync_playwright
 
+HOSTILE = '<img src=x onerror="document.title=\'owned\'">'
 WIDE = (1280, 800)
 NARROW = (390, 780)
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
 
 
 class Browser:
@@ -34,9 +40,9 @@ class Browser:
         self.questions = []
 
     @contextlib.contextmanager
-    def tab(self, size=WIDE, scheme="light", calm=True, touch=False):
+    def tab(self, size=WIDE, scheme="light", calm=True, touch=False, locale="en-GB"):
         context = self.browser.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, has_touch=touch, locale="en-GB",
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, has_touch=touch, locale=locale,
             reduced_motion="reduce" if calm else "no-preference")
         page = context.new_page()
         page.set_default_timeout(15_000)
@@ -174,7 +180,7 @@ class MapScreen(Screen):
 
     def total(self):
         """Returns the number of places in view that the summary states."""
-        match = re.search(r"([\d,]+) places? ", self.summary())
+        match = re.search(r"([\d,]+) places? in view", self.summary())
         return int(match[1].replace(",", "")) if match else 0
 
     def live_state(self):
@@ -538,4 +544,4 @@ class StatusScreen(Screen):
         return self.element("errors").inner_text()
 
 
-__all__ = ["Browser", "MapScreen", "NARROW", "Popup", "StatusScreen", "Timeout", "WIDE", "browsing"]
+__all__ = ["Browser", "HOSTILE", "MapScreen", "NARROW", "Popup", "StatusScreen", "Timeout", "WIDE", "browsing", "expect"]

@@ -27,7 +27,7 @@ import Testing
 
   /// Returns the paths of the files that a page or a script names.
   private static func references(in response: ServiceDriver.Response) -> [String] {
-    let patterns = [#/(?:src|href)="([^"#]+)"/#, #/from "([^"]+)"/#]
+    let patterns = [#/(?:src|href)="([^"#]+)"/#, #/from "(\.[^"]+)"/#]
     return patterns.flatMap { response.text.matches(of: $0).map { String($0.output.1) } }
       .filter { $0 != "data:," }
   }
@@ -77,6 +77,75 @@ import Testing
     #expect(page.headers["referrer-policy"] == ["no-referrer"])
   }
 
+  @Test(arguments: pages + [PageRoute.textsPath])
+  func aPageIsInTheLanguageOfTheRequestWithATagOfItsOwn(path: String) async throws {
+    var tags: Set<String> = []
+    for (accepted, language) in [("ko-KR, en", "ko"), ("fr;q=0.9, de;q=0.8", "de"), ("fr", "en")] {
+      let page = try await Self.get(path, headers: ["accept-language": accepted])
+
+      let start = path.hasSuffix(".json") ? "{\n  \"language\": \"" : "<!doctype html>\n<html lang=\""
+      #expect(page.text.hasPrefix(start + language + "\""))
+      #expect(!page.text.contains("{{"))
+      #expect(page.headers["content-language"] == [language])
+      #expect(page.headers["vary"] == ["accept, accept-encoding, accept-language"])
+      let tag = try #require(page.headers.first(name: "etag"))
+      tags.insert(tag)
+      let again = try await Self.get(path, headers: ["accept-language": accepted, "if-none-match": tag])
+      #expect(again.status == 304 && again.headers["content-language"] == [language])
+    }
+    #expect(tags.count == 3)
+  }
+
+  /// Texts have several forms where their number decides, by the plural categories of each language.
+  private struct Form: Hashable {
+    let name: String
+    let values: Set<String>
+  }
+
+  private static func forms(of texts: PageTexts) throws -> [Form: [String]] {
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(texts.file)) as? [String: Any])
+    return try object.reduce(into: [:]) { forms, text in
+      let all = try #require(text.value as? [String: String] ?? (text.value as? String).map { ["": $0] })
+      let values = all["other"] ?? all[""] ?? ""
+      #expect(all.values.allSatisfy { !$0.isEmpty }, "\(text.key)")
+      let names = Set(values.matches(of: /\{\w+\}/).map { String($0.output) })
+      forms[Form(name: text.key, values: names)] = all.keys.sorted()
+    }
+  }
+
+  @Test func noTextIsMissingInALanguage() throws {
+    let english = try Self.forms(of: PageTexts.all[0])
+    let categories = ["en": ["one", "other"], "de": ["one", "other"], "ko": ["other"]]
+
+    #expect(PageTexts.all.map(\.language) == ["en", "ko", "de"])
+    for texts in PageTexts.all {
+      let forms = try Self.forms(of: texts)
+      #expect(Set(forms.keys) == Set(english.keys))
+      #expect(forms.values.allSatisfy { $0 == [""] || $0 == categories[texts.language] })
+    }
+  }
+
+  /// The names that pages use, in HTML, scripts and Swift, are those that have a text.
+  @Test func everyTextIsUsedAndEveryUsedTextExists() async throws {
+    let names = Set(try Self.forms(of: PageTexts.all[0]).keys.map(\.name)).subtracting(["language"])
+    let pages = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
+    let folders = ["CPages", "LocationsAPI/Routes"].map { pages.appending(path: $0) }
+    var used: Set<String> = []
+    for folder in folders {
+      let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+      for case let file as URL in files
+      where ["html", "js", "swift"].contains(file.pathExtension) {
+        let source = try String(contentsOf: file, encoding: .utf8)
+        used.formUnion(
+          source.matches(of: /["{`]((?:common|docs|map|ogc|status)\.[a-z]\w*)["}`]/).map { String($0.output.1) })
+      }
+    }
+
+    #expect(used.subtracting(names).filter { !$0.hasSuffix(".json") } == [])
+    // Figures of the status page have an explanation, whose name ends with "Tip".
+    #expect(names.subtracting(used).filter { !$0.hasSuffix("Tip") || !used.contains(String($0.dropLast(3))) } == [])
+  }
+
   @Test(arguments: [("/docs", 40_000), ("/map", 130_000), ("/status", 42_000)])
   func aPageAndAllItsFilesAreSmall(path: String, limit: Int) async throws {
     let count = try await Self.files(of: path).values.reduce(0) { $0 + $1.body.count }
@@ -84,7 +153,7 @@ import Testing
     #expect(count < limit)
   }
 
-  @Test(arguments: PageFile.all.map(\.path))
+  @Test(arguments: PageFile.all.filter { $0.bytes.count >= ContentCoding.leastLength }.map(\.path))
   func aFileIsCompressedWhereTheClientAcceptsIt(path: String) async throws {
     let plain = try await Self.get(path)
     let compressed = try await Self.get(path, headers: ["accept-encoding": "gzip"])
@@ -92,7 +161,7 @@ import Testing
     #expect(compressed.headers["content-encoding"] == ["gzip"])
     #expect(compressed.body.count < plain.body.count)
     #expect(compressed.headers["etag"] == plain.headers["etag"])
-    #expect(plain.headers["vary"] == ["accept, accept-encoding"])
+    #expect(plain.headers["vary"].first?.hasPrefix("accept, accept-encoding") == true)
   }
 
   @Test(arguments: pages + [PageRoute.mapSettingsPath, PageRoute.statusSettingsPath])

@@ -1,8 +1,21 @@
 // What the service's pages share. Texts are set as text everywhere, so that nothing in a place, a document or a
 // response is taken for HTML.
 
+import texts from "./texts.json" with { type: "json" };
+
 /** The folder of the service: pages work under any path prefix. */
 export const base = new URL("..", import.meta.url);
+
+/** The language of the page as the reader writes it, for numbers and times. */
+export const locale = navigator.languages.find((tag) => tag.split("-")[0] === texts.language) || texts.language;
+const plurals = new Intl.PluralRules(locale);
+
+/** Returns a text with values in place of their names in braces. One with several forms has that of `count`. */
+export function text(name, values = {}) {
+  const forms = texts[name] ?? name;
+  const form = forms.other ? forms[plurals.select(values.count)] ?? forms.other : forms;
+  return form.replace(/\{(\w+)\}/g, (part, key) => values[key]?.toLocaleString(locale) ?? part);
+}
 
 export const byId = (id) => document.getElementById(id);
 
@@ -25,20 +38,21 @@ export const drawing = (name, attributes, ...children) =>
 export const button = (id, label, onclick, attributes) =>
   element("button", { type: "button", id, onclick, ...attributes }, label);
 
-/** The caller's API key or token, which is kept until the tab is closed. */
+/** The caller's API key or token, which is kept until the tab is closed, or only in this page where storage is denied. */
 export const access = {
-  get key() {
-    try { return sessionStorage.getItem("waymark-key") || ""; } catch { return ""; }
-  },
-  set key(value) {
-    try { sessionStorage.setItem("waymark-key", value); } catch { /* The browser keeps nothing for this page. */ }
+  key: "",
+  isKept: true,
+  set(key) {
+    this.key = key;
+    try { sessionStorage.setItem("waymark-key", key); } catch { this.isKept = false; }
   },
 };
+try { access.key = sessionStorage.getItem("waymark-key") || ""; } catch { access.isKept = false; }
 
 /** A response that is a problem (RFC 9457), or none at all, with status 0. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body?.detail || body?.title || (status ? "status " + status : "the server cannot be reached"));
+    super(body?.detail || body?.title || (status ? `${text("common.status")} ${status}` : text("common.unreachable")));
     Object.assign(this, { status, code: body?.code, errors: body?.errors || [] });
   }
 }
@@ -69,29 +83,33 @@ export const json = async (...parts) => (await call(...parts)).json();
 
 /** Asks for a key. Resolves to `true` where one was entered, or the old one was removed. */
 export function askForKey(reason) {
-  const [dialog, input] = [byId("key-dialog"), byId("key")];
-  byId("key-reason").textContent = reason;
-  input.value = access.key;
-  dialog.returnValue = "";
-  if (!dialog.open) dialog.showModal();
-  byId("key-cancel").onclick = () => dialog.close();
-  byId("key-form").onsubmit = (event) => {
-    event.preventDefault();
-    access.key = input.value.trim();
-    dialog.close("entered");
-  };
+  byId("key-dialog")?.remove();
+  const input = element("input", { id: "key", type: "password", autocomplete: "off", spellcheck: "false",
+    "aria-describedby": "key-note", value: access.key });
+  const dialog = element("dialog", { id: "key-dialog", "aria-labelledby": "key-title" },
+    element("h2", { id: "key-title" }, text("common.keyTitle")),
+    element("form", { onsubmit: (event) => {
+      event.preventDefault();
+      access.set(input.value.trim());
+      dialog.close("entered");
+    } }, element("p", {}, reason), element("label", { for: "key" }, text("common.keyLabel")), input,
+    element("p", { id: "key-note", class: "note" }, text(access.isKept ? "common.keyNote" : "common.keyNotKept")),
+    element("p", { class: "actions" }, element("button", { id: "key-save", class: "main" }, text("common.keyUse")),
+      button("key-cancel", text("common.cancel"), () => dialog.close()))));
+  document.body.append(dialog);
+  dialog.showModal();
   return new Promise((resolve) => {
     dialog.onclose = () => {
-      input.value = "";
+      dialog.remove();
       resolve(dialog.returnValue === "entered");
     };
   });
 }
 
-/** Has failures of the page's own scripts shown, instead of a page that stands still in silence. */
-export function showFailures(report) {
-  addEventListener("error", ({ message }) => report(`The page has failed: ${message}.`));
-  addEventListener("unhandledrejection", ({ reason }) => report(`The page has failed: ${reason?.message || reason}.`));
+/** Copies the text of an element, or selects it where pages may not copy. Returns the text that tells that. */
+export function copy(node) {
+  getSelection().selectAllChildren(node);
+  return text(document.execCommand("copy") ? "common.copied" : "common.selected");
 }
 
 /** Returns text in which addresses of HTTP are links. */

@@ -1,74 +1,109 @@
-// Shows the OpenAPI document of the server that the page is from, and sends calls to it. All texts are set as text, so
-// nothing in the document or in a response is taken for HTML.
+// The page of the API: it shows the OpenAPI document of the server that it is from, and sends calls to it.
 
-import { base, byId, element } from "../pages/common.js";
+import { access, address, askForKey, base, byId, button, copy, element, json, text } from "../pages/common.js";
 
 const maximumShownBytes = 256 * 1024;
+/** The time for which a stream without end is read. */
+const streamMilliseconds = 5000;
 let api;
+/** The ids for `{id}` by the path of the list: one that there is, and one that this page has created. */
+const [known, created] = [{}, {}];
+
+// MARK: The description
 
 /** Returns the value that a reference leads to. */
 function resolve(value) {
-  while (value && value.$ref) {
+  while (value?.$ref) {
     value = value.$ref.slice(2).split("/").reduce(
-      (node, part) => node && node[part.replaceAll("~1", "/").replaceAll("~0", "~")], api);
+      (node, part) => node?.[part.replaceAll("~1", "/").replaceAll("~0", "~")], api);
   }
   return value || {};
 }
 
 /** Returns text in which `code` stands between back quotes as nodes. */
-function prose(text) {
-  return (text || "").split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
-}
+const prose = (text = "") => text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
 
 /** Returns a short description of a schema. */
 function typeOf(schema) {
-  const name = schema && schema.$ref && schema.$ref.split("/").pop();
+  const name = schema?.$ref?.split("/").pop();
   schema = resolve(schema);
   if (name && !schema.enum) return name;
-  if (schema.enum) return schema.enum.map(String).join(" | ");
+  if (schema.enum) return schema.enum.join(" | ");
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(" or ");
-  if (schema.allOf) return schema.allOf.map(typeOf)[0];
+  if (schema.allOf) return typeOf(schema.allOf[0]);
   const type = [schema.type || "any"].flat().join(" or ");
   if (type.startsWith("array")) return "list of " + typeOf(schema.items);
-  const parts = [schema.format ? `${type} (${schema.format})` : type];
-  if (schema.minimum !== undefined) parts.push("from " + schema.minimum);
-  if (schema.maximum !== undefined) parts.push("to " + schema.maximum);
-  if (schema.maxLength !== undefined) parts.push(`up to ${schema.maxLength} characters`);
-  if (schema.default !== undefined) parts.push("default " + schema.default);
-  return parts.join(", ");
+  const limits = { minimum: "from ", maximum: "to ", maxLength: "up to ", default: "default " };
+  return [schema.format ? `${type} (${schema.format})` : type, ...Object.entries(limits)
+    .filter(([name]) => schema[name] !== undefined).map(([name, word]) => word + schema[name])].join(", ");
 }
 
-/** Returns the example of a medium as text. */
-function exampleOf(media) {
-  const schema = resolve(media.schema);
-  const example = media.example !== undefined ? media.example : (schema.examples || [])[0];
-  if (example === undefined) return "";
-  return typeof example === "string" ? example : JSON.stringify(example, null, 2);
+/** Returns a value of a schema: its example, or one that is made of those of its parts. */
+function sampleOf(schema) {
+  schema = resolve(schema);
+  const given = [schema.examples?.[0], schema.const, schema.default, schema.enum?.[0]].find((value) => value !== undefined);
+  if (given !== undefined) return given;
+  if (schema.anyOf) return sampleOf(schema.anyOf[0]);
+  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(sampleOf));
+  switch ([schema.type].flat()[0]) {
+    case "object": return Object.fromEntries(
+      Object.entries(schema.properties || {}).map(([name, value]) => [name, sampleOf(value)]));
+    case "array": return [sampleOf(schema.items)];
+    case "integer": case "number": return schema.minimum ?? 1;
+    case "boolean": return true;
+    default: return { uuid: "0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", "date-time": "2026-11-20T10:15:00Z",
+      uri: "https://example.com/" }[schema.format] ?? "…";
+  }
 }
 
-function table(headings, rows) {
-  return element("div", { class: "scroll" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...headings.map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, ...rows.map((cells) => element("tr", {}, ...cells.map((cell) =>
-      element("td", {}, ...[cell].flat())))))));
+/** Returns the example of a medium as text; an empty one where there is none. */
+function exampleOf(type, { example, schema } = {}) {
+  example ??= /[/+]json/.test(type) ? sampleOf(schema) : resolve(schema).examples?.[0];
+  return typeof example === "object" ? JSON.stringify(example, null, 2) : String(example ?? "");
 }
 
-function parametersOf(operation) {
-  return (operation.parameters || []).map(resolve);
+const requestMedia = (operation) => Object.entries(operation.requestBody?.content || {});
+
+/** Returns the first successful response: its status and media. */
+function successOf({ responses }) {
+  const [status, response] = Object.entries(responses).find(([status]) => status.startsWith("2"));
+  return { status, media: Object.entries(resolve(response).content || {}) };
 }
 
-/** Returns the input of a parameter: a choice where the values are known. */
-function inputOf(parameter, id) {
+// MARK: The form
+
+/** Returns an input with its label and description: a choice where the values are known. */
+function fieldOf(parameter, id) {
+  const { name, required } = parameter;
   const schema = resolve(parameter.schema);
   const choices = schema.type === "boolean" ? ["true", "false"] : schema.enum;
-  const common = { id, "data-in": parameter.in, "data-name": parameter.name, required: parameter.required };
-  if (choices) {
-    return element("select", common, element("option", { value: "" }, ""),
-      ...choices.map((value) => element("option", { value }, String(value))));
+  const common = { id, "data-in": parameter.in, "data-name": name, required, "aria-describedby": id + "-note" };
+  const example = [schema.examples?.[0] ?? ""].flat().join(",");
+  const input = choices ? element("select", common, required ? undefined : element("option", { value: "" }),
+    choices.map((value) => element("option", {}, String(value))))
+    : element("input", { ...common, autocomplete: "off", spellcheck: "false", placeholder: example });
+  // With what is required the call works; what changes something needs a choice, and an id one that exists.
+  if (required && !choices && name !== "id") input.value = example || (schema.minimum ?? "");
+  return element("div", { class: "field" },
+    element("label", { for: id }, element("code", {}, name), required ? ` ${text("docs.required")}` : ""), input,
+    element("p", { class: "note", id: id + "-note", lang: "en" },
+      element("span", { class: "type" }, typeOf(parameter.schema)), " · ", prose(parameter.description)));
+}
+
+/** Fills in an id: for reading, one that there is; for changes, one that this page has created. */
+async function fillId(form, method, path) {
+  const input = form.querySelector("[data-name=id]");
+  if (!input) return;
+  const list = path.slice(0, path.indexOf("/{id}"));
+  if (method === "get") {
+    const hasLimit = api.paths[list]?.get?.parameters?.some((parameter) => resolve(parameter).name === "limit");
+    known[list] ??= json(list.slice(1).replace("{collection}", "places"), { limit: hasLimit && 1 })
+      .then((found) => (found.features || found)[0]?.id).catch(() => undefined);
+    input.value ||= await known[list] ?? "";
+  } else {
+    input.value ||= created[list] ?? "";
   }
-  const example = (schema.examples || [])[0];
-  return element("input", { ...common, autocomplete: "off", spellcheck: "false",
-    placeholder: example === undefined ? undefined : [example].flat().join(",") });
+  form.dispatchEvent(new Event("input"));
 }
 
 /** Returns text as one word for a shell. */
@@ -80,196 +115,191 @@ function quoted(text) {
   return "'" + text.replaceAll("'", "'\\''") + "'";
 }
 
-/** Returns the request of a form. */
+/** Returns the request of a form, also as a command. */
 function requestOf(form, method, path) {
-  const query = new URLSearchParams();
-  const headers = {};
-  for (const input of form.querySelectorAll("[data-in]")) {
-    const { in: place, name } = input.dataset;
-    if (place === "path") path = path.replace(`{${name}}`, encodeURIComponent(input.value));
-    else if (input.value === "") continue;
-    else if (place === "query") query.append(name, input.value);
-    else headers[name] = input.value;
+  const [query, headers] = [[], {}];
+  for (const { dataset: { in: place, name }, value } of form.querySelectorAll("[data-in]")) {
+    if (place === "path") path = path.replace(`{${name}}`, value ? encodeURIComponent(value) : `{${name}}`);
+    else if (value !== "" && place === "query") query.push([name, value]);
+    else if (value !== "") headers[name] = value;
   }
-  const text = query.toString().replaceAll("%2C", ",");
-  const url = new URL(path.slice(1) + (text ? "?" + text : ""), base);
-  const body = form.querySelector("textarea");
-  if (body) headers["Content-Type"] = form.querySelector("[data-media]").value;
-  const accept = form.querySelector("[data-accept]");
-  if (accept && accept.value) headers.Accept = accept.value;
-  const upper = method.toUpperCase();
-  const curl = ["curl -i" + (upper === "GET" ? "" : " -X " + upper), quoted(url.href)];
-  for (const [name, value] of Object.entries(headers)) curl.push("-H " + quoted(`${name}: ${value}`));
-  const key = byId("key").value;
-  if (key) {
-    headers.Authorization = "Bearer " + key;
+  const body = form.querySelector("textarea")?.value;
+  const url = address(path.slice(1), Object.fromEntries(query));
+  const command = ["curl -i" + (method === "get" ? "" : ` -X ${method.toUpperCase()}`), quoted(url.href),
+    ...Object.entries(headers).map(([name, value]) => "-H " + quoted(`${name}: ${value}`)),
     // The key itself is not shown.
-    curl.push('-H "Authorization: Bearer $KEY"');
-  }
-  if (body) curl.push("--data-binary " + quoted(body.value));
-  return { url, curl: curl.join(" \\\n  "), options: { method: upper, headers, body: body ? body.value : undefined,
-    credentials: "omit", cache: "no-store" } };
+    ...(access.key ? ['-H "Authorization: Bearer $KEY"'] : []),
+    ...(body === undefined ? [] : ["--data-binary " + quoted(body)])];
+  if (access.key) headers.Authorization = "Bearer " + access.key;
+  return { url, command: command.join(" \\\n  "),
+    options: { method: method.toUpperCase(), headers, body, credentials: "omit", cache: "no-store" } };
 }
 
-/** Reads the beginning of a response's body. */
+// MARK: The response
+
+/** Reads the beginning of a body. A stream without end is read for some time. */
 async function beginningOf(response) {
-  if (!response.body) return { text: await response.text(), isWhole: true };
-  const reader = response.body.getReader();
-  const chunks = [];
-  let count = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    chunks.push(value);
-    count += value.length;
-    if (count > maximumShownBytes) {
-      await reader.cancel();
-      return { text: await new Blob(chunks).slice(0, maximumShownBytes).text(), isWhole: false };
-    }
+  const [reader, chunks] = [response.body?.getReader(), []];
+  let [count, isWhole] = [0, true];
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+  const timer = isStream && setTimeout(() => {
+    isWhole = false;
+    reader.cancel();
+  }, streamMilliseconds);
+  for (let part = await reader?.read(); part && !part.done; part = await reader.read()) {
+    chunks.push(part.value);
+    count += part.value.length;
+    if (count <= maximumShownBytes) continue;
+    isWhole = false;
+    await reader.cancel();
+    break;
   }
-  return { text: await new Blob(chunks).text(), isWhole: true };
+  clearTimeout(timer);
+  return { body: await new Blob(chunks).slice(0, maximumShownBytes).text(), count, isWhole };
 }
 
-async function send(event, form, output, method, path) {
-  event.preventDefault();
-  const request = requestOf(form, method, path);
-  output.replaceChildren(element("h4", {}, "Request"), element("pre", {}, request.curl),
-    element("p", { role: "status" }, "Waiting for the response."));
-  const shown = [element("h4", {}, "Request"), element("pre", {}, request.curl)];
+/** Returns the nodes of a response. */
+async function shownOf(response, began, list) {
+  const { body, count, isWhole } = await beginningOf(response);
+  const type = (response.headers.get("content-type") || "").split(";")[0];
+  let shown = body;
+  if (isWhole && type.endsWith("json")) {
+    try {
+      const value = JSON.parse(body);
+      shown = JSON.stringify(value, null, 2);
+      if (response.status === 201 && value.id) created[list] = value.id;
+    } catch { /* It is shown as it is. */ }
+  }
+  const isText = /^text|json|csv|xml|javascript/.test(type);
+  const fields = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
+  return [
+    element("p", { role: "status", class: response.ok ? "ok" : "failed" }, text("docs.took",
+      { status: `${response.status} ${response.statusText}`.trim(), time: Math.round(performance.now() - began) })),
+    element("details", { class: "more" }, element("summary", {}, text("docs.headers")),
+      element("pre", { tabindex: "0", "aria-label": text("docs.headers") }, fields)),
+    body && element("pre", { tabindex: "0", "aria-label": text("docs.body"), dir: "auto" },
+      isText ? shown : text("docs.binary", { count })),
+    isWhole ? "" : element("p", { class: "note" }, text("docs.beginning"))];
+}
+
+async function send(form, output, method, path) {
+  const { url, options } = requestOf(form, method, path);
+  const show = (...nodes) => output.replaceChildren(element("h3", {}, text("docs.response")), ...nodes);
+  show(element("p", { role: "status" }, text("docs.waiting")));
   try {
-    const start = performance.now();
-    const response = await fetch(request.url, request.options);
-    const { text, isWhole } = await beginningOf(response);
-    const milliseconds = Math.round(performance.now() - start);
-    const fields = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
-    let body = text;
-    if (isWhole && /json$/.test((response.headers.get("content-type") || "").split(";")[0])) {
-      try { body = JSON.stringify(JSON.parse(text), null, 2); } catch { /* It is shown as it is. */ }
-    }
-    shown.push(element("h4", {}, "Response"),
-      element("p", { role: "status", class: response.ok ? undefined : "failed" },
-        `${response.status} ${response.statusText}, ${milliseconds} ms`),
-      element("pre", { tabindex: "0", "aria-label": "Header fields" }, fields));
-    if (body) shown.push(element("pre", { tabindex: "0", "aria-label": "Body" }, body));
-    if (!isWhole) shown.push(element("p", { class: "note" }, "Only the beginning of the body is shown."));
+    const began = performance.now();
+    show(...await shownOf(await fetch(url, options), began, path));
   } catch (error) {
-    shown.push(element("p", { role: "alert", class: "failed" }, "The request failed: " + error.message));
+    show(element("p", { role: "alert", class: "failed" }, text("docs.requestFailed", { message: error.message })));
   }
-  output.replaceChildren(...shown);
 }
 
-/** Returns the form that sends a call. */
-function formOf(operation, method, path, prefix) {
-  const fields = parametersOf(operation).map((parameter, index) => {
-    const id = `${prefix}-${index}`;
-    return element("div", { class: "field" },
-      element("label", { for: id }, parameter.name + (parameter.required ? " *" : "")), inputOf(parameter, id));
-  });
-  const media = Object.entries((operation.requestBody || {}).content || {});
+// MARK: Calls
+
+/** Returns the content of a call: what it takes, the request for that, and an example of its response. */
+function detailsOf(operation, method, path) {
+  const prefix = "call-" + operation.operationId;
+  const fields = (operation.parameters || []).map(resolve)
+    .map((parameter, index) => [parameter.required, fieldOf(parameter, `${prefix}-${index}`)]);
+  const optional = fields.filter(([isRequired]) => !isRequired).map(([, field]) => field);
+  const choice = (id, name, options) => element("div", { class: "field" },
+    element("label", { for: id }, element("code", {}, name)),
+    element("select", { id, "data-in": "header", "data-name": name }, options));
+  const typed = ([type]) => element("option", {}, type);
+  const media = requestMedia(operation);
+  const { status, media: results } = successOf(operation);
+  const [command, example, output] = ["pre", "pre", "div"].map((name) => element(name, { tabindex: name === "pre" && "0" }));
+  const form = element("form", {
+    oninput: () => {
+      command.textContent = requestOf(form, method, path).command;
+      const [type, medium] = results.find(([type]) => type === byId(prefix + "-accept")?.value) || results[0] || [];
+      example.textContent = `${status} ${type || ""}\n\n${exampleOf(type, medium)}`.trim();
+    },
+    onsubmit: (event) => {
+      event.preventDefault();
+      send(form, output, method, path);
+    },
+  }, fields.filter(([isRequired]) => isRequired).map(([, field]) => field));
   if (media.length) {
-    const text = element("textarea", { id: prefix + "-body", spellcheck: "false" });
-    text.value = exampleOf(media[0][1]);
-    const select = element("select", { id: prefix + "-type", "data-media": true,
-      onchange: () => { text.value = exampleOf(media[select.selectedIndex][1]); } },
-      ...media.map(([type]) => element("option", {}, type)));
-    fields.push(
-      element("div", { class: "field" }, element("label", { for: prefix + "-type" }, "Content-Type"), select),
-      element("label", { for: prefix + "-body" }, "Body"), text);
+    const body = element("textarea", { id: prefix + "-body", spellcheck: "false" });
+    const type = choice(prefix + "-type", "Content-Type", media.map(typed));
+    const fill = () => { body.value = exampleOf(...media[type.lastChild.selectedIndex]); };
+    type.addEventListener("input", fill);
+    form.append(type, element("label", { for: body.id }, text("docs.body")), body,
+      element("p", { class: "note", lang: "en" }, prose(operation.requestBody.description)));
+    fill();
   }
-  const success = Object.entries(operation.responses).find(([status]) => status.startsWith("2"));
-  const types = success ? Object.keys(resolve(success[1]).content || {}) : [];
-  if (types.length > 1) {
-    fields.push(element("div", { class: "field" }, element("label", { for: prefix + "-accept" }, "Accept"),
-      element("select", { id: prefix + "-accept", "data-accept": true }, element("option", { value: "" }, ""),
-        ...types.map((type) => element("option", {}, type)))));
+  if (results.length > 1) {
+    form.append(choice(prefix + "-accept", "Accept", results.map(([type], index) =>
+      element("option", { value: index ? type : "" }, type))));
   }
-  const output = element("div", { "aria-live": "polite" });
-  const form = element("form", { onsubmit: (event) => send(event, form, output, method, path) },
-    ...fields, element("p", {}, element("button", {}, "Send")));
-  return [form, output];
+  if (optional.length) {
+    form.append(element("details", { class: "more" },
+      element("summary", {}, text("docs.optional", { count: optional.length })), optional));
+  }
+  form.append(element("p", { class: "actions" }, element("button", { class: "main" }, text("docs.send")),
+    button(undefined, text("common.copy"), ({ currentTarget }) => { currentTarget.textContent = copy(command); })));
+  queueMicrotask(() => form.dispatchEvent(new Event("input")));
+  fillId(form, method, path);
+  return [element("p", { lang: "en" }, prose(operation.description)), element("div", { class: "halves" }, form,
+    element("div", {}, element("h3", {}, text("docs.request")), command, output,
+      element("h3", {}, text("docs.example")), example,
+      element("details", { class: "more" }, element("summary", {}, text("docs.responses")),
+        element("dl", { lang: "en" }, Object.entries(operation.responses).flatMap(([status, response]) =>
+          [element("dt", {}, status), element("dd", {}, prose(resolve(response).description))])))))];
 }
 
-function detailsOf(operation, method, path, prefix) {
-  const parts = [];
-  if (operation.description) parts.push(element("p", {}, ...prose(operation.description)));
-  const parameters = parametersOf(operation);
-  if (parameters.length) {
-    parts.push(element("h3", {}, "Parameters"), table(["Name", "In", "Type", "Description"],
-      parameters.map((parameter) => [
-        [element("code", {}, parameter.name), parameter.required ? " (required)" : ""], parameter.in,
-        element("span", { class: "type" }, typeOf(parameter.schema)), prose(parameter.description)])));
-  }
-  const media = Object.entries((operation.requestBody || {}).content || {});
-  if (media.length) {
-    parts.push(element("h3", {}, "Body"), element("p", {}, ...prose(operation.requestBody.description)),
-      table(["Media type", "Type"], media.map(([type, medium]) => [element("code", {}, type), typeOf(medium.schema)])));
-  }
-  parts.push(element("h3", {}, "Responses"), table(["Status", "Description", "Media types"],
-    Object.entries(operation.responses).map(([status, value]) => {
-      const response = resolve(value);
-      const types = Object.entries(response.content || {});
-      return [status, prose(response.description), types.map(([type, medium]) => element("div", {},
-        element("code", {}, type), " ", element("span", { class: "type" }, typeOf(medium.schema))))];
-    })));
-  parts.push(element("h3", {}, "Try it"), ...formOf(operation, method, path, prefix));
-  return parts;
-}
-
-function callOf(operation, method, path) {
-  const content = element("div", {});
+function callOf({ operation, method, path }) {
+  const content = element("div");
   const node = element("details", { class: "call", id: operation.operationId,
-    "data-text": `${method} ${path} ${operation.summary}`.toLowerCase() },
-    element("summary", {}, element("span", { class: "method " + method }, method.toUpperCase()),
-      element("code", {}, path), " ", operation.summary), content);
-  node.addEventListener("toggle", () => {
-    if (node.open && !content.hasChildNodes()) {
-      content.append(...detailsOf(operation, method, path, "call-" + operation.operationId));
-    }
-  });
+    "data-text": `${method} ${path} ${operation.summary}`.toLowerCase(),
+    ontoggle: () => node.open && !content.hasChildNodes() && content.append(...detailsOf(operation, method, path)) },
+  element("summary", {}, element("span", { class: "method " + method }, method.toUpperCase()),
+    element("code", { class: "path" }, path), element("span", { lang: "en" }, operation.summary)), content);
   return node;
 }
 
 function show() {
   byId("version").textContent = api.info.version;
   byId("description").replaceChildren(...prose(api.info.description));
-  const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+  byId("state").textContent = "";
+  // The files that pages load are no calls that programs make.
+  const operations = Object.entries(api.paths).filter(([path]) => !/\.(css|js)$/.test(path)).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })));
-  const sections = api.tags.map((tag, index) => element("section", { "aria-labelledby": "group-" + index },
-    element("h2", { id: "group-" + index }, tag.name), element("p", { class: "note" }, ...prose(tag.description)),
-    ...operations.filter(({ operation }) => operation.tags.includes(tag.name))
-      .map(({ operation, method, path }) => callOf(operation, method, path))));
-  byId("calls").replaceChildren(...sections);
-  byId("groups").replaceChildren(element("ul", {}, ...api.tags.map((tag, index) =>
-    element("li", {}, element("a", { href: "#group-" + index }, tag.name)))));
+  const groups = api.tags.map((tag, index) => ({ ...tag, id: "group-" + index,
+    calls: operations.filter(({ operation }) => operation.tags.includes(tag.name)) }));
+  byId("calls").replaceChildren(...groups.map(({ name, description, id, calls }) =>
+    element("section", { "aria-labelledby": id, lang: "en" }, element("h2", { id }, name),
+      element("p", { class: "note" }, prose(description)), calls.map(callOf))));
+  byId("groups").replaceChildren(element("ul", { lang: "en" }, groups.map(({ name, id, calls }) =>
+    element("li", {}, element("a", { href: "#" + id }, name, element("small", { class: "note" }, String(calls.length)))))));
   openTarget();
 }
 
 /** Opens the call that the address names. */
 function openTarget() {
-  const node = byId(decodeURIComponent(location.hash.slice(1)));
-  if (!node || !node.classList.contains("call")) return;
+  const node = byId(location.hash.slice(1));
+  if (!node?.classList.contains("call")) return;
   node.open = true;
   node.scrollIntoView();
 }
 
 byId("filter").addEventListener("input", (event) => {
   const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
-  for (const node of document.querySelectorAll("details.call")) {
-    node.hidden = !words.every((word) => node.dataset.text.includes(word));
-  }
+  const calls = [...document.querySelectorAll(".call")];
+  for (const node of calls) node.hidden = !words.every((word) => node.dataset.text.includes(word));
+  for (const section of byId("calls").children) section.hidden = !section.querySelector(".call:not([hidden])");
+  byId("state").textContent = calls.every(({ hidden }) => hidden) ? text("docs.none") : "";
 });
-window.addEventListener("hashchange", openTarget);
-
-fetch(new URL("openapi.json", base), { headers: { Accept: "application/json" } })
-  .then((response) => {
-    if (!response.ok) throw new Error("status " + response.status);
-    return response.json();
-  })
-  .then((document) => {
-    api = document;
-    show();
-  })
-  .catch((error) => {
-    byId("calls").replaceChildren(element("p", { role: "alert", class: "failed" },
-      "The description could not be loaded: " + error.message));
-  });
+byId("set-key").addEventListener("click", async () => {
+  if (!await askForKey(text("docs.keyReason"))) return;
+  for (const form of document.forms) form.dispatchEvent(new Event("input"));
+});
+addEventListener("hashchange", openTarget);
+try {
+  api = await json("openapi.json");
+  show();
+} catch (error) {
+  byId("state").textContent = text("docs.failed", { message: error.message });
+  byId("state").className = "failed";
+}

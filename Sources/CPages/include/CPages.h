@@ -17,3 +17,13 @@ typedef struct {
 
 // Returns the files of all pages.
 waymark_page_files waymark_pages(void);
+
+// The texts of all pages in a language, as JSON.
+typedef struct {
+  const char *language;
+  const unsigned char *bytes;
+  size_t count;
+} waymark_page_texts;
+
+// Returns the texts of a language, without a language behind the last one.
+waymark_page_texts waymark_texts(size_t index);

@@ -1,25 +1,27 @@
 // The opening hours of a place, as the popup shows them. Loaded with the first place that has some.
 
+import { locale, text } from "../pages/common.js";
+
 const dayLength = 86_400_000;
 const noon = dayLength / 2;
 
 /** Returns a time as the clock of its place shows it, as if that were in UTC. */
 const local = (text) => Date.parse(text.slice(0, 19) + "Z");
-const format = (time, options) => new Date(time).toLocaleString(undefined, { timeZone: "UTC", ...options });
+const format = (time, options) => new Date(time).toLocaleString(locale, { timeZone: "UTC", ...options });
 const clock = (time) => format(time, { timeStyle: "short" });
 
-/** Returns the text of a time, with its weekday if it is not today. */
-function text(time, today) {
+/** Returns a time as text, with its weekday if it is not today. */
+function timeOf(time, today) {
   const isToday = time >= today && time <= today + dayLength;
   return isToday ? clock(time) : `${format(time, { weekday: "short" })} ${clock(time)}`;
 }
 
 /** Returns the state now: "Open until 18:00". */
 function stateOf({ openState, openUntil, opensAt, error }, today) {
-  if (openState === "open") return openUntil ? `Open until ${text(local(openUntil), today)}` : "Open";
-  const opening = opensAt ? `, opens ${text(local(opensAt), today)}` : "";
-  if (openState === "closed") return `Closed${opening}`;
-  return error ? "Hours cannot be read" : `Perhaps open${opening}`;
+  const at = openState === "open" ? openUntil : opensAt;
+  const names = { open: ["map.isOpen", "map.openUntil"], closed: ["map.isClosed", "map.opensAt"] }[openState]
+    || (error ? ["map.hoursUnreadable", "map.hoursUnreadable"] : ["map.perhapsOpen", "map.perhapsOpensAt"]);
+  return text(names[at ? 1 : 0], { time: at && timeOf(local(at), today) });
 }
 
 /** Returns the times of a day that begins at a time; hours after midnight belong to the day before. */
@@ -30,17 +32,17 @@ function timesOf(day, intervals) {
     const isOfDayBefore = from < day && from >= day - dayLength && to <= day + noon;
     if (from >= end || to <= day || isOfDayBefore) return undefined;
     const [start, stop] = [Math.max(from, day), to <= end + noon && from >= day ? to : Math.min(to, end)];
-    const span = stop - start >= dayLength ? "all day" : `${clock(start)} – ${clock(stop)}`;
-    return span + (interval.state === "unknown" ? " (perhaps)" : "") + (interval.comment ? ` “${interval.comment}”` : "");
+    const span = stop - start >= dayLength ? text("map.allDay") : `${clock(start)} – ${clock(stop)}`;
+    const times = interval.state === "unknown" ? text("map.perhaps", { times: span }) : span;
+    return times + (interval.comment ? ` “${interval.comment}”` : "");
   }).filter(Boolean);
-  return times.join(", ") || "closed";
+  return times.join(", ") || text("map.closedDay");
 }
 
-/** Returns the fields of a popup, as names and texts: the state, and the times of today and of the week. */
+/** Returns the texts of the fields of a popup: the state, and the times of today and of the days of the week. */
 export function fieldsOf(hours) {
   const today = Date.parse(hours.from);
   const days = hours.intervals.length ? Array.from({ length: hours.days }, (_, index) => today + index * dayLength) : [];
   const week = days.map((day) => `${format(day, { weekday: "short" })} ${timesOf(day, hours.intervals)}`);
-  return [["Open", stateOf(hours, today)], ["Today", days.length && timesOf(today, hours.intervals)],
-    ["Week", week.join("; ")]];
+  return { state: stateOf(hours, today), today: days.length && timesOf(today, hours.intervals), week };
 }

@@ -1,12 +1,14 @@
 // The built-in base map: vector tiles of land, lakes, borders, countries and cities, drawn on a canvas that is larger
 // than the view, so that moving the map moves the canvas.
 
+import { locale } from "../pages/common.js";
+
 const extent = 4096;
 const margin = 0.25;
 /** The zoom levels between which shapes fade, which are no longer accurate there. */
 const fading = [8, 9.5];
 const maximumLabels = 250;
-const names = new Intl.DisplayNames(undefined, { type: "region", fallback: "none" });
+const names = new Intl.DisplayNames(locale, { type: "region", fallback: "none" });
 
 /** Reads a Mapbox Vector Tile: layers by name, each with the paths of its shapes and its points. */
 function decode(bytes) {

@@ -1,17 +1,14 @@
 // The map page: what is in view, the filters, the list, the address of the view. The map itself is view.js.
 
-import {
-  Problem, access, askForKey, base, byId, element, json, linked, showFailures,
-} from "../pages/common.js";
-import { draw, moveShape, showShape, startDrawing } from "./draw.js";
+import { Problem, access, askForKey, byId, element, json, locale, text } from "../pages/common.js";
+import { areaName, draw, moveShape, showArea, showShape, startDrawing } from "./draw.js";
 import { Live } from "./live.js";
 import {
   closePopup, createPlace, explanation, followChange, mayLeave, movePopup, openChoice, openPopup, shownId, startPopup,
 } from "./place.js";
-import { startRequest } from "./request.js";
 import { showText, startSearch } from "./search.js";
 import { setListOpen, startSheet } from "./sheet.js";
-import { symbolOf } from "./symbols.js";
+import { labelOf, loadCategories, symbolOf } from "./symbols.js";
 import * as view from "./view.js";
 
 const maximumListed = 60;
@@ -22,7 +19,7 @@ const streamDelay = 500;
 /** The shortest time between two readings of changed places, and the part of the time that they take at most. */
 const updateMilliseconds = 300;
 const updateShare = 0.2;
-const filters = { category: "", q: "", open: "", within: "", route: "", radius: "" };
+const filters = { category: "", q: "", open: "", in: "", within: "", route: "", radius: "" };
 let features = [];
 let sources = [];
 let loading;
@@ -32,8 +29,9 @@ let changed = new Set();
 let update = 0;
 let loadMilliseconds = 0;
 
-showFailures(report);
 view.startMap({
+  report,
+  onShowAll: showAll,
   onMove: () => {
     movePopup();
     moveShape();
@@ -50,9 +48,9 @@ startPopup({
   linkTo: (place) => hashOf(place, place.id),
   report,
   onClose: writeAddress,
-  onChange: (text) => {
-    load(text);
-    loadCategories();
+  onChange: (told) => {
+    load(told);
+    showCategories();
   },
 });
 
@@ -66,8 +64,8 @@ async function recover(problem) {
   if (problem.name === "AbortError") return false;
   if (!(problem instanceof Problem)) throw problem;
   report(explanation(problem));
-  if (problem.status !== 401 || byId("key-dialog").open) return false;
-  const isEntered = await askForKey(access.key ? "This key is not valid." : "This server needs a key for reading.");
+  if (problem.status !== 401 || byId("key-dialog")) return false;
+  const isEntered = await askForKey(text(access.key ? "common.keyInvalid" : "map.keyReading"));
   if (isEntered) start();
   return isEntered;
 }
@@ -93,7 +91,7 @@ async function loadFeatures(options) {
   return (await json("locations", { ...query(), limit: 1000 }, options)).map((place) => ({ ...place, count: 1 }));
 }
 
-async function load(text = "") {
+async function load(told = "") {
   clearTimeout(retry);
   const [begin, fresh] = [performance.now(), changed];
   changed = new Set();
@@ -112,7 +110,7 @@ async function load(text = "") {
   report();
   loadMilliseconds = performance.now() - begin;
   view.show(features, fresh);
-  showList(text);
+  showList(told);
 }
 
 // MARK: Changes
@@ -132,7 +130,7 @@ const live = new Live({
   },
   onState: (state) => {
     byId("live").dataset.state = state;
-    byId("live").textContent = { live: "Live", lost: "Connection lost. Trying again." }[state] || "";
+    byId("live").textContent = state === "off" ? "" : text(state === "live" ? "map.live" : "map.lost");
   },
 });
 
@@ -144,10 +142,8 @@ function reload() {
 
 // MARK: The list
 
-const plural = (count, one) => `${count.toLocaleString()} ${one}${count === 1 ? "" : "s"}`;
-
 /** Shows the list: matches of a text by rank, or places by distance and then groups by size. */
-function showList(text) {
+function showList(told) {
   const entries = features.filter(view.isVisible).map((feature, rank) => {
     const { x, y } = view.placeOf(feature);
     const distance = filters.q ? rank : Math.hypot(x - view.width / 2, y - view.height / 2);
@@ -155,17 +151,19 @@ function showList(text) {
   }).sort((a, b) => a.order - b.order);
   const groups = entries.filter(({ feature }) => feature.count > 1).length;
   const total = entries.reduce((sum, { feature }) => sum + feature.count, 0);
-  const summary = `${text} ${total ? plural(total, "place") : "No places"}${
-    filters.q ? ` matching “${filters.q}”` : ""}${filters.open ? " open now" : ""}${
-    filters.within ? " in the area" : filters.route ? " along the route" : ""} in view${
-    groups ? `, ${groups < entries.length ? "some" : "all"} in ${plural(groups, "group")}` : ""}.`.trim();
+  const summary = [told, total ? text("map.inView", { count: total }) : text("map.nothingInView"),
+    filters.q && text("map.matching", { q: filters.q }), filters.open && text("map.openNow"),
+    filters.in && areaName() ? text("map.inNamedArea", { name: areaName() }) : (filters.in || filters.within) && text("map.inArea"),
+    filters.route && text("map.alongRoute"),
+    groups && text(groups < entries.length ? "map.someInGroups" : "map.allInGroups", { count: groups }),
+  ].filter(Boolean).join(" · ");
   // Screen readers say what is set anew.
   if (byId("summary").textContent !== summary) byId("summary").textContent = summary;
-  byId("toggle-list").firstElementChild.textContent = total ? plural(total, "place") : "No places";
+  byId("toggle-list").firstElementChild.textContent = total ? text("map.places", { count: total }) : text("map.noPlaces");
   const focused = document.activeElement.closest("#list button")?.dataset.id;
   const more = entries.length - maximumListed;
   byId("list").replaceChildren(...entries.slice(0, maximumListed).map(itemOf), ...(more > 0
-    ? [element("li", { class: "note" }, `${more.toLocaleString()} more: zoom in to see them.`)]
+    ? [element("li", { class: "note" }, text("map.more", { count: more }))]
     : []));
   if (focused) [...byId("list").querySelectorAll("button")].find(({ dataset }) => dataset.id === focused)?.focus({ preventScroll: true });
 }
@@ -177,8 +175,8 @@ function itemOf({ feature }) {
   if (!isGroup && feature.symbol.drawing) dot.append(view.glyph(feature.symbol));
   return element("li", {}, element("button", { type: "button", "data-id": feature.id,
     "data-testid": isGroup ? "group-item" : "place-item", onclick: () => open(feature) }, dot,
-  element("span", { class: "name", dir: "auto" }, isGroup ? plural(feature.count, "place") : feature.name),
-  element("small", {}, isGroup ? `around ${feature.name}` : feature.category)));
+  element("span", { class: "name", dir: "auto" }, isGroup ? text("map.places", { count: feature.count }) : feature.name),
+  element("small", {}, isGroup ? text("map.around", { name: feature.name }) : labelOf(feature.category))));
 }
 
 function open(feature) {
@@ -200,19 +198,21 @@ async function show(id) {
   }
 }
 
-async function loadCategories() {
-  const names = (await json("categories").catch(() => [])).slice(0, 300);
-  byId("categories").replaceChildren(...names.map(({ category }) => element("option", { value: category })));
-  byId("category").replaceChildren(element("option", { value: "" }, "All categories"), ...names.map(
-    ({ category, count }) => element("option", { value: category }, `${category} (${count.toLocaleString()})`)));
+async function showCategories() {
+  const categories = (await loadCategories().catch(() => [])).slice(0, 300);
+  byId("categories").replaceChildren(...categories.map(({ category }) => element("option", { value: category }, labelOf(category))));
+  byId("category").replaceChildren(element("option", { value: "" }, text("map.allCategories")), ...categories.map(
+    ({ category, count, depth }) => element("option", { value: category },
+      `${"\u2003".repeat(depth)}${labelOf(category)} (${count.toLocaleString(locale)})`)));
   showCategory();
+  if (features.length) showList("");
 }
 
 function showCategory() {
   const select = byId("category");
   select.value = filters.category;
   if (select.selectedIndex >= 0) return;
-  select.append(element("option", { value: filters.category, selected: true }, filters.category));
+  select.append(element("option", { value: filters.category, selected: true }, labelOf(filters.category)));
 }
 
 function setCategory(category) {
@@ -222,8 +222,30 @@ function setCategory(category) {
   reload();
 }
 
+/** Shows only the places in a named area, with its outline. */
+async function setArea(id) {
+  setShape("in", id);
+  try {
+    view.fit(await showArea(id));
+  } catch (problem) {
+    await recover(problem);
+  }
+}
+
+/** Returns the area with a name that is equal but for case and accents, if there is one. */
+async function areaNamed(q) {
+  const isEqual = (name) => !name.localeCompare(q, locale, { sensitivity: "base" });
+  const areas = q ? await json("areas", { q, limit: 10 }).catch(() => []) : [];
+  return areas.find(({ name, names = {} }) => [name, ...Object.values(names)].some(isEqual));
+}
+
 async function searchFor(q) {
   if (q === filters.q) return;
+  const area = await areaNamed(q);
+  if (area) {
+    showText("");
+    return setArea(area.id);
+  }
   filters.q = q;
   writeAddress();
   try {
@@ -239,9 +261,9 @@ async function searchFor(q) {
 }
 
 /** Shows only the places in an area or along a route, or all again. */
-function setShape(kind, text) {
-  Object.assign(filters, { within: "", route: "", radius: "" });
-  if (kind) filters[kind] = text;
+function setShape(kind, shape) {
+  Object.assign(filters, { in: "", within: "", route: "", radius: "" });
+  if (kind) filters[kind] = shape;
   if (kind === "route") filters.radius = byId("radius").value;
   writeAddress();
   reload();
@@ -262,11 +284,13 @@ function readAddress() {
   filters.q = parameters.get("q") || "";
   filters.open = parameters.get("open") === "now" ? "now" : "";
   byId("open").checked = filters.open !== "";
-  filters.within = parameters.get("within") || "";
-  filters.route = filters.within ? "" : parameters.get("route") || "";
+  filters.in = parameters.get("in") || "";
+  filters.within = filters.in ? "" : parameters.get("within") || "";
+  filters.route = filters.in || filters.within ? "" : parameters.get("route") || "";
   filters.radius = filters.route && (parameters.get("radius") || "250");
   byId("radius").value = filters.radius || "250";
   showShape(filters.route ? "route" : "within", filters.route || filters.within);
+  if (filters.in) showArea(filters.in).then(() => showList(""), recover);
   showText(filters.q);
   showCategory();
   const isView = isFinite(zoom + lat + long);
@@ -282,23 +306,17 @@ async function showAll() {
 }
 
 const controls = {
-  "zoom-in": () => view.zoomBy(1),
-  "zoom-out": () => view.zoomBy(-1),
-  "zoom-all": showAll,
-  "locate": () => navigator.geolocation.getCurrentPosition(
-    ({ coords }) => view.fly({ lat: coords.latitude, long: coords.longitude }, Math.max(view.zoom, 15)),
-    ({ message }) => report(`Your location is not available: ${message || "the browser does not tell it"}.`),
-    { timeout: 10000, maximumAge: 60000 }),
   "new-place": () => {
     setListOpen(false);
     const { lat, long } = view.coordinate();
     createPlace({ lat: Number(lat.toFixed(6)), long: Number(long.toFixed(6)) });
   },
   "set-key": async () => {
-    if (await askForKey("A key lets you change places, where the server asks for one.")) start();
+    if (await askForKey(text("map.keyReason"))) start();
   },
   "draw-area": () => draw("within"),
   "draw-route": () => draw("route"),
+  "curl": async () => (await import("./request.js")).openRequest({ query, report, explanation }),
 };
 for (const [id, action] of Object.entries(controls)) byId(id).addEventListener("click", action);
 byId("category").addEventListener("change", (event) => setCategory(event.target.value));
@@ -308,43 +326,21 @@ byId("open").addEventListener("change", ({ target }) => {
   load();
 });
 byId("map").addEventListener("keydown", ({ key }) => {
-  if (key === "Home") showAll();
-  else if (key === "Escape") closePopup();
+  if (key === "Escape") closePopup();
 });
 addEventListener("hashchange", () => {
   readAddress();
   reload();
 });
 
-async function loadSettings() {
-  const { layers } = await json("map/settings.json");
-  const absolute = (tiles) => new URL(tiles, base).href.replace(/%7B(\w)%7D/g, "{$1}");
-  view.setLayers(layers.map(({ tiles, ...others }) => ({ tiles: absolute(tiles), ...others })));
-  sources = await json("sources").catch(() => []);
-  const texts = [...new Set([...layers, ...sources].map(({ attribution }) => attribution).filter(Boolean))];
-  const isRepeated = (text) => texts.some((other) => other !== text && other.startsWith(text));
-  byId("attribution").replaceChildren(...texts.filter((text) => !isRepeated(text)).map(attributionOf));
-}
-
-/** Returns an attribution. A text that ends with its only address is a link. */
-function attributionOf(text) {
-  const [, name, href] = text.match(/^([^]*[^\s:,])\s+(https?:\/\/\S+)$/) || [];
-  const isLink = name && URL.canParse(href) && !name.includes("://");
-  return element("span", {}, ...(isLink ? [element("a", { href, rel: "noopener noreferrer", target: "_blank" }, name)]
-    : linked(text)));
-}
-
 function start() {
   reload();
-  loadSettings().catch(recover);
-  loadCategories();
+  view.loadBaseMap().then((found) => { sources = found; }, recover);
+  showCategories();
 }
 
 startSheet();
 startDrawing({ onDone: setShape });
-startRequest({ query, report, explanation });
-// Browsers tell their location to pages of TLS or of their own machine alone.
-byId("locate").hidden = !navigator.geolocation || !isSecureContext;
-startSearch({ centre: view.coordinate, onPlace: show, onCategory: setCategory, onText: searchFor });
+startSearch({ centre: view.coordinate, onPlace: show, onCategory: setCategory, onArea: setArea, onText: searchFor });
 readAddress();
 start();

@@ -1,7 +1,7 @@
 // A place: the popup with its fields, and the form that changes it.
 
-import { Problem, access, askForKey, byId, button, call, element, json, linked } from "../pages/common.js";
-import { symbolOf } from "./symbols.js";
+import { Problem, access, askForKey, byId, button, call, element, json, linked, locale, text } from "../pages/common.js";
+import { labelOf, symbolOf } from "./symbols.js";
 import * as view from "./view.js";
 
 const popup = byId("popup");
@@ -12,10 +12,10 @@ const field = (name, label, attributes) => element("p", { class: "field" },
 const pathOf = (id) => "locations/" + encodeURIComponent(id);
 
 export function explanation({ status, message, errors }) {
-  if (status === 0) return "The server cannot be reached.";
-  if (status === 401) return "This needs an API key.";
-  const text = errors.map((error) => `${error.pointer || error.parameter} ${error.detail}`).join("; ") || message;
-  return text.charAt(0).toUpperCase() + text.slice(1) + ".";
+  if (status === 0) return message;
+  if (status === 401) return text("common.needsKey");
+  const detail = errors.map((error) => `${error.pointer || error.parameter} ${error.detail}`).join("; ") || message;
+  return detail.charAt(0).toUpperCase() + detail.slice(1) + ".";
 }
 
 let actions;
@@ -32,7 +32,7 @@ let isFollowing = false;
 /** The draft of the form as it was opened. */
 let initial;
 
-/** Starts the popup of places: `sources` are the data sets, `onChange(text)` follows a change. */
+/** Starts the popup of places: `sources` are the data sets, `onChange(told)` follows a change. */
 export function startPopup(actionsOfPage) {
   actions = actionsOfPage;
   popup.onkeydown = ({ key }) => {
@@ -53,7 +53,7 @@ export async function openPopup(id) {
 
 async function read(response) {
   const place = await response.json();
-  const hours = place.tags?.opening_hours ? await readHours(place.id).catch(() => []) : [];
+  const hours = place.tags?.opening_hours ? await readHours(place.id).catch(() => ({})) : {};
   return { place, hours, tag: response.headers.get("etag") };
 }
 
@@ -77,7 +77,7 @@ export async function followChange({ id, version, deleted }) {
     showPlace();
   } else {
     view.select();
-    show(current.name, current, element("p", { id: "gone", role: "status" }, "This place was deleted."));
+    show(current.name, current, element("p", { id: "gone", role: "status" }, text("map.wasDeleted")));
   }
   isFollowing = false;
   popup.scrollTop = top;
@@ -85,7 +85,7 @@ export async function followChange({ id, version, deleted }) {
 }
 
 export const mayLeave = () => popup.hidden || !byId("edit-form")
-  || !Object.keys(changes()).length || confirm("Discard your changes?");
+  || !Object.keys(changes()).length || confirm(text("map.discard"));
 
 const back = () => (current && byId("edit-form") ? showPlace() : closePopup());
 
@@ -129,7 +129,7 @@ function keepInView(coordinate) {
 function show(title, coordinate, ...children) {
   anchor = coordinate;
   popup.replaceChildren(element("div", { class: "heading" }, element("h2", { id: "popup-title", dir: "auto" }, title),
-    button("popup-close", "✕", () => mayLeave() && closePopup(), { class: "close", "aria-label": "Close" })), ...children);
+    button("popup-close", "✕", () => mayLeave() && closePopup(), { class: "close", "aria-label": text("common.close") })), ...children);
   popup.hidden = false;
   movePopup();
   if (isFollowing) return;
@@ -139,8 +139,9 @@ function show(title, coordinate, ...children) {
 
 /** The tags that the popup shows in fields of their own, by the field. */
 const known = {
-  Address: ["addr:full", "addr:street", "addr:housenumber", "addr:postcode", "addr:city"],
-  Hours: ["opening_hours"], Phone: ["phone", "contact:phone"], Website: ["website", "contact:website", "url"],
+  address: ["addr:full", "addr:street", "addr:housenumber", "addr:postcode", "addr:city"],
+  hours: ["opening_hours"], phone: ["phone", "contact:phone"], website: ["website", "contact:website", "url"],
+  photo: ["image"],
 };
 /** Tags that few people ask for: names in other languages, and references to other data sets. */
 const minorTags =
@@ -148,56 +149,59 @@ const minorTags =
 const isMinor = (key) => minorTags.test(key);
 
 function addressOf(tags) {
-  const text = (...keys) => keys.map((key) => tags["addr:" + key]).filter(Boolean).join(" ");
-  return tags["addr:full"] || [text("street", "housenumber"), text("postcode", "city")].filter(Boolean).join(", ");
+  const joined = (...keys) => keys.map((key) => tags["addr:" + key]).filter(Boolean).join(" ");
+  return tags["addr:full"] || [joined("street", "housenumber"), joined("postcode", "city")].filter(Boolean).join(", ");
 }
 
 /** Returns the nodes of a value: addresses of HTTP and telephone numbers are links, lines are below each other. */
-function valueOf(name, value) {
-  if (name === "Phone" && /^\+?[\d\s()/.-]{3,}$/.test(value)) {
+function valueOf(field, value) {
+  if (Array.isArray(value)) return value.map((line) => element("span", { class: "line" }, line, " "));
+  if (field === "phone" && /^\+?[\d\s()/.-]{3,}$/.test(value)) {
     return [element("a", { href: "tel:" + value.replace(/[^+\d]/g, "") }, value)];
   }
-  if (name === "Website" && /^https?:/.test(value) && URL.canParse(value)) {
-    const text = value.replace(/^https?:\/\/(www\.)?/, "").replace(/\/$/, "");
-    return [element("a", { href: value, rel: "noopener noreferrer", target: "_blank" }, text)];
+  // A photo of another server is loaded by a click alone, in a tab of its own.
+  if (["website", "photo"].includes(field) && /^https?:/.test(value) && URL.canParse(value)) {
+    const short = value.replace(/^https?:\/\/(www\.)?/, "").replace(/\/$/, "");
+    return [element("a", { href: value, rel: "noopener noreferrer", referrerpolicy: "no-referrer", target: "_blank" }, short)];
   }
-  if (name === "Week") return value.split("; ").map((line) => element("span", { class: "line" }, line, " "));
   return linked(value);
 }
 
 function rowsOf(rows) {
-  return element("dl", {}, ...rows.filter(([, value]) => value).map(([name, value]) =>
-    element("div", {}, element("dt", {}, name), element("dd", { dir: "auto" }, ...valueOf(name, value)))));
+  return element("dl", {}, ...rows.filter(([, value]) => value?.length).map(([name, value, field]) =>
+    element("div", {}, element("dt", { dir: "auto" }, name), element("dd", { dir: "auto" }, ...valueOf(field, value)))));
 }
 
 function showPlace() {
   const place = current;
   const tags = place.tags || {};
   const source = actions.sources().find(({ name }) => name === place.source);
-  const time = (text) => new Date(text).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const time = (text) => new Date(text).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
   const first = (field) => known[field].map((key) => tags[key]).find(Boolean);
   // Tags that the category is made of would repeat it.
   const others = Object.entries(tags).filter(([key, value]) => !Object.values(known).flat().includes(key)
     && ![value, `${key}:${value}`].includes(place.category));
-  const state = hours.find(([name]) => name === "Open");
   const symbol = symbolOf(place.category);
   const badge = element("span", { class: "dot large" }, symbol.drawing && view.glyph(symbol));
   badge.style.setProperty("--colour", symbol.colour);
   view.setHandle();
   view.select(place);
   show(place.name, place,
-    element("p", { class: "kind" }, badge, element("span", { id: "popup-category" }, place.category || "no category")),
+    element("p", { class: "kind" }, badge, element("span", { id: "popup-category" }, labelOf(place.category) || text("map.noCategory"))),
     element("div", { id: "fields" },
-      rowsOf([state || [], ["Address", addressOf(tags)], ...hours.filter((row) => row !== state),
-        ["Hours", hours.length ? undefined : first("Hours")], ["Phone", first("Phone")], ["Website", first("Website")],
+      rowsOf([[text("map.openState"), hours.state], [text("map.address"), addressOf(tags)],
+        [text("map.today"), hours.today], [text("map.week"), hours.week],
+        [text("map.hours"), hours.state ? undefined : first("hours")], [text("map.phone"), first("phone"), "phone"],
+        [text("map.website"), first("website"), "website"], [text("map.photo"), first("photo"), "photo"],
         ...others.filter(([key]) => !isMinor(key))]),
-      element("details", {}, element("summary", {}, "More"),
-        rowsOf([["Position", `${place.lat.toFixed(6)}, ${place.long.toFixed(6)}`],
-          ...others.filter(([key]) => isMinor(key)), ["Source", place.source], ["Source id", place.sourceId],
-          ["Attribution", source?.attribution], ["Changed", time(place.updatedAt)], ["Created", time(place.createdAt)],
-          ["Version", String(place.version)], ["Id", place.id]]))),
-    element("p", { class: "actions" }, button("edit", "Edit", edit, { class: "main" }),
-      element("a", { class: "button", id: "place-link", href: actions.linkTo(place) }, "Link"),
+      element("details", {}, element("summary", {}, text("map.moreFields")),
+        rowsOf([[text("map.position"), `${place.lat.toFixed(6)}, ${place.long.toFixed(6)}`],
+          ...others.filter(([key]) => isMinor(key)), [text("map.source"), place.source],
+          [text("map.sourceId"), place.sourceId], [text("map.attribution"), source?.attribution],
+          [text("map.changed"), time(place.updatedAt)], [text("map.created"), time(place.createdAt)],
+          [text("map.version"), String(place.version)], [text("map.id"), place.id]]))),
+    element("p", { class: "actions" }, button("edit", text("map.edit"), edit, { class: "main" }),
+      element("a", { class: "button", id: "place-link", href: actions.linkTo(place) }, text("map.link")),
       element("a", { class: "button", href: pathOf(place.id) }, "JSON")));
   if (!isFollowing) popup.focus({ preventScroll: true });
 }
@@ -209,10 +213,10 @@ export function openChoice({ members, ...coordinate }, onPlace) {
   current = undefined;
   view.setHandle();
   view.select();
-  show(`${members.length.toLocaleString()} places here`, coordinate, element("ul", { class: "choice" },
+  show(text("map.placesHere", { count: members.length }), coordinate, element("ul", { class: "choice" },
     ...members.slice(0, 200).map(({ id, name, category }) => element("li", {},
       element("button", { type: "button", onclick: () => onPlace(id) },
-        element("span", { class: "name", dir: "auto" }, name || "unnamed"), element("small", {}, category || ""))))));
+        element("span", { class: "name", dir: "auto" }, name || text("map.unnamed")), element("small", {}, labelOf(category)))))));
   popup.focus({ preventScroll: true });
 }
 
@@ -238,19 +242,19 @@ async function mayWrite() {
       return true;
     } catch (problem) {
       if (![401, 403].includes(problem.status)) return actions.report(explanation(problem));
-      if (!await askForKey(access.key ? "This key does not allow changes." : "Changes need a key.")) return false;
+      if (!await askForKey(text(access.key ? "map.keyNoChanges" : "map.keyChanges"))) return false;
     }
   }
 }
 
 function tagRow([key, value]) {
   const row = element("div", { class: "tag" },
-    element("input", { "aria-label": "Key of the tag", value: key, maxlength: 200 }),
-    element("input", { "aria-label": "Value of the tag " + key, value, maxlength: 2000 }),
+    element("input", { "aria-label": text("map.tagKey"), value: key, maxlength: 200 }),
+    element("input", { "aria-label": text("map.tagValue", { key }), value, maxlength: 2000 }),
     button(undefined, "✕", () => {
       byId("add-tag").focus();
       row.remove();
-    }, { "aria-label": "Remove the tag " + key }));
+    }, { "aria-label": text("map.removeTag", { key }) }));
   return row;
 }
 
@@ -262,24 +266,24 @@ function showForm(place) {
     event.preventDefault();
     save(problem);
   } },
-  field("name", "Name", { value: place.name, required: true, maxlength: 500 }),
-  field("category", "Category", { value: place.category, maxlength: 100, list: "categories" }),
+  field("name", text("map.nameField"), { value: place.name, required: true, maxlength: 500 }),
+  field("category", text("map.category"), { value: place.category, maxlength: 100, list: "categories" }),
   element("div", { class: "pair" },
-    field("lat", "Latitude", { value: place.lat, inputmode: "decimal", required: true }),
-    field("long", "Longitude", { value: place.long, inputmode: "decimal", required: true })),
-  element("p", { class: "note" }, "Drag the place on the map, or move its handle with the arrow keys."),
-  element("fieldset", {}, element("legend", {}, "Tags"), tags, button("add-tag", "Add a tag", () => {
+    field("lat", text("map.latitude"), { value: place.lat, inputmode: "decimal", required: true }),
+    field("long", text("map.longitude"), { value: place.long, inputmode: "decimal", required: true })),
+  element("p", { class: "note" }, text("map.dragNote")),
+  element("fieldset", {}, element("legend", {}, text("map.tags")), tags, button("add-tag", text("map.addTag"), () => {
     tags.append(tagRow(["", ""]));
     tags.lastChild.firstChild.focus();
   })),
   problem,
-  element("p", { class: "actions" }, element("button", { class: "main", id: "save" }, isNew ? "Create" : "Save"),
-    button("cancel", "Cancel", back),
-    isNew ? undefined : button("delete", "Delete", (event) => remove(event.target, problem), { class: "danger" })));
-  show(isNew ? "New place" : `Edit ${place.name}`, place, form);
+  element("p", { class: "actions" }, element("button", { class: "main", id: "save" }, text(isNew ? "map.create" : "map.save")),
+    button("cancel", text("common.cancel"), back),
+    isNew ? undefined : button("delete", text("map.delete"), (event) => remove(event.target, problem), { class: "danger" })));
+  show(isNew ? text("map.newPlace") : text("map.editPlace", place), place, form);
   initial = draftOf();
   const [lat, long] = [byId("edit-lat"), byId("edit-long")];
-  view.setHandle(place, `Position of ${place.name || "the new place"}`, (coordinate) => {
+  view.setHandle(place, text("map.positionOf", { name: place.name || text("map.theNewPlace") }), (coordinate) => {
     lat.value = coordinate.lat.toFixed(6);
     long.value = coordinate.long.toFixed(6);
   });
@@ -292,11 +296,11 @@ function showForm(place) {
 
 /** Returns the place of the form; numbers that are none stay texts, which the server explains. */
 function draftOf() {
-  const text = (name) => byId("edit-" + name).value.trim();
-  const number = (name) => (text(name) && isFinite(text(name)) ? Number(text(name)) : text(name));
+  const value = (name) => byId("edit-" + name).value.trim();
+  const number = (name) => (value(name) && isFinite(value(name)) ? Number(value(name)) : value(name));
   const tags = [...popup.querySelectorAll(".tag")].map((row) => [...row.querySelectorAll("input")]);
   return {
-    name: text("name"), category: text("category") || null, lat: number("lat"), long: number("long"),
+    name: value("name"), category: value("category") || null, lat: number("lat"), long: number("long"),
     tags: Object.fromEntries(tags.map(([key, value]) => [key.value.trim(), value.value]).filter(([key]) => key)),
   };
 }
@@ -325,19 +329,20 @@ function save(problem) {
         headers: { "Content-Type": "application/merge-patch+json", "If-Match": tag } }))));
     attempted = undefined;
     showPlace();
-    actions.onChange(isNew ? "The place was created." : "The place was saved.");
+    actions.onChange(text(isNew ? "map.placeCreated" : "map.placeSaved"));
   });
 }
 
 function remove(node, problem) {
-  if (node.textContent === "Delete") {
-    node.textContent = "Delete for good";
+  if (!node.dataset.isSure) {
+    node.dataset.isSure = true;
+    node.textContent = text("map.deleteForGood");
     return;
   }
   attempt(node, problem, async () => {
     await call(pathOf(current.id), {}, { method: "DELETE", headers: { "If-Match": tag } });
     closePopup();
-    actions.onChange("The place was deleted.");
+    actions.onChange(text("map.placeDeleted"));
   });
 }
 
@@ -364,23 +369,23 @@ async function explainConflict(problem) {
     response = await call(pathOf(before.id));
   } catch (error) {
     problem.textContent = error.status === 404
-      ? "Someone else has deleted this place meanwhile. Your changes are not saved." : explanation(error);
+      ? text("map.deletedMeanwhile") : explanation(error);
     return;
   }
   const theirs = await response.clone().json();
-  const text = (place, name) => JSON.stringify(place[name] ?? null);
-  const names = ["name", "category", "lat", "long", "tags"].filter((name) => text(theirs, name) !== text(before, name));
+  const value = (place, name) => JSON.stringify(place[name] ?? null);
+  const names = ["name", "category", "lat", "long", "tags"].filter((name) => value(theirs, name) !== value(before, name));
   problem.append(
-    element("p", {}, "Someone else has changed this place meanwhile. Your changes are not saved."),
-    element("ul", {}, ...names.map((name) => element("li", {}, `${name} is now ${text(theirs, name)}`))),
+    element("p", {}, text("map.changedMeanwhile")),
+    element("ul", {}, ...names.map((name) => element("li", {}, text("map.isNow", { name, value: value(theirs, name) })))),
     element("p", { class: "actions" },
-      button("apply-anyway", "Apply my changes to it", () => {
+      button("apply-anyway", text("map.applyAnyway"), () => {
         tag = response.headers.get("etag");
         byId("edit-form").requestSubmit();
       }),
-      button("show-theirs", "Show the current place", async () => {
+      button("show-theirs", text("map.showTheirs"), async () => {
         take(await read(response));
         showPlace();
-        actions.onChange("The current place is shown.");
+        actions.onChange(text("map.currentShown"));
       })));
 }

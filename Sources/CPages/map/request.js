@@ -1,6 +1,6 @@
-// The request for what is in view, in four languages, and its response as a file.
+// The request for what is in view, in four languages, and its response as a file. Loaded when it is asked for.
 
-import { access, address, byId, call } from "../pages/common.js";
+import { access, address, byId, call, copy, element, text } from "../pages/common.js";
 
 /** The programs by language; a query has no quotation marks or backslashes, which are percent-encoded. */
 const programs = {
@@ -26,47 +26,36 @@ with urllib.request.urlopen(request) as response:
 print(places)`,
 };
 
-/** Starts the dialog: `query()` returns the parameters, and `report` shows what fails. */
-export function startRequest({ query, report, explanation }) {
+/** Opens the dialog: `query()` returns the parameters, and `report` shows what fails. */
+export function openRequest({ query, report, explanation }) {
+  const tell = (told) => { byId("curl-status").textContent = told; };
   const show = () => {
     const { href } = address("locations", { ...query(), limit: 100 });
     // The key itself is not shown.
     byId("curl-text").textContent = programs[byId("language").value](href.replaceAll("'", "%27"), Boolean(access.key));
-    byId("curl-status").textContent = "";
+    tell("");
   };
   const save = async (format) => {
-    byId("curl-status").textContent = "Loading.";
+    tell(text("map.saving"));
     const { q, open, ...others } = query();
     // An export has neither a text nor a time: those are at most a page.
     const [path, parameters] = q || open ? ["locations", { q, open, ...others, limit: 1000 }] : ["locations/export", others];
     try {
-      const file = await (await call(path, { ...parameters, f: format })).blob();
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(file);
-      link.download = `places.${format}`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-      byId("curl-status").textContent = "Saved.";
+      const href = URL.createObjectURL(await (await call(path, { ...parameters, f: format })).blob());
+      element("a", { href, download: `places.${format}` }).click();
+      setTimeout(() => URL.revokeObjectURL(href), 60000);
+      tell(text("map.saved"));
     } catch (problem) {
-      byId("curl-status").textContent = "";
       byId("curl-dialog").close();
       report(explanation(problem));
     }
   };
   const buttons = {
-    "curl": () => {
-      show();
-      byId("curl-dialog").showModal();
-    },
-    "curl-close": () => byId("curl-dialog").close(),
-    // Pages of plain HTTP may not write to the clipboard.
-    "curl-copy": () => {
-      getSelection().selectAllChildren(byId("curl-text"));
-      byId("curl-status").textContent = document.execCommand("copy") ? "Copied." : "Selected.";
-    },
-    "export-geojson": () => save("geojson"),
-    "export-csv": () => save("csv"),
+    "curl-close": () => byId("curl-dialog").close(), "curl-copy": () => tell(copy(byId("curl-text"))),
+    "export-geojson": () => save("geojson"), "export-csv": () => save("csv"),
   };
-  for (const [id, action] of Object.entries(buttons)) byId(id).addEventListener("click", action);
-  byId("language").addEventListener("change", show);
+  for (const [id, action] of Object.entries(buttons)) byId(id).onclick = action;
+  byId("language").onchange = show;
+  show();
+  byId("curl-dialog").showModal();
 }

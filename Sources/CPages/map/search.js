@@ -1,27 +1,28 @@
 // The search: a combobox with suggestions by the ARIA Authoring Practices.
 
-import { byId, element, json } from "../pages/common.js";
+import { byId, element, json, locale, text } from "../pages/common.js";
+import { labelOf } from "./symbols.js";
 
 const pauseMilliseconds = 120;
 const [input, list, clear] = [byId("search"), byId("suggestions"), byId("clear")];
 
-export function showText(text) {
-  input.value = text;
-  clear.hidden = text === "";
+export function showText(q) {
+  input.value = q;
+  clear.hidden = q === "";
 }
 
 /** Returns the address and the distance of a place, which tell places of one name apart. */
 function details({ name, label, distance = NaN }) {
   const [value, unit] = distance < 1000 ? [distance, "meter"] : [distance / 1000, "kilometer"];
-  const length = value.toLocaleString(undefined, { style: "unit", unit, maximumSignificantDigits: 2 });
-  return [label.slice(name.length).replace(/^, /, ""), value >= 0 && `${length} away`].filter(Boolean).join(" · ");
+  const length = value.toLocaleString(locale, { style: "unit", unit, maximumSignificantDigits: 2 });
+  return [label.slice(name.length).replace(/^, /, ""), value >= 0 && text("map.away", { distance: length })].filter(Boolean).join(" · ");
 }
 
 /**
  * Starts the search. `centre` returns the coordinate near which places rank higher; the others are called with what the
  * user chose, `onText` with an empty text where the search was cleared.
  */
-export function startSearch({ centre, onPlace, onCategory, onText }) {
+export function startSearch({ centre, onPlace, onCategory, onArea, onText }) {
   let [suggestions, active, timer, request] = [[], -1, 0, undefined];
 
   function activate(index) {
@@ -55,6 +56,9 @@ export function startSearch({ centre, onPlace, onCategory, onText }) {
     if (type === "category") {
       reset();
       onCategory(category);
+    } else if (type === "area") {
+      reset();
+      onArea(id);
     } else {
       showText(name);
       onPlace(id);
@@ -68,19 +72,24 @@ export function startSearch({ centre, onPlace, onCategory, onText }) {
     const { lat, long } = centre();
     try {
       // A text without a letter or digit can't be searched for.
-      suggestions = !/[\p{L}\p{N}]/u.test(q) ? [] : await json("locations/suggest",
-        { q, lat: lat.toFixed(4), long: long.toFixed(4), limit: 8 }, { signal: request.signal });
+      const options = { signal: request.signal };
+      suggestions = !/[\p{L}\p{N}]/u.test(q) ? [] : (await Promise.all([
+        json("areas", { q, limit: 2 }, options).then((areas) => areas.map((area) => ({ ...area, type: "area" })), () => []),
+        json("locations/suggest", { q, lat: lat.toFixed(4), long: long.toFixed(4), limit: 8 }, options),
+      ])).flat();
+      request.signal.throwIfAborted();
     } catch (error) {
       // The search itself reports why there is none.
       return error.name === "AbortError" || close();
     }
     list.replaceChildren(...suggestions.map((suggestion, index) => {
-      const isCategory = suggestion.type === "category";
+      const { type, name, category, count } = suggestion;
+      const [title, kind] = type === "area" ? [name, text("map.suggestedArea")]
+        : type === "category" ? [suggestion.label ?? category, text("map.suggestedCategory", { count })] : [name, labelOf(category)];
       return element("li", { id: `suggestion-${index}`, role: "option", "aria-selected": "false",
         onclick: () => choose(suggestion), onpointerdown: (event) => event.preventDefault() },
-      element("span", { dir: "auto" }, isCategory ? suggestion.label ?? suggestion.category : suggestion.name), " ",
-      element("small", {}, isCategory ? `category, ${suggestion.count.toLocaleString()}` : suggestion.category),
-      isCategory ? undefined : element("small", { class: "details" }, details(suggestion)));
+      element("span", { dir: "auto" }, title), " ", element("small", {}, kind),
+      type === "place" ? element("small", { class: "details", dir: "auto" }, details(suggestion)) : undefined);
     }));
     setOpen(suggestions.length > 0);
   }

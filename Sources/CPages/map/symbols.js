@@ -1,4 +1,6 @@
-// The symbols of categories: a colour, and a drawing in a square of 16 units.
+// The symbols of categories: a colour, and a drawing in a square of 16 units; and their labels.
+
+import { json, locale } from "../pages/common.js";
 
 const drawings = {
   food: "M4 2v4a2 2 0 0 0 1.2 1.8V14h1.6V7.8A2 2 0 0 0 8 6V2H7.1v3.5h-.6V2h-1v3.5h-.6V2zM11.8 2c-1.6.6-2.4 2.2-2.4 4.2 0 1.3.4 2 1.1 2.4V14H12z",
@@ -96,4 +98,18 @@ function find(category) {
     colour: `var(--c${colour})`, drawing: symbol?.drawing || drawings.other, isMinor,
     weight: isMinor ? 0 : symbol?.weight ?? 1,
   };
+}
+
+const labels = new Map();
+
+/** Returns the label of a category in the language of the page; the category itself where it has none. */
+export const labelOf = (category) => labels.get(category) ?? category ?? "";
+
+/** Loads the labels, and returns the categories that have places, each below its group, with its depth there. */
+export async function loadCategories() {
+  const listed = (categories, depth) => categories.flatMap(({ category, label, count, children = [] }) => {
+    if (label) labels.set(category, label);
+    return [{ category, count, depth }, ...listed(children, depth + 1)];
+  });
+  return listed(await json("categories", { tree: true, lang: locale }), 0);
 }

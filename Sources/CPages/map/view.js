@@ -1,7 +1,7 @@
 // The map itself in Web Mercator: moving, zooming, base map, graticule, scale, markers. A point `{ x, y }` is in the
 // square of the world, from 0 to 1, or in the view, in pixels.
 
-import { byId, drawing, element } from "../pages/common.js";
+import { base, button, byId, drawing, element, json, linked, locale, text } from "../pages/common.js";
 import { grouped } from "./groups.js";
 import { Land } from "./land.js";
 import { symbolOf } from "./symbols.js";
@@ -16,7 +16,7 @@ const graticuleZoom = 8.5;
 const equatorMetres = 40075016.686;
 const steps = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
 const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const short = new Intl.NumberFormat("en", { notation: "compact" });
+const short = new Intl.NumberFormat(locale, { notation: "compact" });
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const between = (value, least, most) => Math.min(Math.max(value, least), Math.max(least, most));
 const shortest = (x) => x - Math.round(x);
@@ -71,12 +71,32 @@ let selected;
 const ruler = document.createElement("canvas").getContext("2d");
 const lengths = new Map();
 
+/**
+ * Starts the map with its controls: `onOpen` is called for a feature that is chosen, `onShowAll` for a view of
+ * everything, `onSettle` when the view has come to rest, `onMove` with each frame, and `report` with what fails.
+ */
 export function startMap(callbacks) {
-  page = callbacks;
+  page = { onMove() {}, onSettle() {}, ...callbacks };
   node.append(tileLayer, lines, markerLayer);
+  const control = (id, name, sign, action) => button(id, sign, action, { "aria-label": text(name) });
+  node.after(element("div", { class: "zoom", role: "group", "aria-label": text("map.zoom") },
+    control("zoom-in", "map.zoomIn", "+", () => zoomBy(1)), control("zoom-out", "map.zoomOut", "−", () => zoomBy(-1)),
+    control("zoom-all", "map.zoomAll", "⤢", page.onShowAll),
+    // Browsers tell their location to pages of TLS or of their own machine alone.
+    navigator.geolocation && isSecureContext ? control("locate", "map.locate", "◎", locate) : undefined),
+  element("p", { id: "map-help", hidden: true }, text("map.help")));
+  node.setAttribute("aria-describedby", "map-help");
+  node.parentNode.append(element("p", { id: "scale" }, element("span", { id: "scale-text" }), element("span", { id: "scale-bar" })),
+    element("p", { id: "hint", hidden: true }, text("map.hint")), element("footer", { id: "attribution" }));
   measure();
   new ResizeObserver(measure).observe(node);
   listen();
+}
+
+function locate() {
+  navigator.geolocation.getCurrentPosition(
+    ({ coords }) => fly({ lat: coords.latitude, long: coords.longitude }, Math.max(zoom, 15)),
+    ({ message }) => page.report(text("map.noLocation", { message })), { timeout: 10000, maximumAge: 60000 });
 }
 
 function measure() {
@@ -202,7 +222,7 @@ function draw() {
   const power = 10 ** Math.floor(Math.log10(metresPerPixel * 100));
   const metres = power * [5, 2, 1].find((factor) => factor * power <= metresPerPixel * 100);
   byId("scale-bar").style.width = `${Math.round(metres / metresPerPixel)}px`;
-  byId("scale-text").textContent = metres >= 1000 ? `${(metres / 1000).toLocaleString()} km` : `${metres} m`;
+  byId("scale-text").textContent = metres >= 1000 ? `${(metres / 1000).toLocaleString(locale)} km` : `${metres} m`;
   page.onMove();
 }
 
@@ -229,8 +249,30 @@ function drawGraticule() {
     ...Object.entries(paths).map(([name, d]) => drawing("path", { d, class: name })), ...texts);
 }
 
-/** Sets the layers of the base map: the built-in vector tiles, images in tiles, or both. */
-export function setLayers(layers) {
+/**
+ * Loads the base map, the built-in vector tiles, images in tiles, or both, and shows its attribution and that of the
+ * places. Returns the data sets of the places.
+ */
+export async function loadBaseMap() {
+  const { layers } = await json("map/settings.json");
+  setLayers(layers.map(({ tiles, ...others }) =>
+    ({ tiles: new URL(tiles, base).href.replace(/%7B(\w)%7D/g, "{$1}"), ...others })));
+  const sources = await json("sources").catch(() => []);
+  const texts = [...new Set([...layers, ...sources].map(({ attribution }) => attribution).filter(Boolean))];
+  const isRepeated = (text) => texts.some((other) => other !== text && other.startsWith(text));
+  byId("attribution").replaceChildren(...texts.filter((text) => !isRepeated(text)).map(attributionOf));
+  return sources;
+}
+
+/** Returns an attribution. A text that ends with its only address is a link. */
+function attributionOf(text) {
+  const [, name, href] = text.match(/^([^]*[^\s:,])\s+(https?:\/\/\S+)$/) || [];
+  const isLink = name && URL.canParse(href) && !name.includes("://");
+  return element("span", { dir: "auto" },
+    ...(isLink ? [element("a", { href, rel: "noopener noreferrer", target: "_blank" }, name)] : linked(text)));
+}
+
+function setLayers(layers) {
   const [vector, image] = ["vector", "image"].map((format) => layers.find((layer) => layer.format === format));
   if (vector && !land) {
     const canvas = element("canvas", { class: "land", "aria-hidden": "true" });
@@ -253,10 +295,10 @@ function judgeGround({ target }) {
   tileLayer.classList.toggle("paper", sum > 210);
 }
 
-/** Returns whether images are known to cover the middle of the view. */
-function hasImages() {
-  if (!tiles || zoom < (tiles.minimumZoom ?? 0) - 0.5) return false;
-  const { lat, long } = coordinate();
+/** Returns whether images are known to cover a coordinate: that of the middle of the view, at its zoom level, by default. */
+export function hasImages(at) {
+  if (!tiles || (!at && zoom < (tiles.minimumZoom ?? 0) - 0.5)) return false;
+  const { lat, long } = at || coordinate();
   const [west, south, east, north] = tiles.bounds || [-180, -90, 180, 90];
   return lat >= south && lat <= north && (west <= east ? long >= west && long <= east : long >= west || long <= east);
 }
@@ -283,7 +325,8 @@ function drawTiles() {
       const address = tiles.tiles.replace(/\{([zxy])\}/g, (_, name) => names[name]);
       wanted.add(address);
       if (images.has(address)) continue;
-      const image = element("img", { alt: "", draggable: "false", onload: judgeGround, src: address });
+      const image = element("img", { alt: "", draggable: "false", onload: judgeGround, src: address,
+        onerror: ({ target }) => { target.hidden = true; } });
       images.set(address, { image, ...names });
       tileLayer.append(image);
     }
@@ -551,6 +594,7 @@ function listen() {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const step = arrows[event.key];
     if (step) pan(...step.map((value) => value * (event.shiftKey ? 300 : 80)));
+    else if (event.key === "Home") page.onShowAll();
     else if ("+=".includes(event.key)) zoomBy(1);
     else if ("-_".includes(event.key)) zoomBy(-1);
     else return;

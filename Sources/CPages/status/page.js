@@ -1,6 +1,6 @@
 // The operator's page: what the metrics of the server say, as charts of the last hour.
 
-import { Problem, access, askForKey, byId, call, drawing, element, json, showFailures } from "../pages/common.js";
+import { Problem, access, askForKey, byId, call, drawing, element, json, locale, text } from "../pages/common.js";
 
 const intervalMilliseconds = 2000;
 const reportMilliseconds = 60000;
@@ -100,27 +100,22 @@ const counting = (path, ask, parameters) => ask(path, parameters).catch((problem
 
 // MARK: Charts
 
-const number = (value) => (value === undefined ? "–" : value.toLocaleString(undefined,
+const number = (value) => (value === undefined ? "–" : value.toLocaleString(locale,
   { maximumFractionDigits: value >= 100 ? 0 : value >= 10 ? 1 : 2 }));
 const perSecond = (value) => `${number(value)}/s`;
 const milliseconds = (value) => (value === undefined ? "–" : `${number(value)} ms`);
 const megabytes = (value) => (value === undefined ? "–" : `${number(value)} MiB`);
 const percent = (value) => `${number(value)} %`;
 
-/** The charts: the title, the number that is read from afar, the lines by name, and the explanation. */
+/** The charts: the title, the number that is read from afar, and the lines by name. */
 const charts = [
-  ["Requests", perSecond, "total", { "2xx, 3xx": "success", "4xx": "clientErrors", "5xx": "serverErrors" },
-    "Responses per second. 4xx are errors of clients, such as an unknown parameter; 5xx are errors of the server."],
-  ["Latency of requests", milliseconds, "p95", { p50: "p50", p95: "p95", p99: "p99" },
-    "Time from the head of a request to the end of its response. 95 of 100 requests took no longer than the large number."],
-  ["Latency of the store", milliseconds, "store99", { p50: "store50", p99: "store99" },
-    "Time that calls of the store take: memory, the index or PostgreSQL. The large number is that of 99 of 100 calls."],
-  ["Connections", number, "connections", { connections: "connections", "current requests": "inFlight" },
-    "Open connections of clients, and requests that are being processed now. A stream of changes is a connection."],
-  ["Processor", percent, "processor", { "of one core": "processor" },
-    "Processor time of the process. 100 % is one core; a server with four cores may use 400 %."],
-  ["Memory", megabytes, "memory", { resident: "memory" },
-    "Memory of the process that is in use. Files of the index that are mapped count where they have been read."],
+  ["status.requests", perSecond, "total", { "2xx, 3xx": "success", "4xx": "clientErrors", "5xx": "serverErrors" }],
+  ["status.latency", milliseconds, "p95", { p50: "p50", p95: "p95", p99: "p99" }],
+  ["status.storeLatency", milliseconds, "store99", { p50: "store50", p99: "store99" }],
+  ["status.connections", number, "connections",
+    { [text("status.openConnections")]: "connections", [text("status.currentRequests")]: "inFlight" }],
+  ["status.processor", percent, "processor", { [text("status.ofOneCore")]: "processor" }],
+  ["status.memory", megabytes, "memory", { [text("status.resident")]: "memory" }],
 ];
 
 /** Returns the least of 1, 2, 5, 10 and so on that is no less than a value. */
@@ -133,9 +128,9 @@ function ceiling(value) {
 const quantileNames = { p95: "p95", store99: "p99" };
 
 /** The figures of the charts, which are made once so that the focus stays. */
-const figures = charts.map(([title, , , , tip]) => {
+const figures = charts.map(([title]) => {
   const parts = Object.fromEntries(["value", "legend", "chart"].map((name) => [name, element("div", { class: name })]));
-  const node = element("figure", { "data-testid": "chart" }, element("figcaption", {}, tipOf(title, tip)),
+  const node = element("figure", { "data-testid": "chart" }, element("figcaption", {}, tipOf(title)),
     ...Object.values(parts));
   return { node, ...parts };
 });
@@ -170,26 +165,27 @@ function showChart([title, format, headline, series], { value, legend, chart }) 
     entry.style.setProperty("--series", `var(--s${index})`);
     return entry;
   }));
-  const span = `${Math.round(shownTime / minute)} min`;
-  const label = `${title}: ${names.map(([name, key]) => `${name} ${format(last[key])}`).join(", ")}; `
-    + `at most ${format(values.length ? Math.max(...values) : undefined)} in the last ${span}`;
+  const span = text("status.minutes", { count: Math.round(shownTime / minute) });
+  const label = text("status.chart", { title: text(title), span,
+    values: names.map(([name, key]) => `${name} ${format(last[key])}`).join(", "),
+    most: format(values.length ? Math.max(...values) : undefined) });
   chart.replaceChildren(element("span", { class: "most", "aria-hidden": "true" }, format(most)),
     drawing("svg", { viewBox: "0 0 300 100", preserveAspectRatio: "none", role: "img", "aria-label": label },
       [1, 50, 99].map((y) => drawing("path", { class: "grid", d: `M0 ${y}H300` })), paths),
-    element("div", { class: "times", "aria-hidden": "true" }, element("span", {}, `${span} ago`), element("span", {}, "now")));
+    element("div", { class: "times", "aria-hidden": "true" }, element("span", {}, text("status.ago", { time: span })), element("span", {}, text("status.now"))));
 }
 
 // MARK: Tips
 
 /** Returns the name of a figure, which explains it when it is pressed. */
-function tipOf(name, text) {
+function tipOf(name) {
   return element("button", { type: "button", class: "tip", "aria-describedby": "tip",
-    onclick: ({ currentTarget }) => showTip(currentTarget, text) }, name);
+    onclick: ({ currentTarget }) => showTip(currentTarget, text(name + "Tip")) }, text(name));
 }
 
-function showTip(button, text) {
+function showTip(button, explanation) {
   const tip = byId("tip");
-  tip.textContent = text;
+  tip.textContent = explanation;
   tip.showPopover();
   const { left, bottom, top } = button.getBoundingClientRect();
   const isBelow = bottom + tip.offsetHeight + 8 < innerHeight;
@@ -199,15 +195,15 @@ function showTip(button, text) {
 
 // MARK: Tables
 
-/** Shows a card of names, values and explanations; one without values is hidden. Nodes stay, and with them the focus. */
+/** Shows a card of names and values; one without values is hidden. Nodes stay, and with them the focus. */
 function showList(id, entries) {
   const list = byId(id);
   const known = entries.filter(([, value]) => value !== undefined);
   const names = known.map(([name]) => name).join();
   if (list.dataset.names !== names) {
     list.dataset.names = names;
-    list.replaceChildren(...known.map(([name, , tip]) =>
-      element("div", {}, element("dt", {}, tip ? tipOf(name, tip) : name), element("dd"))));
+    list.replaceChildren(...known.map(([name]) =>
+      element("div", {}, element("dt", {}, tipOf(name)), element("dd", { dir: "auto" }))));
   }
   known.forEach(([, value], index) => {
     const node = list.children[index].lastChild;
@@ -217,34 +213,33 @@ function showList(id, entries) {
 }
 
 function table(headings, lines) {
-  const cell = (name, text) => element(name, { class: typeof text === "number" ? "number" : undefined,
-    scope: name === "th" ? "col" : undefined }, typeof text === "number" ? text.toLocaleString() : text);
+  const cell = (name, content) => element(name, { class: typeof content === "number" ? "number" : undefined, dir: "auto",
+    scope: name === "th" ? "col" : undefined }, typeof content === "number" ? content.toLocaleString(locale) : content);
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": headings.join(", ") },
-    element("table", {}, element("thead", {}, element("tr", {}, headings.map((text) => cell("th", text)))),
-      element("tbody", {}, lines.map((line) => element("tr", {}, line.map((text) => cell("td", text)))))));
+    element("table", {}, element("thead", {}, element("tr", {}, headings.map((heading) => cell("th", heading)))),
+      element("tbody", {}, lines.map((line) => element("tr", {}, line.map((content) => cell("td", content)))))));
 }
 
 function duration(seconds) {
   const [days, hours, minutes] = [seconds / 86400, seconds / 3600 % 24, seconds / 60 % 60].map(Math.floor);
-  if (days) return `${days} d ${hours} h`;
-  return hours ? `${hours} h ${minutes} min` : `${minutes} min ${Math.floor(seconds % 60)} s`;
+  return text(days ? "status.longDays" : hours ? "status.longHours" : "status.longMinutes",
+    { days, hours, minutes, seconds: Math.floor(seconds % 60) });
 }
 
-const count = (value) => value?.toLocaleString();
+const count = (value) => value?.toLocaleString(locale);
 
 function showStore(now) {
   const places = sum(now, "memory_store_places");
   showList("store", [
-    ["Kind", places === undefined ? "PostgreSQL" : "memory",
-      "Where places are kept: in PostgreSQL, or in the memory of this process, with a file if MEMORY_STORE_PATH is set."],
-    ["Places", count(places ?? sum(now, "point_index_places")), "Places that searches find on this server."],
-    ["Last import", imports(now), "The data set that was imported last, and when."],
+    ["status.kind", places === undefined ? "PostgreSQL" : text("status.inMemory")],
+    ["status.placeCount", count(places ?? sum(now, "point_index_places"))],
+    ["status.lastImport", imports(now)],
   ]);
 }
 
 function imports(now) {
   const [last] = rows(now, "source_last_import_timestamp_seconds").sort((a, b) => b.value - a.value);
-  return last && `${last.labels.source}, ${duration(Date.now() / 1000 - last.value)} ago`;
+  return last && `${last.labels.source}, ${text("status.ago", { time: duration(Date.now() / 1000 - last.value) })}`;
 }
 
 function showIndex(now) {
@@ -253,22 +248,15 @@ function showIndex(now) {
   const age = sum(now, "point_index_age_seconds");
   const late = sum(now, "point_index_not_ready_seconds");
   showList("index", [
-    ["Phase", phase, "Following: the index has every change of the database within moments. In other phases it is built or "
-      + "catches up, and the database is read instead."],
-    ["Places in the index", count(sum(now, "point_index_places")), "Places that the index has, or has copied so far."],
-    ["Behind by", age === undefined ? undefined : `${age.toFixed(3)} s`,
-      "Time since the index was known to have every committed write."],
-    ["Not ready for", late ? duration(late) : undefined, "Time for which the index has been built or has caught up."],
-    ["Changes applied", count(sum(now, "point_index_changes_total")), "Changed places since the start of the process."],
-    ["Reads from the index", count(reads("index")), "Searches that the index answered since the start."],
-    ["Reads from the database", count(reads("database")),
-      "Searches that went to the database: the index was not ready, or a setting asks for it."],
+    ["status.phase", phase], ["status.indexPlaces", count(sum(now, "point_index_places"))],
+    ["status.behind", age === undefined ? undefined : `${age.toFixed(3)} s`],
+    ["status.notReadyFor", late ? duration(late) : undefined],
+    ["status.applied", count(sum(now, "point_index_changes_total"))],
+    ["status.indexReads", count(reads("index"))], ["status.databaseReads", count(reads("database"))],
   ]);
   showList("snapshots", phase === undefined ? [] : [
-    ["Starts from a snapshot", count(sum(now, "point_index_loads_total")),
-      "Times that the index continued from its files (INDEX_PATH), which takes seconds."],
-    ["Starts without one", count(sum(now, "point_index_builds_total")),
-      "Times that the index was built by reading every place from the database."],
+    ["status.loads", count(sum(now, "point_index_loads_total"))],
+    ["status.builds", count(sum(now, "point_index_builds_total"))],
   ]);
 }
 
@@ -276,54 +264,41 @@ function showFollowers(now) {
   const [events, lag] = ["change_stream_events_total", "change_stream_lag_seconds_total"].map((name) => sum(now, name));
   const bytes = sum(now, "change_stream_bytes_total");
   showList("followers", [
-    ["Streams", count(sum(now, "change_streams_open")),
-      "Clients that follow changes now (GET /changes), open maps among them."],
-    ["Changes sent", count(events), "Changes that were sent on streams since the start."],
-    ["Sent", bytes === undefined ? undefined : megabytes(bytes / 1048576), "Bytes that were sent on streams."],
-    ["Mean delay", events ? milliseconds(1000 * lag / events) : undefined,
-      "Time from when this server saw a change to its sending, on average since the start."],
-    ["Interruptions", count(sum(now, "change_stream_interruptions_total")),
-      "Times that a client was slower than the changes, and its stream read the change log."],
-    ["Resets", count(sum(now, "change_stream_resets_total")),
-      "Clients that came with a position that is no longer known, and had to begin again."],
+    ["status.streams", count(sum(now, "change_streams_open"))], ["status.sentChanges", count(events)],
+    ["status.streamBytes", bytes === undefined ? undefined : megabytes(bytes / 1048576)],
+    ["status.delay", events ? milliseconds(1000 * lag / events) : undefined],
+    ["status.interruptions", count(sum(now, "change_stream_interruptions_total"))],
+    ["status.resets", count(sum(now, "change_stream_resets_total"))],
   ]);
 }
 
 function showPool(now) {
-  const state = (name) => sum(now, "database_pool_connections", ({ labels }) => labels.state === name);
+  const state = (name) => count(sum(now, "database_pool_connections", ({ labels }) => labels.state === name));
   const bulk = (kind) => {
     const of = (name) => sum(now, name, ({ labels }) => labels.kind === kind);
     const used = of("database_bulk_connections");
-    return used === undefined ? undefined
-      : `${used} of ${of("database_bulk_connections_limit")}, ${of("database_bulk_waiting_calls") || 0} waiting`;
+    return used === undefined ? undefined : text("status.ofLimitWaiting",
+      { used, limit: of("database_bulk_connections_limit"), waiting: of("database_bulk_waiting_calls") || 0 });
   };
   showList("pool", [
-    ["Busy", state("busy")?.toString(), "Connections that run a statement now."],
-    ["Idle", state("idle")?.toString(), "Connections that are open and free."],
-    ["Connecting", state("connecting")?.toString(), "Connections that are being made."],
-    ["Limit", sum(now, "database_pool_connections_limit")?.toString(), "The setting DATABASE_POOL_SIZE."],
-    ["Waiting calls", sum(now, "database_pool_waiting_calls")?.toString(),
-      "Requests that wait for a connection. More than a few for long: the database is slow, or the limit is low."],
-    ["Exports", bulk("export"), "Connections of exports, which have a limit of their own."],
-    ["Imports", bulk("import"), "Connections of imports, which have a limit of their own."],
+    ["status.busy", state("busy")], ["status.idle", state("idle")], ["status.connecting", state("connecting")],
+    ["status.limit", count(sum(now, "database_pool_connections_limit"))],
+    ["status.waitingCalls", count(sum(now, "database_pool_waiting_calls"))],
+    ["status.exports", bulk("export")], ["status.imports", bulk("import")],
   ]);
 }
 
 function showProcess(now) {
   const start = sum(now, "process_start_time_seconds");
   const [open, most] = [sum(now, "process_open_fds"), sum(now, "process_max_fds")];
-  const waiting = sum(now, "computations", ({ labels }) => labels.state === "waiting");
   showList("process", [
-    ["Running for", start === undefined ? undefined : duration(Date.now() / 1000 - start), "Time since the start."],
-    ["Requests", count(sum(now, "http_requests_total")), "All requests since the start, those of this page too."],
-    ["Sent", megabytes((sum(now, "http_response_body_bytes_total") || 0) / 1048576), "Bodies of responses since the start."],
-    ["Incomplete responses", count(sum(now, "http_responses_incomplete_total") || 0),
-      "Responses that were cut short: the client disconnected, or the server failed. Streams that clients end count too."],
-    ["Waiting computations", count(waiting), "Long filters, texts and tiles that wait for a thread."],
-    ["File descriptors", open === undefined ? undefined : `${count(open)} of ${count(most)}`,
-      "Open files and sockets, and the most that the system allows."],
-    ["Searches dropped from analytics", count(sum(now, "analytics_dropped_searches_total") || undefined),
-      "Searches that were not recorded since there was no room."],
+    ["status.runningFor", start === undefined ? undefined : duration(Date.now() / 1000 - start)],
+    ["status.allRequests", count(sum(now, "http_requests_total"))],
+    ["status.sent", megabytes((sum(now, "http_response_body_bytes_total") || 0) / 1048576)],
+    ["status.incomplete", count(sum(now, "http_responses_incomplete_total") || 0)],
+    ["status.computations", count(sum(now, "computations", ({ labels }) => labels.state === "waiting"))],
+    ["status.descriptors", open === undefined ? undefined : text("status.ofLimit", { used: open, limit: most })],
+    ["status.dropped", count(sum(now, "analytics_dropped_searches_total") || undefined)],
   ]);
 }
 
@@ -349,11 +324,12 @@ function showErrors(now) {
   // The table keeps its focus as long as nothing changes.
   if (byId("errors").dataset.state === state) return;
   byId("errors").dataset.state = state;
-  byId("errors").replaceChildren(errors.length === 0 ? element("p", { class: "note" }, "None since the server started.")
-    : table(["Status", "Request", "Since the start", "Last seen by this page"], errors.slice(0, maximumErrors).map(
+  byId("errors").replaceChildren(errors.length === 0 ? element("p", { class: "note" }, text("status.noErrors"))
+    : table([text("status.statusColumn"), text("status.requestColumn"), text("status.countColumn"),
+      text("status.seenColumn")], errors.slice(0, maximumErrors).map(
       ({ status, method, route, value, seen }) => [status,
-        `${method} ${route === "none" ? "without a route" : route}`, value,
-        seen ? new Date(seen).toLocaleTimeString() : "–"])));
+        `${method} ${route === "none" ? text("status.withoutRoute") : route}`, value,
+        seen ? new Date(seen).toLocaleTimeString(locale) : "–"])));
 }
 
 // MARK: Searches
@@ -361,34 +337,33 @@ function showErrors(now) {
 async function showSearches() {
   byId("searches").closest("section").hidden = !settings.hasSearches;
   if (!settings.hasSearches) return;
-  if (!mayCall("admin")) return explainSearches("The report needs a key of scope admin.");
+  if (!mayCall("admin")) return explainSearches(text("status.needsAdmin"));
   let report;
   try {
     report = await counting("analytics/searches", json, { since: "PT24H", limit: 10 });
   } catch (problem) {
-    if (problem.status !== 401 && problem.status !== 403) return explainSearches(`There is no report: ${problem.message}.`);
+    if (problem.status !== 401 && problem.status !== 403) return explainSearches(text("status.noReport", problem));
     // Another request with this key would be another error.
     nextReport = Infinity;
-    return explainSearches("The report needs a key of scope admin.");
+    return explainSearches(text("status.needsAdmin"));
   }
-  const nothing = ["Searches", "Found nothing"];
+  const nothing = [text("status.searchCount"), text("status.foundNothing")];
   const parts = [
-    ["Texts that found nothing", ["Text"], report.textsFoundNothing, ({ text }) => text],
-    ["Areas where nothing was found", ["Around"], report.cellsFoundNothing, ({ lat, long }) =>
+    ["status.textsFoundNothing", "status.textColumn", report.textsFoundNothing, ({ text }) => text],
+    ["status.areasFoundNothing", "status.aroundColumn", report.cellsFoundNothing, ({ lat, long }) =>
       element("a", { href: `map#map=12/${lat}/${long}` }, `${lat}, ${long}`)],
-    ["Categories", ["Category"], report.categories, ({ category }) => category],
+    ["status.categories", "status.categoryColumn", report.categories, ({ category }) => category],
   ].filter(([, , entries]) => entries?.length);
   byId("searches").replaceChildren(
-    element("p", {}, `${report.searches.toLocaleString()} searches, of which ${report.foundNothing.toLocaleString()} `
-      + `found nothing; the store took ${milliseconds(report.durationMs.p50 ?? undefined)} (p50) and `
-      + `${milliseconds(report.durationMs.p99 ?? undefined)} (p99).`),
-    element("div", { class: "columns" }, parts.map(([title, headings, entries, name]) => element("div", {},
-      element("h3", {}, title), table([...headings, ...nothing],
+    element("p", {}, text("status.report", { searches: report.searches, nothing: report.foundNothing,
+      p50: milliseconds(report.durationMs.p50 ?? undefined), p99: milliseconds(report.durationMs.p99 ?? undefined) })),
+    element("div", { class: "columns" }, parts.map(([title, heading, entries, name]) => element("div", {},
+      element("h3", {}, text(title)), table([text(heading), ...nothing],
         entries.map((entry) => [name(entry), entry.searches, entry.foundNothing]))))));
 }
 
-function explainSearches(text) {
-  byId("searches").replaceChildren(element("p", { class: "note" }, text));
+function explainSearches(explanation) {
+  byId("searches").replaceChildren(element("p", { class: "note" }, explanation));
 }
 
 // MARK: Running
@@ -398,25 +373,26 @@ const mayCall = (scope) => (access.key ? access.key !== rejectedKey : settings.o
 
 /** Asks for another key, once for each that is no longer valid. */
 async function askForAnotherKey() {
-  if (questionedKey === access.key || byId("key-dialog").open) return;
+  if (questionedKey === access.key || byId("key-dialog")) return;
   questionedKey = access.key;
-  await askForKey(access.key ? "This key is not valid." : "This server needs a key for its metrics.");
+  await askForKey(text(access.key ? "common.keyInvalid" : "status.keyMetrics"));
 }
 
-function setState(state, text) {
-  if (byId("state").textContent === text) return;
+function setState(state, told) {
+  if (byId("state").textContent === told) return;
   byId("state").dataset.state = state;
-  byId("state").textContent = text;
+  byId("state").textContent = told;
 }
 
 async function readState() {
   try {
     const { index, writes } = await counting("health/ready", json);
-    if (writes) return setState("warn", `Reads only: ${writes.reason}`);
+    if (writes) return setState("warn", text("status.readsOnly", { message: writes.reason }));
     const isBehind = index && index.phase !== "following";
-    setState(isBehind ? "warn" : "good", isBehind ? `Ready, index ${index.phase.replace("_", " ")}` : "Ready");
+    setState(isBehind ? "warn" : "good",
+      isBehind ? text("status.readyIndex", { phase: index.phase.replace("_", " ") }) : text("status.ready"));
   } catch (problem) {
-    setState("bad", problem.status ? `Not ready: ${problem.message}` : "Not reachable");
+    setState("bad", problem.status ? text("status.notReady", problem) : text("status.notReachable"));
   }
 }
 
@@ -481,9 +457,9 @@ async function readMetrics() {
   }
 }
 
-function report(text) {
+function report(told) {
   byId("message").hidden = false;
-  byId("message").textContent = text;
+  byId("message").textContent = told;
 }
 
 async function update() {
@@ -497,9 +473,9 @@ async function update() {
     byId("message").hidden = true;
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    const needed = access.key ? "this key is not valid" : "they need a key of scope read";
-    report(problem.status === 0 ? "The server cannot be reached."
-      : `There are no metrics: ${problem.status === 401 ? needed : problem.message}.`);
+    const needed = text(access.key ? "common.keyInvalid" : "status.keyRead");
+    report(problem.status === 0 ? problem.message
+      : text("status.noMetrics", { message: problem.status === 401 ? needed : problem.message }));
     if (problem.status === 401) {
       rejectedKey = access.key;
       await askForAnotherKey();
@@ -509,7 +485,6 @@ async function update() {
   timer = setTimeout(update, intervalMilliseconds);
 }
 
-showFailures(report);
 byId("charts").append(...figures.map(({ node }) => node));
 byId("pause").addEventListener("click", () => {
   isPaused = !isPaused;
@@ -517,7 +492,7 @@ byId("pause").addEventListener("click", () => {
   update();
 });
 byId("set-key").addEventListener("click", async () => {
-  if (!await askForKey("The report on searches needs a key of scope admin, the metrics may need one.")) return;
+  if (!await askForKey(text("status.keyReason"))) return;
   nextReport = 0;
   rejectedKey = questionedKey = undefined;
   update();

@@ -21,6 +21,7 @@ package struct Call: Sendable {
     case changes = "Changes"
     case operations = "Operations"
     case description = "Description"
+    case pages = "Pages"
 
     var description: String {
       switch self {
@@ -36,6 +37,7 @@ package struct Call: Sendable {
       case .changes: "Follow what changes."
       case .operations: "Health, metrics, search analytics and backup."
       case .description: "The description of the service itself."
+      case .pages: "The web pages, in English, Korean and German, and the files that they load."
       }
     }
   }

@@ -61,7 +61,7 @@ struct HeaderDescription: Sendable {
     .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))
 
   static let acceptLanguage = HeaderDescription(
-    "Accept-Language", "Preferred languages of names (RFC 9110), where `lang` is not given.",
+    "Accept-Language", "Preferred languages (RFC 9110): of pages, and of names where `lang` is not given.",
     Schema(.string, nil, example: "ko, en;q=0.8"))
 
   // MARK: Responses
@@ -85,7 +85,7 @@ struct HeaderDescription: Sendable {
     Schema(.string, nil, example: "<?limit=20&cursor=AbC>; rel=\"next\""))
 
   static let contentLanguage = HeaderDescription(
-    "Content-Language", "Languages of the names that were replaced; absent where none was.",
+    "Content-Language", "Language of a page, or languages of the names that were replaced; absent where none was.",
     Schema(.string, nil, example: "ko, en"))
 
   static let location = HeaderDescription(

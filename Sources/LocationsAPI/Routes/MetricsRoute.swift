@@ -17,7 +17,13 @@ struct MetricsRoute: CallHandler {
   static let call = Call(
     .GET, "/metrics", scope: .read, id: "getMetrics", group: .operations, link: "metrics", summary: "Get the metrics",
     ignoresQuery: true, caching: .forbidden,
-    responses: [.init(200, "The current values for Prometheus.", media: [.init("text/plain", Schema(.string))])])
+    responses: [
+      .init(
+        200, "The current values for Prometheus.",
+        media: [
+          .init("text/plain", Schema(.string), example: "# TYPE http_connections_open gauge\nhttp_connections_open 3\n")
+        ])
+    ])
 
   /// The maximum age of the values: they are rendered ten times a second at most, whatever the rate of requests.
   static let maximumAge: Duration = .milliseconds(100)

@@ -59,6 +59,7 @@ import Testing
       switch call.group {
       case .features: call.path == FeatureLinks.root
       case .description: call.link != nil || call.path == "/"
+      case .pages: call.link != nil
       default: true
       }
     }

@@ -521,7 +521,7 @@ struct ExportAreasRoute: CallHandler {
       .init(
         200, "The areas.", headers: [.contentDisposition.required],
         media: [
-          .init(.ndjson, Schema(.string, "A JSON object a line.")),
+          .init(.ndjson, Schema(.string, "A JSON object a line."), example: .string(Examples.areaLine)),
           .init(.geoJSON, .component("AreaFeatureCollection")),
           .init(.geoJSONSequence, Schema(.string, "Features (RFC 8142).")),
         ])

@@ -2,117 +2,202 @@ import Basics
 import Geo
 import HTTPServer
 import JSONText
+import NIOHTTP1
 import PointFormats
 import Points
 
-/// The pages of OGC API Features.
-enum FeaturePages {
-  static func landing(_ links: FeatureLinks) -> HTMLPage {
-    HTMLPage(
-      title: "Waymark",
-      body: "<p>Points of interest.</p>"
-        + HTMLPage.list([
-          HTMLPage.link("Collections", links.target("/collections?f=html")),
-          HTMLPage.link("Conformance", links.target("/conformance?f=html")),
-          HTMLPage.link("Description of the calls (OpenAPI)", links.target("/api")),
-          HTMLPage.link("Documentation", links.service("/docs")),
-        ]), alternate: links.own(format: "json"))
+/// Texts as HTML.
+enum HTML {
+  /// Returns text with the characters escaped that have a meaning in HTML, in quoted attributes too.
+  static func escape(_ text: String) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      case "'": escaped += "&#39;"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
   }
 
-  static func conformance(_ classes: [String], _ links: FeatureLinks) -> HTMLPage {
-    HTMLPage(
-      title: "Conformance", parents: parents(links), body: HTMLPage.list(classes.map(HTMLPage.escape)),
-      alternate: links.own(format: "json"))
+  static func link(_ text: String, _ target: String, _ attributes: String = "") -> String {
+    "<a dir=\"auto\" href=\"\(escape(target))\"\(attributes)>\(escape(text))</a>"
   }
 
-  static func collections(_ collections: [PointCollection], _ links: FeatureLinks) -> HTMLPage {
-    HTMLPage(
-      title: "Collections", parents: parents(links),
-      body: HTMLPage.table(
+  /// Returns a list of items, which are HTML.
+  static func list(_ items: [String]) -> String { "<ul>" + items.map { "<li>\($0)</li>" }.joined() + "</ul>" }
+
+  /// Returns a table of rows of a heading and a cell, which is HTML.
+  static func table(_ rows: [(String, String)]) -> String {
+    "<table>"
+      + rows.map { "<tr><th scope=\"row\" dir=\"auto\">\(escape($0))</th><td dir=\"auto\">\($1)</td></tr>" }.joined()
+      + "</table>"
+  }
+}
+
+/// The pages of OGC API Features in HTML, in the language that a request prefers and with the look of the other pages.
+struct FeaturePages {
+  let links: FeatureLinks
+  let texts: PageTexts
+  let baseMap: BaseMap?
+
+  init(_ links: FeatureLinks, for request: HTTPRequest, _ baseMap: BaseMap?) {
+    self.links = links
+    self.baseMap = baseMap
+    texts = .preferred(by: request.headers)
+  }
+
+  func landing() -> HTTPResponse {
+    page(
+      "Waymark",
+      HTML.list([
+        link("ogc.collections", links.target("/collections?f=html")),
+        link("ogc.conformance", links.target("/conformance?f=html")),
+        link("ogc.description", links.target("/api")),
+        link("ogc.documentation", links.service("/docs")),
+      ]))
+  }
+
+  func conformance(_ classes: [String]) -> HTTPResponse {
+    page(texts.text("ogc.conformance"), under: [home], HTML.list(classes.map(HTML.escape)))
+  }
+
+  func collections(_ collections: [PointCollection]) -> HTTPResponse {
+    page(
+      texts.text("ogc.collections"), under: [home],
+      HTML.table(
         collections.map { collection in
-          (
-            collection.title,
-            HTMLPage.link(collection.description, links.collection(collection, "?f=html"))
-          )
-        }), alternate: links.own(format: "json"))
+          (collection.title, HTML.link(collection.description, links.collection(collection, "?f=html")))
+        }))
   }
 
-  static func collection(_ collection: PointCollection, _ links: FeatureLinks) -> HTMLPage {
-    HTMLPage(
-      title: collection.title, parents: parents(links, hasCollections: true),
-      body: "<p>\(HTMLPage.escape(collection.description))</p>"
-        + HTMLPage.list([
-          HTMLPage.link("Items", links.collection(collection, "/items?f=html")),
-          HTMLPage.link("Queryables", links.collection(collection, "/queryables?f=html")),
-          HTMLPage.link("Schema", links.collection(collection, "/schema?f=html")),
-        ]), alternate: links.own(format: "json"))
+  func collection(_ collection: PointCollection) -> HTTPResponse {
+    page(
+      collection.title, under: Array(parents(in: collection).dropLast()),
+      "<p dir=\"auto\">\(HTML.escape(collection.description))</p>"
+        + HTML.list([
+          link("ogc.items", links.collection(collection, "/items?f=html")),
+          link("ogc.queryables", links.collection(collection, "/queryables?f=html")),
+          link("ogc.schema", links.collection(collection, "/schema?f=html")),
+        ]))
   }
 
-  static func schema(
-    _ document: JSONValue, _ title: String, of collection: PointCollection, _ links: FeatureLinks
-  ) -> HTMLPage {
+  /// Returns the page of a JSON schema, under the title of a name of ``PageTexts``.
+  func schema(_ document: JSONValue, _ title: String, of collection: PointCollection) -> HTTPResponse {
     var rows: [(String, String)] = []
     if case .object(let properties)? = document["properties"] {
       rows = properties.map { property in
         let texts = ["type", "format"].compactMap { name -> String? in
           if case .string(let text)? = property.value[name] { text } else { nil }
         }
-        return (property.name, HTMLPage.escape(texts.joined(separator: ", ")))
+        return (property.name, HTML.escape(texts.joined(separator: ", ")))
       }
     }
-    return HTMLPage(
-      title: title, parents: parents(links, in: collection), body: HTMLPage.table(rows),
-      alternate: links.own(format: "json"))
+    return page(texts.text(title), under: parents(in: collection), HTML.table(rows))
   }
 
-  static func items(_ page: FeaturePage, in collection: PointCollection, _ links: FeatureLinks) -> HTMLPage {
-    let rows = page.points.map { found -> (String, String) in
-      let draft = found.point.draft
+  func items(_ found: FeaturePage, in collection: PointCollection) -> HTTPResponse {
+    let items = found.points.map { found in
       let target = links.collection(collection, "/items/\(found.point.id)?f=html")
-      return (draft.category ?? "", HTMLPage.link(draft.name, target))
+      let category = found.point.draft.category.map { " <small>\(HTML.escape($0))</small>" } ?? ""
+      return HTML.link(found.point.draft.name, target, attributes(of: found.point)) + category
     }
-    let count = page.numberMatched.map { "\(page.points.count) of \($0) items." } ?? "\(page.points.count) items."
-    let next = page.links.first { $0.relation == "next" }.map { "<p>\(HTMLPage.link("Next page", $0.target))</p>" }
-    return HTMLPage(
-      title: "Items", parents: parents(links, in: collection),
-      body: "<p>\(count)</p>" + MapSketch.svg(of: page.points.map(\.point)) + HTMLPage.table(rows) + (next ?? ""),
-      alternate: links.own(format: "json"))
+    let shown = "\(found.points.count)"
+    let count =
+      found.numberMatched.map { texts.text("ogc.countOfAll", ["count": shown, "total": "\($0)"]) }
+      ?? texts.text("ogc.count", ["count": shown])
+    let next = found.links.first { $0.relation == "next" }.map { "<p>\(link("ogc.next", $0.target))</p>" }
+    return page(
+      texts.text("ogc.items"), under: parents(in: collection),
+      "<p>\(HTML.escape(count))</p>" + map(isShown: !items.isEmpty) + HTML.list(items) + (next ?? ""))
   }
 
-  static func item(
-    _ point: PointOfInterest, in collection: PointCollection, _ links: FeatureLinks, _ properties: FeatureProperties
-  ) -> HTMLPage {
+  func item(_ point: PointOfInterest, in collection: PointCollection) -> HTTPResponse {
     let draft = point.draft
-    var rows: [(String, String)] = [("id", HTMLPage.escape(point.id.description))]
-    if let category = draft.category { rows.append(("category", HTMLPage.escape(category))) }
-    rows.append(("position", "\(draft.coordinate.latitude), \(draft.coordinate.longitude)"))
-    rows += draft.tags.pairs.map { ($0.key, HTMLPage.escape($0.value)) }
+    let position = "\(draft.coordinate.latitude), \(draft.coordinate.longitude)"
+    var rows: [(String, String)] = [("id", HTML.escape(point.id.description))]
+    if let category = draft.category { rows.append(("category", HTML.escape(category))) }
+    rows.append(("position", "<data value=\"\"\(attributes(of: point))>\(position)</data>"))
+    rows += draft.tags.pairs.map { ($0.key, HTML.escape($0.value)) }
     if let origin = draft.origin {
-      rows += [("source", HTMLPage.escape(origin.source)), ("sourceId", HTMLPage.escape(origin.sourceID))]
+      rows += [("source", HTML.escape(origin.source)), ("sourceId", HTML.escape(origin.sourceID))]
     }
     rows += [
       ("version", "\(point.version)"), ("createdAt", point.createdAt.description),
       ("updatedAt", point.updatedAt.description),
     ]
-    let items = (title: "Items", target: links.collection(collection, "/items?f=html"))
-    return HTMLPage(
-      title: draft.name, parents: parents(links, in: collection) + [items],
-      body: MapSketch.svg(of: [point]) + HTMLPage.table(rows), alternate: links.own(format: "json"))
+    let items = (title: texts.text("ogc.items"), target: links.collection(collection, "/items?f=html"))
+    return page(draft.name, under: parents(in: collection) + [items], map(isShown: true) + HTML.table(rows))
   }
 
-  // MARK: Parents
+  // MARK: Parts
 
-  private static func parents(_ links: FeatureLinks, hasCollections: Bool = false) -> [(title: String, target: String)]
-  {
-    let home = (title: "Waymark", target: links.target("?f=html"))
-    return hasCollections ? [home, (title: "Collections", target: links.target("/collections?f=html"))] : [home]
+  private typealias Parent = (title: String, target: String)
+
+  private var home: Parent { (title: "Waymark", target: links.target("?f=html")) }
+
+  private func parents(in collection: PointCollection) -> [Parent] {
+    [
+      home, (title: texts.text("ogc.collections"), target: links.target("/collections?f=html")),
+      (title: collection.title, target: links.collection(collection, "?f=html")),
+    ]
   }
 
-  private static func parents(
-    _ links: FeatureLinks, in collection: PointCollection
-  ) -> [(title: String, target: String)] {
-    parents(links, hasCollections: true)
-      + [(title: collection.title, target: links.collection(collection, "?f=html"))]
+  private func link(_ name: String, _ target: String) -> String { HTML.link(texts.text(name), target) }
+
+  /// Returns the attributes by which the script of the page draws a place.
+  private func attributes(of point: PointOfInterest) -> String {
+    let (draft, coordinate) = (point.draft, point.draft.coordinate)
+    return " data-lat=\"\(coordinate.latitude)\" data-long=\"\(coordinate.longitude)\""
+      + " data-name=\"\(HTML.escape(draft.name))\" data-category=\"\(HTML.escape(draft.category ?? ""))\""
+  }
+
+  private func map(isShown: Bool) -> String {
+    guard isShown else { return "" }
+    return "<div class=\"stage\"><div id=\"map\" tabindex=\"0\" role=\"application\""
+      + " aria-label=\"\(HTML.escape(texts.text("map.name")))\"></div></div>"
+  }
+
+  private func page(_ title: String, under parents: [Parent] = [], _ body: String) -> HTTPResponse {
+    let file = { HTML.escape(links.service($0)) }
+    let path = parents.map { HTML.link($0.title, $0.target) }.joined(separator: " / ")
+    let text = """
+      <!doctype html>
+      <html lang="\(texts.language)">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <title>\(HTML.escape(title)) · Waymark</title>
+      <link rel="icon" href="data:,">
+      <link rel="stylesheet" href="\(file("/pages/common.css"))">
+      <link rel="stylesheet" href="\(file("/map/view.css"))">
+      <link rel="stylesheet" href="\(file("/ogc/page.css"))">
+      <script src="\(file("/pages/failures.js"))"></script>
+      <script type="module" src="\(file("/ogc/page.js"))"></script>
+      </head>
+      <body>
+      <header class="bar"><p class="brand">Waymark</p>
+      <nav aria-label="\(HTML.escape(texts.text("common.pages")))">\(link("common.map", links.service("/map")))
+      \(link("common.api", links.service("/docs"))) \(link("common.status", links.service("/status")))</nav></header>
+      <p id="message" role="alert" hidden data-failure="\(HTML.escape(texts.text("common.failure")))"></p>
+      <main>
+      <nav class="path" aria-label="\(HTML.escape(texts.text("ogc.path")))">\(path)</nav>
+      <h1 dir="auto">\(HTML.escape(title))</h1>
+      \(body)
+      <p>\(HTML.link("JSON", links.own(format: "json")))</p>
+      </main>
+      </body>
+      </html>
+
+      """
+    var response = HTTPResponse(contentType: FeatureFormat.html.mediaType, bytes: Array(text.utf8))
+    response.addPageFields(texts, baseMap)
+    return response
   }
 }
 

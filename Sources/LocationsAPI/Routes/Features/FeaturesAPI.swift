@@ -15,7 +15,8 @@ package struct FeaturesAPI: Sendable {
     let context = FeaturesContext(
       service: configuration.service, revalidation: locations.revalidation,
       program: locations.program, address: configuration.address, filtering: configuration.filtering,
-      collections: collections, properties: FeatureProperties(configuration.filtering.queryables))
+      collections: collections, properties: FeatureProperties(configuration.filtering.queryables),
+      baseMap: configuration.baseMap)
     let described =
       FeaturesRoute.endpoints(context, configuration.caching)
       + ItemsRoute.endpoints(context, configuration.caching, configuration.requiresIfMatch)
@@ -38,6 +39,7 @@ struct FeaturesContext: Sendable {
   let filtering: Filtering
   let collections: PointCollections
   let properties: FeatureProperties
+  let baseMap: BaseMap?
 
   /// Returns the collection in the path of a request.
   ///

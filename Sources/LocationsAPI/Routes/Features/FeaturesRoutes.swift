@@ -57,8 +57,9 @@ struct FeaturesRoute: RouteHandler {
     let path = FeatureLinks.root + path
     return Call(
       .GET, path, scope: scope, id: id, group: .features, link: link, summary: summary, parameters: [.format],
-      describing: path.contains("{") ? ["f": format, "collection": .collection] : ["f": format], caching: .timed,
-      responses: [.init(200, "The description.", media: media)])
+      describing: path.contains("{") ? ["f": format, "collection": .collection] : ["f": format],
+      requestHeaders: [.acceptLanguage], caching: .timed,
+      responses: [.init(200, "The description.", headers: .ofPages, media: media)])
   }
 
   /// The time for which a response may be used again, in seconds.
@@ -80,10 +81,14 @@ struct FeaturesRoute: RouteHandler {
     let document =
       isGeoJSON
       ? context.properties.geoJSONSchema(of: collection) : try await json(collection, format, links, for: request)
-    return try await Self.reusable(
-      format == .html
-        ? HTTPResponse(page(of: document, collection, links))
-        : HTTPResponse(contentType: format.mediaType, bytes: document.text), by: policy, for: request)
+    guard format == .html else {
+      let response = HTTPResponse(contentType: format.mediaType, bytes: document.text)
+      return try await Self.reusable(response, by: policy, for: request)
+    }
+    let pages = FeaturePages(links, for: request, context.baseMap)
+    var response = try await Self.reusable(page(of: document, collection, pages), by: policy, for: request)
+    response.addVaryingLanguage()
+    return response
   }
 
   /// Returns the response as it is sent: compressed where the request prefers that, and reusable for a minute.
@@ -212,14 +217,14 @@ struct FeaturesRoute: RouteHandler {
 
   // MARK: Pages
 
-  private func page(of document: JSONValue, _ collection: PointCollection, _ links: FeatureLinks) -> HTMLPage {
+  private func page(of document: JSONValue, _ collection: PointCollection, _ pages: FeaturePages) -> HTTPResponse {
     switch resource {
-    case .landing: FeaturePages.landing(links)
-    case .conformance: FeaturePages.conformance(context.conformance, links)
-    case .collections: FeaturePages.collections(context.collections.all, links)
-    case .collection: FeaturePages.collection(collection, links)
-    case .queryables: FeaturePages.schema(document, "Queryables", of: collection, links)
-    case .schema: FeaturePages.schema(document, "Schema", of: collection, links)
+    case .landing: pages.landing()
+    case .conformance: pages.conformance(context.conformance)
+    case .collections: pages.collections(context.collections.all)
+    case .collection: pages.collection(collection)
+    case .queryables: pages.schema(document, "ogc.queryables", of: collection)
+    case .schema: pages.schema(document, "ogc.schema", of: collection)
     }
   }
 }
@@ -238,6 +243,11 @@ extension [MediaDescription] {
 
 extension MediaDescription {
   static let page = MediaDescription("text/html", Schema(.string, "A page."))
+}
+
+extension [HeaderDescription] {
+  /// The header fields of responses that may be pages.
+  static let ofPages: [HeaderDescription] = [.contentLanguage, .securityPolicy]
 }
 
 extension ParameterDescription {

@@ -9,8 +9,9 @@ struct ItemRoute: CallHandler {
   static let call = Call(
     .GET, "/ogc/collections/{collection}/items/{id}", scope: .read, id: "getItem", group: .features,
     summary: "Get a feature", parameters: [.crs, .format],
-    describing: ["collection": .collection, "f": .pageFormat], caching: .tagged(),
-    responses: [.init(200, "The feature.", headers: [.contentCRS], media: .features("FeatureItem"))])
+    describing: ["collection": .collection, "f": .pageFormat], requestHeaders: [.acceptLanguage],
+    caching: .tagged(),
+    responses: [.init(200, "The feature.", headers: [.contentCRS] + .ofPages, media: .features("FeatureItem"))])
 
   let context: FeaturesContext
   let policy: CachePolicy
@@ -28,10 +29,13 @@ struct ItemRoute: CallHandler {
 
     let links = FeatureLinks(context.address, for: request, inPage: format == .html)
     if format == .html {
-      var response = HTTPResponse(FeaturePages.item(point, in: collection, links, context.properties))
+      let pages = FeaturePages(links, for: request, context.baseMap)
+      var response = pages.item(point, in: collection)
       try await ContentCoding.apply(to: &response, of: request)
       // No change is accepted with the tag of a page.
-      response.addCaching(by: policy, etag: "W/\"\(point.version)\(context.program.suffix).html\"")
+      let etag = "W/\"\(point.version)\(context.program.suffix).html.\(pages.texts.language)\""
+      response.addCaching(by: policy, etag: etag)
+      response.addVaryingLanguage()
       return response
     }
     let tags = request.headers.entityTags("if-none-match")

@@ -26,9 +26,9 @@ struct ItemsRoute: CallHandler {
       "source": property(.source), "sourceId": property(.sourceID), "version": property(.version),
       "operatingStatus": property(.operatingStatus),
     ],
-    caching: .versioned,
+    requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
-      .init(200, "A page of features.", headers: [.link, .contentCRS], media: .features("FeatureItems"))
+      .init(200, "A page of features.", headers: [.link, .contentCRS] + .ofPages, media: .features("FeatureItems"))
     ])
 
   static let boxDescription = ParameterDescription(
@@ -58,8 +58,11 @@ struct ItemsRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let collection = try context.collection(of: request)
     let arguments = try FeatureArguments(request, collection, context.properties, context.filtering)
+    let isPage = arguments.format == .html
     return try await context.revalidation.respond(
-      to: request, in: .geoJSON, representation: arguments.format == .html ? ".html" : ""
+      to: request, in: .geoJSON,
+      languages: isPage ? LanguageNegotiation(parameter: nil, headers: request.headers) : .none,
+      representation: isPage ? ".html" : ""
     ) { () async throws(Problem) in
       guard let query = arguments.query else { return response(of: FeaturePage(), arguments, collection, for: request) }
       return try await context.service.searching(query, for: request) { snapshot throws(PointStoreError) in
@@ -122,7 +125,7 @@ struct ItemsRoute: CallHandler {
         relation: "collection", mediaType: PointFormat.json.mediaType, target: links.collection(collection)))
     var response: HTTPResponse
     if arguments.format == .html {
-      response = HTTPResponse(FeaturePages.items(page, in: collection, links))
+      response = FeaturePages(links, for: request, context.baseMap).items(page, in: collection)
     } else {
       let text = FeatureText(properties: context.properties, system: arguments.system)
       response = HTTPResponse(contentType: arguments.format.mediaType, bytes: text.collection(page))

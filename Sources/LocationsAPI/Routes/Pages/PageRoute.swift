@@ -5,8 +5,8 @@ import NIOHTTP1
 
 /// A file of a web page: `/docs`, `/map`, `/status`, and what they load.
 ///
-/// The pages load nothing from elsewhere but the images of a base map of the operator's choice. Their references are relative, so that they work
-/// under a path prefix. They are open to everyone, since they have nothing of the places: their scripts call the
+/// The pages load nothing from elsewhere but the images of a base map of the operator's choice. Their references are
+/// relative, so that they work under a path prefix. They are open to everyone, since they have nothing of the places: their scripts call the
 /// service with the key of the caller.
 struct PageFile: Sendable {
   let path: String
@@ -38,20 +38,18 @@ struct PageRoute: RouteHandler {
   /// The path of the settings that the status page reads.
   static let statusSettingsPath = "/status/settings.json"
 
-  private let file: StaticFile
-  private let mediaType: String
-  private let securityPolicy: String
-  private let referrerPolicy: String
+  /// The path of the texts that the scripts of all pages read.
+  static let textsPath = "/pages/texts.json"
 
-  private init(_ bytes: [UInt8], mediaType: String, baseMap: BaseMap? = nil) {
-    file = StaticFile(bytes)
+  /// The file, or one for each language of ``PageTexts``.
+  private let files: [StaticFile]
+  private let mediaType: String
+  private let baseMap: BaseMap?
+
+  private init(_ files: [[UInt8]], mediaType: String, baseMap: BaseMap? = nil) {
+    self.files = files.map { StaticFile($0) }
     self.mediaType = mediaType
-    // Scripts, styles and requests to this origin alone, none in the page itself, and no frame around it.
-    securityPolicy =
-      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
-      + (baseMap?.origin.map { " \($0)" } ?? "") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    // Public tile servers reject requests that do not tell which site they are for.
-    referrerPolicy = baseMap?.origin == nil ? "no-referrer" : "strict-origin"
+    self.baseMap = baseMap
   }
 
   /// Returns the calls of all files.
@@ -61,33 +59,44 @@ struct PageRoute: RouteHandler {
   ///   - openScopes: the scopes of the calls that need neither a key nor a token.
   ///   - hasSearches: a Boolean value that indicates whether there is a report on searches.
   static func endpoints(baseMap: BaseMap?, openScopes: Set<AccessScope>, hasSearches: Bool) -> [Endpoint] {
-    [
-      call(
-        mapSettingsPath, id: "getMapSettings", "Get the map page's settings",
-        media: .init("application/json", .component("MapSettings"))
-      ).handled(by: PageRoute(mapSettings(baseMap).text, mediaType: "application/json", baseMap: baseMap)),
-      call(
-        statusSettingsPath, id: "getStatusSettings", "Get the status page's settings",
-        media: .init("application/json", .component("StatusSettings"))
-      ).handled(
-        by: PageRoute(statusSettings(openScopes, hasSearches: hasSearches).text, mediaType: "application/json")),
+    func json(_ path: String, id: String, _ summary: String, _ schema: Schema, _ files: [[UInt8]]) -> Endpoint {
+      call(path, id: id, summary, media: .init("application/json", schema), isTranslated: files.count > 1)
+        .handled(by: PageRoute(files, mediaType: "application/json"))
+    }
+    return [
+      json(
+        mapSettingsPath, id: "getMapSettings", "Get the map page's settings", .component("MapSettings"),
+        [mapSettings(baseMap).text]),
+      json(
+        statusSettingsPath, id: "getStatusSettings", "Get the status page's settings", .component("StatusSettings"),
+        [statusSettings(openScopes, hasSearches: hasSearches).text]),
+      json(
+        textsPath, id: "getPageTexts", "Get the texts of the pages", Schema(.object([], others: Schema(.any))),
+        PageTexts.all.map(\.file)),
     ]
       + PageFile.all.map { file in
-        call(
-          file.path, id: file.id, link: file.path.contains(".") ? nil : String(file.path.dropFirst()), file.summary,
-          media: .init(String(file.mediaType.prefix { $0 != ";" }), Schema(.string))
+        let isPage = file.mediaType.hasPrefix("text/html")
+        return call(
+          file.path, id: file.id, link: isPage ? String(file.path.dropFirst()) : nil, file.summary,
+          media: .init(String(file.mediaType.prefix { $0 != ";" }), Schema(.string)), isTranslated: isPage
         ).handled(
           by: PageRoute(
-            file.bytes, mediaType: file.mediaType, baseMap: file.path.hasPrefix("/map") ? baseMap : nil))
+            isPage ? PageTexts.all.map { $0.filling(file.bytes) } : [file.bytes], mediaType: file.mediaType,
+            baseMap: file.path.hasPrefix("/map") ? baseMap : nil))
       }
   }
 
   private static func call(
-    _ path: String, id: String, link: String? = nil, _ summary: String, media: MediaDescription
+    _ path: String, id: String, link: String? = nil, _ summary: String, media: MediaDescription, isTranslated: Bool
   ) -> Call {
     Call(
-      .GET, path, id: id, group: .description, link: link, summary: summary, caching: .tagged(),
-      responses: [.init(200, "The file.", headers: [.securityPolicy.required], media: [media])])
+      .GET, path, id: id, group: .pages, link: link, summary: summary,
+      requestHeaders: isTranslated ? [.acceptLanguage] : [], caching: .tagged(),
+      responses: [
+        .init(
+          200, "The file.", headers: [.securityPolicy.required] + (isTranslated ? [.contentLanguage.required] : []),
+          media: [media])
+      ])
   }
 
   private static func mapSettings(_ baseMap: BaseMap?) -> JSONValue {
@@ -103,10 +112,32 @@ struct PageRoute: RouteHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
-    var response = try await file.response(to: request, mediaType: mediaType)
-    response.headers.add(name: "content-security-policy", value: securityPolicy)
-    response.headers.add(name: "x-content-type-options", value: "nosniff")
-    response.headers.add(name: "referrer-policy", value: referrerPolicy)
+    let isTranslated = files.count > 1
+    let index = isTranslated ? PageTexts.index(preferredBy: request.headers) : 0
+    var response = try await files[index].response(to: request, mediaType: mediaType)
+    response.addPageFields(isTranslated ? PageTexts.all[index] : nil, baseMap)
+    if isTranslated { response.addVaryingLanguage() }
     return response
+  }
+}
+
+extension HTTPResponse {
+  /// Adds the fields of a page: its language, and that it loads nothing from elsewhere but images of the base map.
+  mutating func addPageFields(_ texts: PageTexts?, _ baseMap: BaseMap?) {
+    if let texts { headers.add(name: "content-language", value: texts.language) }
+    // Scripts, styles and requests to this origin alone, none in the page itself, and no frame around it.
+    headers.add(
+      name: "content-security-policy",
+      value: "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
+        + (baseMap?.origin.map { " \($0)" } ?? "") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+    headers.add(name: "x-content-type-options", value: "nosniff")
+    // Public tile servers reject requests that do not tell which site they are for.
+    headers.add(name: "referrer-policy", value: baseMap?.origin == nil ? "no-referrer" : "strict-origin")
+  }
+
+  /// Adds `Accept-Language` to `Vary`.
+  mutating func addVaryingLanguage() {
+    let fields = headers[canonicalForm: "vary"] + ["accept-language"]
+    headers.replaceOrAdd(name: "vary", value: fields.joined(separator: ", "))
   }
 }

@@ -108,6 +108,6 @@ struct TileJSONRoute: CallHandler {
       attributions.append(text)
     }
     // Map libraries show attributions as HTML.
-    return attributions.isEmpty ? nil : attributions.map { HTMLPage.escape($0.text) }.joined(separator: ", ")
+    return attributions.isEmpty ? nil : attributions.map { HTML.escape($0.text) }.joined(separator: ", ")
   }
 }
