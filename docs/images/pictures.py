@@ -15,7 +15,7 @@ from PIL import Image
 
 import streets
 from extract import sample
-from map_pages import MapScreen, Screen, StatusScreen, browsing
+from map_pages import MapScreen, StatusScreen, browsing
 from servers import Waymark, temporary_folder
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -23,7 +23,7 @@ MAXIMUM_BYTES = 360_000
 SIZES = {"": (1200, 800), "-phone": (390, 844)}
 SCHEMES = ("light", "dark")
 STATUS_SAMPLES = 40
-HELSINKI = {"": "#map=16.40/60.1692/24.9425", "-phone": "#map=16.20/60.1694/24.9420"}
+HELSINKI = {"": "#map=15.85/60.1697/24.9440", "-phone": "#map=15.70/60.1694/24.9420"}
 
 
 def save(page, name):
@@ -86,9 +86,8 @@ def take_world(browser):
             screen.popup()
             screen.settle()
             save(page, f"map-place{suffix}-{scheme}.png")
-        for name, path in (("docs", "/docs"), ("ogc", "/ogc/collections/places/items?f=html")):
+        for name, path in (("docs", "/docs#getLocation"), ("ogc", "/ogc/collections/places/items?f=html")):
             with browser.tab(size=size, scheme=scheme) as page:
-                screen = Screen(browser, page)
                 page.goto(browser.url + path)
                 page.wait_for_load_state("networkidle")
                 save(page, f"{name}{suffix}-{scheme}.png")
@@ -99,6 +98,7 @@ def take_city(browser):
     for suffix, size, scheme in variants():
         with browser.tab(size=size, scheme=scheme) as page:
             MapScreen(browser, page).open(HELSINKI[suffix])
+            page.wait_for_function("[...document.querySelectorAll('#map img')].every((image) => image.complete)")
             save(page, f"map-city{suffix}-{scheme}.png")
 
 
@@ -124,7 +124,7 @@ def main():
             streets.write(extract, folder / "city.mbtiles")
             empty = folder / "empty.ndjson"
             empty.write_text("")
-            environment = {"DATA_FILE": str(empty), "MAP_TILES_FILE": str(folder / "city.mbtiles")}
+            environment = {"DATA_FILE": str(empty), "MAP_TILES_FILE": str(folder / "city.mbtiles"),}
             with Waymark(options.waymark, environment) as server:
                 subprocess.run([options.waymark, "import", "--url", server.url, str(extract)], check=True,
                                stdout=subprocess.DEVNULL)

@@ -2,20 +2,20 @@
 //
 // Groups of the server are joined where their circles overlap. Then places follow, those of the most interest first: each
 // is a symbol where there is room, or else a dot. Where there is no room for a dot, it joins what it would overlap: dots
-// grow with their places.
+// grow with their places, and large ones have their number.
 
 const dotRadius = 4;
 /** The room around a symbol that others leave, so that there is some for names. */
 const symbolRoom = 7;
-/** The side of a cell, which is more than two circles need. */
-const side = 80;
-
 const circleRadius = (count) => 13 + 3.5 * Math.log10(count);
 
+/** Items in cells of a side that is no less than two items need. There may be thousands, which are looked up often. */
 class Cells {
-  constructor() { this.items = new Map(); }
+  constructor(side) { Object.assign(this, { side, items: new Map() }); }
 
-  cellOf({ x, y }) { return Math.floor(x / side) * 65536 + Math.floor(y / side); }
+  cellOf({ x, y }, right = 0, down = 0) {
+    return (Math.floor(x / this.side) + right) * 65536 + Math.floor(y / this.side) + down;
+  }
 
   insert(item) {
     const cell = this.cellOf(item.at);
@@ -26,18 +26,21 @@ class Cells {
   remove(item) { this.items.get(this.cellOf(item.at)).delete(item); }
 
   /** Returns the item that overlaps most with a circle; `undefined` where the circle is free. */
-  overlapping({ x, y }, radius) {
+  overlapping(at, radius) {
     let [found, least] = [undefined, 0];
-    for (const dx of [-side, 0, side]) {
-      for (const dy of [-side, 0, side]) {
-        for (const item of this.items.get(this.cellOf({ x: x + dx, y: y + dy })) || []) {
-          const gap = Math.hypot(item.at.x - x, item.at.y - y) - item.room - radius;
-          if (gap < least) [found, least] = [item, gap];
-        }
+    for (let near = 0; near < 9; near += 1) {
+      for (const item of this.items.get(this.cellOf(at, near % 3 - 1, Math.floor(near / 3) - 1)) || []) {
+        const reach = item.room + radius;
+        const [x, y] = [item.at.x - at.x, item.at.y - at.y];
+        if (x > reach || x < -reach || y > reach || y < -reach) continue;
+        const gap = Math.sqrt(x * x + y * y) - reach;
+        if (gap < least) [found, least] = [item, gap];
       }
     }
     return found;
   }
+
+  all() { return [...this.items.values()].flatMap((cell) => [...cell]); }
 }
 
 /**
@@ -45,35 +48,36 @@ class Cells {
  * Those that are not a symbol have a `shape`, "circle" or "dot". A feature that is `first` is a symbol in any case.
  */
 export function grouped(features, placeOf, isFirst) {
-  const cells = new Cells();
+  const [circles, places] = [new Cells(80), new Cells(40)];
+  const overlapping = (at, radius) => circles.overlapping(at, radius) || places.overlapping(at, radius);
   const items = features.map((feature) => ({ ...feature, at: placeOf(feature), members: [feature] }));
   for (let item of items.filter(({ count }) => count > 1).sort((a, b) => b.count - a.count)) {
     Object.assign(item, { shape: "circle", radius: circleRadius(item.count), room: circleRadius(item.count) });
     for (;;) {
-      const other = cells.overlapping(item.at, item.radius);
+      const other = circles.overlapping(item.at, item.radius);
       if (!other) break;
-      cells.remove(other);
+      circles.remove(other);
       item = joined(other, item);
     }
-    cells.insert(item);
+    circles.insert(item);
   }
   const interest = (item) => (isFirst(item) ? 9 : item.symbol.weight);
   for (const item of items.filter(({ count }) => count === 1).sort((a, b) => interest(b) - interest(a))) {
-    const other = !item.symbol.isMinor && cells.overlapping(item.at, 12 + symbolRoom);
+    const other = !item.symbol.isMinor && overlapping(item.at, 12 + symbolRoom);
     if (isFirst(item) || (!item.symbol.isMinor && !other)) {
-      cells.insert(Object.assign(item, { radius: 12, room: 12 + symbolRoom }));
+      places.insert(Object.assign(item, { radius: 12, room: 12 + symbolRoom }));
       continue;
     }
-    const overlapped = cells.overlapping(item.at, dotRadius - symbolRoom + 2);
+    const overlapped = overlapping(item.at, dotRadius - symbolRoom + 2);
     if (!overlapped) {
-      cells.insert(Object.assign(item, { shape: "dot", radius: dotRadius, room: dotRadius + 1.5 }));
+      places.insert(Object.assign(item, { shape: "dot", radius: dotRadius, room: dotRadius + 1.5 }));
       continue;
     }
     overlapped.count += 1;
     overlapped.members.push(...item.members);
-    if (overlapped.shape === "dot") overlapped.radius = dotRadius + Math.min(Math.log2(overlapped.count), 4);
+    if (overlapped.shape === "dot") overlapped.radius = dotRadius + Math.min(1.5 * Math.log2(overlapped.count), 5);
   }
-  return [...cells.items.values()].flatMap((cell) => [...cell]);
+  return [...circles.all(), ...places.all()];
 }
 
 function joined(a, b) {

@@ -9,6 +9,8 @@ import { symbolOf } from "./symbols.js";
 const tileSize = 256;
 const maximumZoom = 20;
 const maximumTileZoom = 19;
+/** The number of places from which on a dot has their number in it. */
+const countedDot = 5;
 /** The number of symbols up to which those that leave a group move. */
 const maximumMoving = 400;
 /** Above this zoom level there are lines of latitude and longitude on the built-in base map. */
@@ -200,12 +202,13 @@ function move({ x, y }, to) {
   frame ||= requestAnimationFrame(draw);
   isMoving = true;
   clearTimeout(settling);
+  // Under a finger or a pressed mouse, the map waits for a longer rest before it reads and groups places anew.
   settling = setTimeout(() => {
     isMoving = false;
     if (groupedZoom === zoom) frame ||= requestAnimationFrame(draw);
     else regroup();
     page.onSettle();
-  }, 120);
+  }, pointers.size ? 400 : 120);
 }
 
 function draw() {
@@ -385,10 +388,11 @@ function regroup(fresh = new Set()) {
 }
 
 function markerOf(key, { count, name, symbol, shape, radius, hidden }) {
-  const children = shape === "circle" ? [short.format(count)] : shape === "dot" ? []
+  const isCounted = shape === "circle" || count >= countedDot;
+  const children = shape ? [isCounted ? short.format(count) : undefined]
     : [glyph(symbol), hidden ? element("b", {}, "+" + short.format(hidden)) : undefined];
   const marker = element("div", { "data-id": key, "data-testid": count > 1 && shape ? "cluster" : "marker",
-    class: `marker ${shape || "symbol"}` }, ...children,
+    class: `marker ${shape || "symbol"}${isCounted && shape === "dot" ? " counted" : ""}` }, ...children,
   count > 1 && shape ? undefined : element("span", { dir: "auto" }, name));
   marker.style.setProperty("--size", `${Math.round(2 * radius)}px`);
   marker.style.setProperty("--colour", symbol.colour);
