@@ -3,7 +3,8 @@
 Clients write as in scripts/faults chaos, beside its faults: connections are cut, servers are stopped and killed with -9,
 standbys are promoted, the change log is emptied. Followers begin with an export and apply nothing but changes: by pages of
 several lengths, by requests that wait, and by streams, with conditions and without, over either instance. They are absent
-for some time, and forget what they have not kept together with its position. At the end each copy must equal an export.
+for some time, and forget what they have not kept together with its position. So do processes of `waymark follow`, which
+copy into a file and into a command, and are killed with -9. At the end each copy must equal an export.
 
   scripts/faults changes                               # two minutes on each store
   scripts/faults changes --store memory --seconds 600 --seed 7
@@ -14,13 +15,18 @@ import asyncio
 import collections
 import http.client
 import json
+import os
+import pathlib
 import random
+import subprocess
+import sys
 import threading
 import time
 import urllib.parse
 
 from chaos import FAULTS, Scenario, option_parser, run_and_exit
 from history import LOST, RESURRECTED, STALE, UNEXPECTED
+from servers import Waymark
 
 # The conditions of followers, as a query and as a function of a place.
 CONDITIONS = (
@@ -40,6 +46,38 @@ ATTEMPTS, PAUSE_SECONDS = 6, 5
 
 class Expired(Exception):
     """The position of a follower is not known any more."""
+
+
+def export(connection, target):
+    """Returns the places of an export, by id, and its position."""
+    connection.request("GET", target)
+    response = connection.getresponse()
+    lines = response.read().decode().splitlines()
+    position = response.headers["waymark-position"]
+    if response.status != 200 or position is None:
+        raise http.client.HTTPException(f"export: {response.status}")
+    return {place["id"]: place for place in map(json.loads, lines)}, position
+
+
+def apply(change, places):
+    if "place" in change:
+        places[change["id"]] = change["place"]
+    else:
+        places.pop(change["id"], None)
+
+
+def compare(copy, present, matches=lambda place: True):
+    """Yields the differences of a copy from the places of an export, as kinds of violations and texts."""
+    for id in present.keys() | copy.keys():
+        copied, place = copy.get(id), present.get(id)
+        if copied is None:
+            yield LOST, f"lacks {place}"
+        elif place is None:
+            yield RESURRECTED, f"has {copied}"
+        elif copied != place:
+            yield STALE, f"has {copied} instead of {place}"
+        elif not matches(place):
+            yield UNEXPECTED, f"has {copied}, which does not match"
 
 
 class Follower:
@@ -68,13 +106,7 @@ class Follower:
 
     def export(self, connection):
         """Returns all places that match, by id, and the position of the export."""
-        connection.request("GET", self.target("/locations/export", f="ndjson"))
-        response = connection.getresponse()
-        lines = response.read().decode().splitlines()
-        position = response.headers["waymark-position"]
-        if response.status != 200 or position is None:
-            raise http.client.HTTPException(f"export: {response.status}")
-        return {place["id"]: place for place in map(json.loads, lines)}, position
+        return export(connection, self.target("/locations/export", f="ndjson"))
 
     def begin(self, connection):
         """Begins with an export, in place of what there is."""
@@ -134,10 +166,7 @@ class Follower:
     # The copy.
 
     def apply(self, change, places):
-        if "place" in change:
-            places[change["id"]] = change["place"]
-        else:
-            places.pop(change["id"], None)
+        apply(change, places)
         self.counts["changes"] += 1
 
     def keep(self, places, position):
@@ -172,16 +201,7 @@ class Follower:
     def differences(self):
         """Yields the differences of the copy from an export, as kinds of violations and texts."""
         places = self.finish()
-        for id in places.keys() | self.places.keys():
-            copied, present = self.places.get(id), places.get(id)
-            if copied is None:
-                yield LOST, f"lacks {present}"
-            elif present is None:
-                yield RESURRECTED, f"has {copied}"
-            elif copied != present:
-                yield STALE, f"has {copied} instead of {present}"
-            elif not self.matches(present):
-                yield UNEXPECTED, f"has {copied}, which does not match"
+        yield from compare(self.places, places, self.matches)
 
     def finish(self):
         """Returns the places of an export, once the copy has caught up with the present."""
@@ -206,6 +226,83 @@ class Follower:
                 connection.close()
 
 
+class CommandFollower:
+    """The copy of processes of `waymark follow`, which are killed: in a file that a server reads, or in one that a command
+    writes."""
+
+    # Of a place in a copy that has its own.
+    OWN_MEMBERS = ("version", "createdAt", "updatedAt")
+
+    def __init__(self, is_command, cluster, program, folder, seed):
+        self.cluster = cluster
+        self.program = program
+        self.is_command = is_command
+        self.random = random.Random(f"waymark follow {is_command} {seed}")
+        self.name = f"waymark follow ({'command' if is_command else 'file'})"
+        self.copy = folder / ("copied.json" if is_command else "copied.db")
+        self.log = folder / f"{self.copy.name}.log"
+        target = ["--exec", f"exec {sys.executable} {__file__} {self.copy}"] if is_command else ["--to", str(self.copy)]
+        self.arguments = [*target, "--state", str(folder / f"{self.copy.name}.follow")]
+        self.places = {}
+        self.counts = collections.Counter()
+
+    def start(self, *arguments):
+        instance = self.random.choice(self.cluster.instances)
+        command = [self.program, "follow", "--url", f"http://127.0.0.1:{instance.proxy.port}", *self.arguments, *arguments]
+        with open(self.log, "a") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | {"LOG_LEVEL": "critical"})
+
+    def run(self, stopping):
+        """Follows until the end of the load."""
+        while not stopping.is_set():
+            process = self.start()
+            self.counts["processes"] += 1
+            stopping.wait(self.random.uniform(0.2, 10))
+            if process.poll() is not None:
+                self.counts["processes that ended by themselves"] += 1
+            process.kill()
+            process.wait()
+            if self.random.random() < 0.2:
+                stopping.wait(self.random.uniform(0, 5))
+
+    def differences(self):
+        self.start("--once").wait(timeout=FINISH_SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", self.cluster.instances[0].proxy.port, timeout=TIMEOUT_SECONDS)
+        present, _ = export(connection, "/locations/export?f=ndjson")
+        connection.close()
+        self.places = self.read()
+        if not self.is_command:
+            present = {id: without(place, self.OWN_MEMBERS) for id, place in present.items()}
+        yield from compare(self.places, present)
+
+    def read(self):
+        """Returns the places of the copy, by id."""
+        if self.is_command:
+            return json.loads(self.copy.read_text())
+        server = Waymark(self.program, {"POINT_STORE": "memory", "MEMORY_STORE_PATH": str(self.copy)})
+        with server:
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=TIMEOUT_SECONDS)
+            places, _ = export(connection, "/locations/export?f=ndjson")
+        return {id: without(place, self.OWN_MEMBERS) for id, place in places.items()}
+
+
+def without(place, members):
+    return {name: value for name, value in place.items() if name not in members}
+
+
+def apply_lines(path, lines):
+    """Applies the lines that `waymark follow --exec` passes to the places of a file, and replaces the file."""
+    path = pathlib.Path(path)
+    places = json.loads(path.read_text()) if path.exists() else {}
+    for line in lines:
+        change = json.loads(line)
+        if "id" in change:
+            apply(change, places)
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(places))
+    new.replace(path)
+
+
 class ChangesScenario(Scenario):
     FOLLOWERS = 9
 
@@ -213,8 +310,14 @@ class ChangesScenario(Scenario):
         self.followers = []
         self.differences = [(UNEXPECTED, "the copies were not compared")]
 
+    def environment(self, folder, options):
+        self.folder = folder
+        return super().environment(folder, options)
+
     def injectors(self, cluster, ledger, shared_ids, options):
         self.followers = [Follower(number, cluster, options.seed) for number in range(self.FOLLOWERS)]
+        for is_command in (False, True):
+            self.followers.append(CommandFollower(is_command, cluster, options.waymark, self.folder, options.seed))
         return super().injectors(cluster, ledger, shared_ids, options)
 
     async def monitor(self, cluster, ledger, clients, injectors):
@@ -261,4 +364,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 2 and not sys.argv[1].startswith("-"):
+        apply_lines(sys.argv[1], sys.stdin)
+    else:
+        main()
