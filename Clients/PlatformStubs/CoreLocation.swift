@@ -39,6 +39,37 @@ open class CLLocationManager: NSObject {
   open func requestWhenInUseAuthorization() {}
 }
 
+@available(iOS 17, macOS 14, *)
+public protocol CLCondition: Sendable {}
+
+@available(iOS 17, macOS 14, *)
+public actor CLMonitor {
+  public struct CircularGeographicCondition: CLCondition {
+    public init(center: CLLocationCoordinate2D, radius: CLLocationDistance) {}
+  }
+
+  public struct Event: Sendable {
+    public enum State: Sendable { case unknown, satisfied, unsatisfied, unmonitored }
+
+    public var identifier: String { fatalError() }
+    public var state: State { fatalError() }
+  }
+
+  public struct Events: AsyncSequence, Sendable {
+    public struct AsyncIterator: AsyncIteratorProtocol {
+      public mutating func next() async throws -> Event? { nil }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+  }
+
+  public init(_ name: String) async {}
+  public var identifiers: [String] { [] }
+  public var events: Events { Events() }
+  public func add(_ condition: any CLCondition, identifier: String, assuming state: Event.State = .unknown) {}
+  public func remove(_ identifier: String) {}
+}
+
 public protocol CLLocationManagerDelegate: NSObjectProtocol {
   func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
   func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)

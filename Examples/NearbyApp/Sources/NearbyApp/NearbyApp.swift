@@ -2,7 +2,8 @@ import Foundation
 import SwiftUI
 import WaymarkClient
 
-/// An app with the places around the device, a map, a search, and the featured place, described in `README.md`.
+/// An app with the places around the device, a map, a search, the featured place, and a copy of an area, described in
+/// `README.md`.
 ///
 /// It works without a network, too, where it has been before. The Info.plist of an app that runs it on a device has
 /// `NSLocationWhenInUseUsageDescription`.
@@ -20,6 +21,8 @@ struct NearbyApp: App {
           .tabItem { Label("Map", systemImage: "map") }
         FeaturedView(waymark: waymark)
           .tabItem { Label("Featured", systemImage: "star") }
+        OfflineAreaView(waymark: waymark)
+          .tabItem { Label("Offline", systemImage: "arrow.down.circle") }
       }
     }
   }

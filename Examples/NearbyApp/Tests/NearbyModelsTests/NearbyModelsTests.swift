@@ -89,6 +89,29 @@ import WaymarkTesting
     #expect(service.requests.count == 2)
   }
 
+  @Test func copyIsSearchedAndTheNearestPlacesAreMonitored() async throws {
+    let export = MockResponse.ok(
+      Self.json(name: "Café", version: 1), ["Waymark-Position": "1.2", "Content-Type": "application/x-ndjson"])
+    let service = try MockService { request, index in index == 0 ? try export.response(to: request) : nil }
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let box = try BoundingBox(west: 0, south: 0, east: 3, north: 3)
+    let model = OfflineAreaModel(area: box, waymark: waymark(service), file: file)
+    let following = Task { await model.follow() }
+    while model.count == nil { await Task.yield() }
+
+    #expect(model.monitored == nil)
+    model.center = try Coordinate(latitude: 1, longitude: 2.001)
+    model.text = "caf"
+
+    #expect(model.places.map(\.name) == ["Café"] && (100...120).contains(model.places[0].distanceMetres ?? 0))
+    #expect(model.monitored?.places.map(\.name) == ["Café"])
+    model.text = "museum"
+    #expect(model.places.isEmpty && model.error == nil)
+    following.cancel()
+    await following.value
+  }
+
   @Test func errorIsShownAndTheFormRemains() async throws {
     let service = try MockService(.problem(422, code: "invalid-place"))
     let editor = PlaceEditor(place: try Self.place(name: "Old", version: 1), waymark: waymark(service))
