@@ -173,5 +173,6 @@ require_osmium() {
 # Installs Chromium and Playwright, and sets PYTHON to the interpreter that has it.
 require_browser() {
   require_packages "to drive the pages" chromium
-  require_python browser 'playwright>=1.50,<2' 'pillow>=11,<13' 'pmtiles>=3.4,<4' 'osmium>=4,<5'
+  require_python browser 'playwright>=1.50,<2' 'pillow>=11,<13' 'pmtiles>=3.4,<4' 'osmium>=4,<5' \
+    'axe-playwright-python>=0.1.8,<0.2'
 }

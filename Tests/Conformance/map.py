@@ -1,10 +1,10 @@
 """Drives the pages of a server in headless Chromium: the map, the operator's page, those of the API and of features.
 
 Moves, zooms, opens clusters, searches, opens, edits, drags, creates and deletes places, with mouse, finger and keyboard;
-sends the calls of the API's page; checks roles, names, the order of the focus and the contrast in light and dark, the
-languages, that nothing is written to the console, and that no other host is called. Prints the time of frames, and of
-each page the requests, bytes, time to the first paint and work of the main thread. Installs Chromium, and Playwright from
-PyPI.
+sends the calls of the API's page; has axe-core find no violation; checks roles, names, the order of the focus and the
+contrast in light and dark, the languages, that nothing is written to the console, and that no other host is called.
+Prints the time of frames, and of each page the requests, bytes, time to the first paint and work of the main thread.
+Installs Chromium, and Playwright and axe-core from PyPI.
 
   scripts/conformance map
   scripts/conformance map --only cluster           # the checks whose names have this text

@@ -1,4 +1,6 @@
-"""Checks of a page over Chromium's accessibility tree, and of its contrast."""
+"""Checks of a page by axe-core, over Chromium's accessibility tree, and of its contrast."""
+
+from axe_playwright_python.sync_playwright import Axe
 
 # Roles that a user operates; each such node needs a name.
 OPERATED = {
@@ -53,6 +55,12 @@ CONTRAST = r"""
   return results;
 }
 """
+
+
+def violations(page):
+    """Returns the rules of axe-core that a page violates, each with an element, and the number of those it passes."""
+    found = Axe().run(page).response
+    return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in found["violations"]], len(found["passes"])
 
 
 def nodes(page):

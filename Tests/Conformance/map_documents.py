@@ -4,7 +4,7 @@ and what happens where scripts fail or storage is denied."""
 import json
 import subprocess
 
-from map_accessibility import low_contrast, unnamed
+from map_accessibility import low_contrast, unnamed, violations
 from map_pages import HOSTILE, NARROW, MapScreen, Screen, expect
 
 ITEMS = "/ogc/collections/places/items"
@@ -200,6 +200,43 @@ def all_pages_are_in_english_korean_and_german(pages):
         expect(screen.browser.questions[-1] == "Änderungen verwerfen?", f"{screen.browser.questions}")
 
 
+def axe_finds_no_violation(pages):
+    count = 0
+
+    def check(what):
+        nonlocal count
+        found, passed = violations(page)
+        expect(not found, f"{what}: {found}")
+        expect(passed > 10, f"{what}: only {passed} rules apply")
+        count += passed
+
+    for scheme in ("light", "dark"):
+        for size in ((1200, 800), NARROW):
+            with pages.browser.tab(scheme=scheme, size=size) as page:
+                for path in PAGES:
+                    page.goto(pages.browser.url + path)
+                    page.wait_for_load_state("load")
+                    page.wait_for_timeout(500)
+                    check(f"{scheme} {size} {path}")
+                screen = DocumentationScreen(pages.browser, page).open()
+                screen.send(screen.call("listLocations"))
+                check(f"{scheme} {size} a call")
+                screen.element("set-key").click()
+                check(f"{scheme} {size} the question for the key")
+            with pages.tab("#map=15/48.2052/16.3599", scheme=scheme, size=size) as screen:
+                page = screen.page
+                if size == NARROW:
+                    screen.show_list()
+                popup = screen.open_from_list("Natural History Museum")
+                check(f"{scheme} {size} the popup")
+                popup.edit()
+                check(f"{scheme} {size} the form")
+                popup.close()
+                screen.type_search("caf")
+                check(f"{scheme} {size} suggestions")
+    return f"{count} rules passed"
+
+
 def names_from_right_to_left_are_written_so(pages):
     directions = "(nodes) => nodes.map((node) => [node.textContent, getComputedStyle(node).direction])"
     with pages.tab("#map=13/30.04/31.24") as screen:
@@ -281,6 +318,6 @@ CHECKS = [
     the_page_of_the_api_groups_calls_in_light_and_dark, every_call_has_an_example_and_reading_works_as_it_is,
     a_place_is_created_changed_and_deleted_as_the_page_suggests, curl_has_what_was_filled_in,
     the_pages_of_features_have_a_map_in_light_and_dark, all_pages_are_in_english_korean_and_german,
-    names_from_right_to_left_are_written_so, pages_work_where_storage_is_denied, failures_of_scripts_are_shown,
+    axe_finds_no_violation, names_from_right_to_left_are_written_so, pages_work_where_storage_is_denied, failures_of_scripts_are_shown,
 ]
 BUDGET_CHECKS = [all_pages_keep_their_budgets]

@@ -102,8 +102,11 @@ function find(category) {
 
 const labels = new Map();
 
-/** Returns the label of a category in the language of the page; the category itself where it has none. */
-export const labelOf = (category) => labels.get(category) ?? category ?? "";
+/** Returns the label of a category in the language of the page; where it has none, the last part of the category. */
+export function labelOf(category) {
+  const words = (category ?? "").replace(/^[\w:]+:/, "").replaceAll("_", " ");
+  return labels.get(category) ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 /** Loads the labels, and returns the categories that have places, each below its group, with its depth there. */
 export async function loadCategories() {
