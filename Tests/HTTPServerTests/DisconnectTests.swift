@@ -90,6 +90,96 @@ import Testing
     }
   }
 
+  /// Begins a response without an end, and reports its cancellation.
+  private struct Live: HTTPResponder {
+    let begun = Gate()
+    let cancelled = Gate()
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+      HTTPResponse(
+        body: .live { [begun, cancelled] writer in
+          try await writer.write(ByteBuffer(string: "begun"))
+          begun.open()
+          await withTaskCancellationHandler {
+            await cancelled.pass()
+          } onCancel: {
+            cancelled.open()
+          }
+        })
+    }
+  }
+
+  @Test func liveResponseEndsAtOnceWhenTheClientCloses() async throws {
+    let responder = Live()
+    try await withConnection(to: responder, configure: { $0.timeouts.hangUp = .seconds(300) }) { connection in
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await responder.begun.pass()
+      connection.shutdownSending()
+
+      await responder.cancelled.pass()
+    }
+  }
+
+  @Test func liveResponseEndsAtOnceWhenTheHTTP2ClientCloses() async throws {
+    let responder = Live()
+    try await withServer(responder, configure: { $0.timeouts.hangUp = .seconds(300) }) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      let stream = try await client.start("GET", "/")
+      await responder.begun.pass()
+      client.channel.close(mode: .output, promise: nil)
+
+      await responder.cancelled.pass()
+      await #expect(throws: (any Error).self) { try await stream.receiveResponse() }
+    }
+  }
+
+  @Test func liveResponseEndsAtOnceWhenTheHTTP2StreamIsReset() async throws {
+    let responder = Live()
+    try await withServer(responder) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      let stream = try await client.start("GET", "/")
+      await responder.begun.pass()
+      stream.cancel()
+
+      await responder.cancelled.pass()
+    }
+  }
+
+  /// Begins a response without an end when it is cancelled.
+  private struct LateLive: HTTPResponder {
+    let waiting = WaitsForCancellation()
+    let count = Counter()
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+      _ = await waiting.respond(to: request)
+      return HTTPResponse(body: .live { [count] _ in count.add() })
+    }
+  }
+
+  @Test func liveResponseToAClientThatHasClosedIsNotBegun() async throws {
+    let responder = LateLive()
+    try await withConnection(to: responder, configure: { $0.timeouts.hangUp = .milliseconds(10) }) { connection in
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await responder.waiting.started.pass()
+      connection.shutdownSending()
+
+      #expect(try await connection.rest().isEmpty && responder.count.value == 0)
+    }
+  }
+
+  @Test func liveResponseToAnHTTP2ClientThatHasClosedIsNotBegun() async throws {
+    let responder = LateLive()
+    try await withServer(responder, configure: { $0.timeouts.hangUp = .milliseconds(10) }) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      let stream = try await client.start("GET", "/")
+      await responder.waiting.started.pass()
+      client.channel.close(mode: .output, promise: nil)
+
+      await #expect(throws: (any Error).self) { try await stream.receiveResponse() }
+      #expect(responder.count.value == 0)
+    }
+  }
+
   @Test func resetStreamCancelsItsResponder() async throws {
     let responder = WaitsForCancellation()
     try await withServer(responder) { server in

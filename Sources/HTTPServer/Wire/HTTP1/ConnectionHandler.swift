@@ -350,6 +350,10 @@ extension ConnectionHandler: ResponseSink {
 
   func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
     guard owesResponse, exchange != nil else { return false }
+    if state.isInputClosed, exchange?.isLive == true {
+      close()
+      return false
+    }
     let (framing, sendsBody) = beginResponse(response)
     guard sendsBody else {
       endResponse()
@@ -435,6 +439,9 @@ extension ConnectionHandler {
 
   private func endInput() {
     switch state.endInput(hasQueued: hasQueued) {
+    case .finishResponding where isResponding && exchange?.isLive == true:
+      // The client has gone as a rule, and one that reads on would never see the end.
+      close()
     case .finishResponding:
       dispatchIfReady()
       serveQueue()

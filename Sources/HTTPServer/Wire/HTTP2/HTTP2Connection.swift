@@ -31,7 +31,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   private let channel: any Channel
   private let start: NIODeadline
   private var context: ChannelHandlerContext?
-  private var isInputClosed = false
+  private(set) var isInputClosed = false
   /// A Boolean value that indicates whether the client has sent its last byte so long ago that it has probably gone.
   private(set) var hasHungUp = false
   private var streams: [ObjectIdentifier: HTTP2StreamHandler] = [:]
@@ -169,6 +169,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     case ChannelEvent.inputClosed:
       isInputClosed = true
       if openStreams == 0 || hasFailed || deadline.kind == .linger { return close() }
+      for stream in streams.values where stream.isLive { stream.hangUp() }
       eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(server.configuration.timeouts.hangUp)) { self.hangUp() }
     default:
       context.fireUserInboundEventTriggered(event)

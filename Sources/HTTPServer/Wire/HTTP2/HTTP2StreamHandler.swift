@@ -170,9 +170,10 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
     if connection.hasHungUp { hangUp() }
   }
 
-  /// Cancels the responder of a client that has probably gone, unless the response has begun.
+  /// Cancels the responder of a client that has probably gone, unless the response has begun. A response without an end
+  /// is ended.
   func hangUp() {
-    if owesResponse { exchange?.task?.cancel() }
+    if owesResponse { exchange?.task?.cancel() } else if isResponding, isLive { reset(.cancel) }
   }
 
   // MARK: Timeouts
@@ -281,6 +282,11 @@ extension HTTP2StreamHandler {
   // MARK: Streamed responses
 
   func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
+    if isLive, connection.isInputClosed {
+      reset(.cancel)
+      responderEnded()
+      return false
+    }
     guard owesResponse, beginResponse(response) else {
       responderEnded()
       return false
