@@ -1,16 +1,22 @@
 """Receives the messages of webhooks, and verifies them with the libraries of others: standardwebhooks and svix.
 
 With both stores: an endpoint that fails at random, a server that is killed meanwhile, a rotated secret, endpoints that
-redirect, respond without end or not at all, and addresses that must be refused. Installs the libraries from PyPI, and
-PostgreSQL with PostGIS.
+redirect, respond without end or not at all, and addresses that must be refused; then an endpoint that fails for 72 hours,
+of a clock that runs ahead, while servers are killed. Installs the libraries from PyPI, and PostgreSQL with PostGIS and a C
+compiler from Debian.
 
   scripts/conformance webhooks
   scripts/conformance webhooks --store memory
 """
 
+import collections
+import contextlib
+import datetime
 import http.server
 import json
+import pathlib
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -20,22 +26,61 @@ import urllib.request
 import standardwebhooks
 import svix.webhooks
 
-from servers import argument_parser, deployment, exit_after_each_store
+from servers import Waymark, argument_parser, deployment, exit_after_each_store
 
 SECONDS = 120
 PLACES = 60
+OUTAGE_HOURS = 72
+
+
+class Clock:
+    """The time of day of servers, and of the libraries that verify signatures."""
+
+    def __init__(self, folder):
+        self.offset = 0
+        self.file = folder / "offset"
+        library = folder / "clock.so"
+        source = pathlib.Path(__file__).with_name("clock.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O", "-o", library, source, "-ldl"], check=True)
+        self.environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(self.file)}
+        self.advance(0)
+
+    def advance(self, seconds):
+        self.offset += seconds
+        new = self.file.with_suffix(".new")
+        new.write_text(f"{self.offset:.0f}")
+        new.rename(self.file)
+
+    @property
+    def now(self):
+        return time.time() + self.offset
+
+    @contextlib.contextmanager
+    def shown_to_receivers(self):
+        class ShiftedTime(datetime.datetime):
+            @classmethod
+            def now(cls, tz=None):
+                return datetime.datetime.now(tz) + datetime.timedelta(seconds=self.offset)
+
+        module = sys.modules["standardwebhooks.webhooks"]
+        module.datetime = ShiftedTime
+        try:
+            yield
+        finally:
+            module.datetime = datetime.datetime
 
 
 class Receiver:
     """An endpoint that verifies what it receives, and fails when it is told to."""
 
-    def __init__(self, generator, permits_repeats):
+    def __init__(self, generator, permits_repeats=False):
         self.generator = generator
         self.permits_repeats = permits_repeats
         self.secrets = []
         self.failure_rate = 0
         self.status = 204
         self.bodies = {}
+        self.attempts = collections.Counter()
         self.delivered = set()
         self.problems = []
         self.places = {}
@@ -84,6 +129,7 @@ class Receiver:
             if len(body) >= 20_000:
                 self.problems.append(f"a body of {len(body)} bytes")
             message = headers["webhook-id"]
+            self.attempts[message] += 1
             if self.bodies.setdefault(message, body) != body:
                 self.problems.append(f"{message} was sent with two bodies")
             if self.generator.random() < self.failure_rate:
@@ -142,7 +188,7 @@ def wait_for(condition, what):
 def check(store, options):
     print(f"{store}: the seed is {options.seed}")
     generator = random.Random(options.seed)
-    # In PostgreSQL, a place may come again for each of its changes.
+    # In PostgreSQL, a place that changes while the log is read may come again.
     receiver = Receiver(generator, permits_repeats=store == "postgres")
     problems = receiver.problems
     with deployment(options.waymark, store, "waymark-webhooks-") as (_, server, _):
@@ -173,9 +219,7 @@ def check(store, options):
 
         def is_complete():
             call(server, "PATCH", path, {"enabled": True})
-            _, page = call(server, "GET", "/locations?limit=1000&fields=id,version")
-            received = {id: version for id, (version, exists) in receiver.places.items() if exists}
-            return received == {place["id"]: place["version"] for place in page}
+            return has_all(receiver, server)
 
         if problem := wait_for(is_complete, "the arrival of all changes"):
             problems.append(problem)
@@ -203,9 +247,90 @@ def check(store, options):
             expect(call(server, "POST", "/webhooks", {"url": url})[0], 400, url)
         expect(call(server, "POST", "/webhooks", {"url": receiver.url(), "filter": {"open": "now"}})[0], 400,
                "open in a filter")
+    problems += outage(store, options, generator)
     for problem in dict.fromkeys(problems):
         print(f"PROBLEM {problem}")
     return not problems
+
+
+def has_all(receiver, server):
+    _, page = call(server, "GET", "/locations?limit=1000&fields=id,version")
+    received = {id: version for id, (version, exists) in receiver.places.items() if exists}
+    return received == {place["id"]: place["version"] for place in page}
+
+
+def outage(store, options, generator):
+    """Has an endpoint fail for days while servers are killed, and returns the problems."""
+    receiver = Receiver(generator)
+    problems = receiver.problems
+    with deployment(options.waymark, store, "waymark-webhooks-") as (folder, first, database):
+        clock = Clock(folder)
+        servers = [first]
+        if database:
+            servers.append(Waymark(options.waymark, {"POINT_STORE": store, "DATABASE_URL": database.url}))
+        try:
+            for server in servers:
+                server.environment |= clock.environment | {"WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8"}
+                server.start()
+                server.wait_until_ready()
+            with clock.shown_to_receivers():
+                _, webhook = call(first, "POST", "/webhooks", {"url": receiver.url()})
+                receiver.secrets = [webhook["secret"]]
+                path = f"/webhooks/{webhook['id']}"
+                problems += fail_for_days(receiver, servers, database, clock, path, generator)
+        finally:
+            for server in servers:
+                server.kill()
+    return problems
+
+
+def fail_for_days(receiver, servers, database, clock, path, generator):
+    problems = []
+    receiver.status = 503
+    start = clock.now
+    end = start + OUTAGE_HOURS * 3600
+    change_places(servers[0], generator, 40)
+    failures = kills = 0
+    while True:
+        # A sender that was killed has the lease for half a minute.
+        clock.advance(31)
+        pending = {}
+
+        def has_failed():
+            pending.update(call(servers[-1], "GET", path)[1].get("pending") or {})
+            return pending.get("failedAttempts", 0) > failures
+
+        if problem := wait_for(has_failed, f"failure {failures + 1}"):
+            return [problem]
+        failures = pending["failedAttempts"]
+        change_places(generator.choice(servers), generator, 40)
+        victim = generator.choice(servers)
+        victim.kill()
+        if database and failures == 4:
+            database.kill()
+            database.start()
+        victim.start()
+        for server in servers:
+            server.wait_until_ready()
+        kills += 1
+        next_attempt = datetime.datetime.fromisoformat(pending["nextAttemptAt"].replace("Z", "+00:00")).timestamp()
+        if next_attempt >= end:
+            break
+        clock.advance(max(0, next_attempt - clock.now) + 1)
+    receiver.status = 204
+    clock.advance(max(0, next_attempt - clock.now) + 32)
+    if problem := wait_for(lambda: has_all(receiver, servers[0]), "the arrival of all changes after the outage"):
+        problems.append(problem)
+    webhook = call(servers[0], "GET", path)[1]
+    if not webhook["enabled"]:
+        problems.append(f"the webhook is disabled: {webhook['disabledReason']}")
+    first = next(iter(receiver.bodies), None)
+    if receiver.attempts[first] != failures + 1:
+        problems.append(f"the first message came {receiver.attempts[first]} times after {failures} failures")
+    hours = (clock.now - start) / 3600
+    print(f"{'DIFFERS' if problems else 'ok     '} {failures} failures in {OUTAGE_HOURS} h and {kills} killed servers: "
+          f"{len(receiver.bodies)} messages, of {len(receiver.places)} places, after {hours:.1f} h")
+    return problems
 
 
 if __name__ == "__main__":
