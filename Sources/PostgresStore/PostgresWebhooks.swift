@@ -14,6 +14,7 @@ private enum WebhookStatements {
     """
     INSERT INTO webhooks (id, revision, document)
     SELECT $1::uuid, 1, $2::text::json WHERE (SELECT count(*) FROM webhooks) < $3::int8
+    ON CONFLICT (id) DO NOTHING
     """)
 
   /// Values: the id, the document and the revision that it replaces.

@@ -18,6 +18,7 @@ enum WebhookRows {
 
   fileprivate static let insert = """
     INSERT INTO webhook (id, revision, document) SELECT ?, 1, ? WHERE (SELECT count(*) FROM webhook) < ?
+    ON CONFLICT (id) DO NOTHING
     """
 
   fileprivate static let replace =

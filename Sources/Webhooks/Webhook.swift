@@ -10,7 +10,10 @@ package struct Webhook: Codable, Sendable {
   /// The number of attempts that are kept.
   static let keptDeliveries = 10
 
-  package let id: PointID
+  package private(set) var id: PointID
+
+  /// The hash of the request that created it, if that had an idempotency key.
+  fileprivate var requestHash: UInt64?
 
   /// Grows with each stored change; see ``WebhookStore/replace(_:)``.
   package var revision: Int64 = 1
@@ -218,7 +221,7 @@ package struct WebhookSecrets: Codable, Sendable {
   /// The time for which messages are signed with a replaced secret too, in hours.
   package static let rotationHours = 24
 
-  private var current: WebhookSecret
+  package private(set) var current: WebhookSecret
   private var former: WebhookSecret?
   private var formerUntil: Timestamp?
 
@@ -253,7 +256,7 @@ package protocol WebhookStore: Sendable {
 
   /// Adds a webhook.
   ///
-  /// - Returns: `false` if there are ``Webhook/maximumCount`` already.
+  /// - Returns: `false` if there are ``Webhook/maximumCount`` already, or one with its id.
   /// - Throws: ``PointStoreError``.
   func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool
 
@@ -284,6 +287,31 @@ extension WebhookStore {
   /// The number of repetitions of an update that others come before.
   private static var updateLimit: Int { 20 }
 
+  /// Creates a webhook, or returns the one that a request with the same idempotency key has created, as it is now.
+  ///
+  /// - Returns: `nil` if there are ``Webhook/maximumCount`` already.
+  /// - Throws: ``PointWriteError``; `.keyReused` if the other request was not the same.
+  package func create(
+    _ webhook: Webhook, once key: IdempotencyKey?
+  ) async throws(PointWriteError) -> Webhook? {
+    do throws(PointStoreError) {
+      guard let key else { return try await insert(webhook) ? webhook : nil }
+      // The id is made from the key, so that of two concurrent requests one adds it.
+      for number in 0... {
+        let keyed = webhook.keyed(key, number: number)
+        if try await insert(keyed) { return keyed }
+        guard let former = try await webhooks(id: keyed.id).first else { return nil }
+        // A key is for a day.
+        if former.createdAt.adding(IdempotencyKey.lifetime) <= webhook.createdAt { continue }
+        if former.requestHash == key.requestHash { return former }
+        break
+      }
+    } catch {
+      throw .store(error)
+    }
+    throw .keyReused
+  }
+
   /// Changes a webhook as it is stored, again if another change comes before it.
   ///
   /// - Parameter change: changes the webhook, and returns `false` to leave it as it is.
@@ -304,6 +332,15 @@ extension WebhookStore {
 }
 
 extension Webhook {
+  /// Returns the webhook with the id that a key gets, the first time or after it has expired a number of times.
+  fileprivate func keyed(_ key: IdempotencyKey, number: Int) -> Webhook {
+    var webhook = self
+    // No UTF-8 has the byte between.
+    webhook.id = PointID(derivedFrom: Array("webhook \(number)".utf8) + [0xFF] + key.text.utf8)
+    webhook.requestHash = key.requestHash
+    return webhook
+  }
+
   /// The webhook as a store keeps it.
   package var document: String {
     get throws(PointStoreError) {

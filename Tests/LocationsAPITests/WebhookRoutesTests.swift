@@ -23,7 +23,7 @@ import Testing
 
     func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
       all.withLock { all in
-        guard all.count < Webhook.maximumCount else { return false }
+        guard all.count < Webhook.maximumCount, all[webhook.id] == nil else { return false }
         all[webhook.id] = webhook
         return true
       }
@@ -82,6 +82,26 @@ import Testing
   }
 
   // MARK: Creation
+
+  @Test func repeatWithTheSameKeyGetsTheSameWebhook() async throws {
+    let headers: HTTPHeaders = ["idempotency-key": "order-17"]
+    let json = #"{"url":"https://example.com/hook"}"#
+    let first = try await driver.send(.POST, "/webhooks", headers: headers, json: json)
+    let id = try #require(try first.object["id"] as? String)
+    _ = try await driver.send(.PATCH, "/webhooks/\(id)", json: #"{"enabled":false}"#)
+
+    let repeated = try await driver.send(.POST, "/webhooks", headers: headers, json: json)
+    let other = try await driver.send(
+      .POST, "/webhooks", headers: headers, json: #"{"url":"https://example.com/other"}"#)
+    let invalid = try await driver.send(.POST, "/webhooks", headers: ["idempotency-key": "é"], json: json)
+
+    #expect(first.status == 201 && repeated.status == 201 && repeated.location == first.location)
+    #expect(try repeated.object["secret"] as? String == first.object["secret"] as? String)
+    #expect(try repeated.object["enabled"] as? Bool == false, "as it is now")
+    #expect(other.status == 422 && other.text.contains("idempotency-key-reused"))
+    #expect(invalid.status == 400)
+    #expect(try await driver.send(.GET, "/webhooks").array.count == 1)
+  }
 
   @Test func secretIsReturnedOnceAndTheFilterIsKept() async throws {
     let created = try await driver.send(

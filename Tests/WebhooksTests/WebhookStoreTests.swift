@@ -87,6 +87,34 @@ import Testing
     }
   }
 
+  @Test(arguments: TestedStore.allCases)
+  func concurrentRequestsWithOneKeyCreateOneWebhook(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      @Sendable func create(hash: UInt64 = 1, key: String = "a") async throws -> Webhook? {
+        let webhook = Webhook(
+          id: .sample(UInt64.random(in: 1 ... .max)), url: "https://example.com", filter: nil,
+          secrets: WebhookSecrets(.generate()), position: "1.2", createdAt: clock.now())
+        return try await store.webhooks.create(webhook, once: IdempotencyKey(text: key, requestHash: hash))
+      }
+      let created = try await withThrowingTaskGroup { group in
+        for _ in 0..<8 { group.addTask { try await create() } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+
+      #expect(created.count == 8 && Set(created.map { $0?.id }).count == 1)
+      #expect(Set(created.map { $0?.secrets.current.text }).count == 1)
+      #expect(try await store.webhooks.webhooks(id: nil).count == 1)
+      await #expect(throws: PointWriteError.keyReused) { try await create(hash: 2) }
+      #expect(try await create(key: "b")?.id != created[0]?.id)
+
+      clock.advance(by: IdempotencyKey.lifetime)
+      let later = try await create(hash: 2)
+      #expect(later?.id != created[0]?.id)
+      #expect(try await create(hash: 2)?.id == later?.id)
+      #expect(try await store.webhooks.webhooks(id: nil).count == 3)
+    }
+  }
+
   @Test func leaseBelongsToOneInstanceUntilItExpires() async throws {
     try await TestedStore.postgres.with { store in
       let start = clock.now()

@@ -80,13 +80,13 @@ enum PointBody {
   /// - Throws: `Problem` 415, 400 `malformed-body`, that of a body that did not arrive, or that of the closure.
   static func readQuery<Arguments>(
     _ request: HTTPRequest, _ arguments: (JSONValue) throws(Problem) -> Arguments
-  ) async throws(Problem) -> Arguments {
+  ) async throws(Problem) -> (arguments: Arguments, bytes: ByteBuffer) {
     guard request.mediaType == "application/json" else {
       throw .unsupportedMediaType(request, accepted: "application/json", header: "accept-post")
     }
     let bytes = try await collect(request)
-    guard bytes.readableBytes > shortQueryBytes else { return try arguments(query(of: bytes)) }
-    return try await request.computing { () throws(Problem) in try arguments(query(of: bytes)) }
+    guard bytes.readableBytes > shortQueryBytes else { return (try arguments(query(of: bytes)), bytes) }
+    return (try await request.computing { () throws(Problem) in try arguments(query(of: bytes)) }, bytes)
   }
 
   private static func query(of bytes: ByteBuffer) throws(Problem) -> JSONValue {

@@ -13,13 +13,17 @@ struct CreateWebhookRoute: CallHandler {
     summary: "Register a webhook",
     description:
       "Changes from now on are sent to the address as the Standard Webhooks specification 1.0.0 describes. The response"
-      + " has the secret, this once.",
+      + " has the secret, this once. A repeat with the same `Idempotency-Key` gets the webhook as it is then, with its"
+      + " secret.",
+    requestHeaders: [.idempotencyKey],
     body: BodyDescription(description: "The webhook.", media: [.init(.json, .component("WebhookDraft"))]),
     caching: .forbidden,
     responses: [
       .init(201, "The webhook, with its secret.", headers: [.location.required], media: .json(.component("Webhook")))
     ],
-    problems: ProblemDescription.webhook.union([.init(409, .conflict), .init(410, .positionExpired)]))
+    problems: ProblemDescription.webhook.union([
+      .init(409, .conflict), .init(410, .positionExpired), .init(422, .idempotencyKeyReused),
+    ]))
 
   let calls: WebhookCalls
   let address: PublicAddress
@@ -27,9 +31,10 @@ struct CreateWebhookRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
     let sender = try calls.sender()
-    let draft = try await PointBody.readQuery(request) { body throws(Problem) in
+    let (draft, body) = try await PointBody.readQuery(request) { body throws(Problem) in
       try WebhookDraft(body, isPatch: false, calls.filtering)
     }
+    let key = try IdempotencyKey.read(request, of: request.principal, body: body)
     guard let url = draft.url else {
       throw .badRequest([ProblemError(.pointer("/url"), "must be given")], code: .missing)
     }
@@ -39,18 +44,17 @@ struct CreateWebhookRoute: CallHandler {
     }
     let now = sender.clock.now()
     var generator = SystemRandomNumberGenerator()
-    let secret = draft.newSecret ?? .generate()
-    let webhook = Webhook(
+    let new = Webhook(
       id: PointID(at: now, using: &generator), url: url, filter: draft.filter.flatMap(\.self),
-      secrets: WebhookSecrets(secret), position: position, createdAt: now)
-    let isInserted = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await sender.store.insert(webhook)
+      secrets: WebhookSecrets(draft.newSecret ?? .generate()), position: position, createdAt: now)
+    let webhook = try await request.reportingWriteErrors { () throws(PointWriteError) in
+      try await sender.store.create(new, once: key)
     }
-    guard isInserted else {
+    guard let webhook else {
       throw Problem(
         .conflict, code: "conflict", detail: "there are \(Webhook.maximumCount) webhooks, which is the maximum number")
     }
-    var response = WebhookJSON.response(webhook, secret: secret)
+    var response = WebhookJSON.response(webhook, secret: webhook.secrets.current)
     response.status = .created
     let relative = "webhooks/\(webhook.id)"
     response.headers.add(

@@ -38,7 +38,7 @@ struct SearchRoute: CallHandler {
         body, beside: request, allowing: ListRoute.call.parameters, inQuery: Self.call.parameters)
       return try ListArguments(values, request, list.filtering)
     }
-    let read = try await PointBody.readQuery(request) { body throws(Problem) -> Result<ListArguments, NamesArea> in
+    let (read, _) = try await PointBody.readQuery(request) { body throws(Problem) -> Result<ListArguments, NamesArea> in
       // The areas are read first.
       if body[Parameter.area.name] != nil || body[Parameter.text.name] != nil && body[Parameter.fields.name] != nil {
         return .failure(NamesArea(body: body))
