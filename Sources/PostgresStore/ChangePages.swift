@@ -12,7 +12,8 @@ extension ChangeStatements {
   /// One row has null in the columns of a place; then come the columns of ``position``, whether entries were pruned,
   /// whether all places were removed at once, and the number of entries up to one more than the maximum. There is a row
   /// for each entry that fits: the columns of the place, null but for the version where it does not exist, the id, and
-  /// the transaction. A place with several entries is in several rows.
+  /// the transaction. An entry with a later one up to the same snapshot has null in the version too, as the place comes
+  /// with the later one. Later is what compaction takes for it; see ``compact``.
   ///
   /// See ``feed`` for the way in which values are hidden from the planner.
   static let page = Statement(
@@ -42,8 +43,8 @@ extension ChangeStatements {
         )
       ) AS both_kinds
       ORDER BY transaction, point_id LIMIT (SELECT $5::int8 + 1)
-    ), changed AS MATERIALIZED (
-      SELECT transaction, point_id, point.*,
+    ), found AS (
+      SELECT transaction, point_id, entry.version AS logged_version, point.*,
         CASE WHEN point.id IS NULL
           THEN greatest(entry.version, (SELECT max(version) FROM changes WHERE changes.point_id = entry.point_id))
         END AS removal
@@ -51,10 +52,24 @@ extension ChangeStatements {
       LEFT JOIN LATERAL (
         SELECT \(PointColumns.all) FROM points WHERE points.id = entry.point_id OFFSET 0
       ) AS point ON true
+      OFFSET 0
+    ), changed AS MATERIALIZED (
+      SELECT *,
+        -- Most entries have the present version, and are not looked up.
+        CASE WHEN coalesce(version, removal) > logged_version THEN EXISTS (
+          SELECT FROM changes AS later
+          WHERE later.point_id = found.point_id AND later.version > logged_version
+            AND later.transaction > found.transaction
+            AND pg_visible_in_snapshot(later.transaction, (SELECT snapshot FROM upper))
+            AND NOT pg_visible_in_snapshot(later.transaction, \(pageStart))) ELSE false
+        END AS is_superseded
+      FROM found
     ), fitting AS MATERIALIZED (
       SELECT *,
         row_number() OVER preceding AS number,
-        sum(coalesce(octet_length(name) + octet_length(tags::text), 0)) OVER preceding AS bytes
+        sum(
+          CASE WHEN is_superseded THEN 0 ELSE coalesce(octet_length(name) + octet_length(tags::text), 0) END
+        ) OVER preceding AS bytes
       FROM changed
       WINDOW preceding AS (ORDER BY transaction, point_id ROWS UNBOUNDED PRECEDING)
     )
@@ -66,7 +81,8 @@ extension ChangeStatements {
       (SELECT count(*) FROM logged)
     UNION ALL
     (
-      SELECT id, lat, long, name, category, tags, coalesce(version, removal), created_at, updated_at, source, source_id,
+      SELECT id, lat, long, name, category, CASE WHEN NOT is_superseded THEN tags END,
+        CASE WHEN NOT is_superseded THEN coalesce(version, removal) END, created_at, updated_at, source, source_id,
         point_id, transaction::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL
       FROM fitting WHERE number = 1 OR bytes <= (SELECT $6::int8)
       ORDER BY number
@@ -250,6 +266,7 @@ extension ChangeFeed: ChangeLog {
       },
       isRead: true)
     let (id, transaction) = (PointColumns.count, PointColumns.count + 1)
+    let versionColumn: Int32 = 6
     let header = PointColumns.count + 2
     guard let first = result.rows.first(where: { $0.isNull(id) }) else {
       throw .unexpected(reason: "the change log returned no position")
@@ -268,6 +285,8 @@ extension ChangeFeed: ChangeLog {
       let (pointID, text) = (try row.id(id), try row.text(transaction))
       guard let number = UInt64(text) else { throw .unexpected(reason: "'\(text)' is not a transaction") }
       if last.map({ ($0.transaction, $0.id) < (number, pointID) }) ?? true { last = (number, pointID) }
+      // The place comes with a later entry.
+      if row.isNull(versionColumn) { continue }
       guard ids.insert(pointID).inserted else { continue }
       changes.append(row.isNull(0) ? .removal(try row.removal(id)) : .put(try row.point()))
     }

@@ -168,6 +168,39 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 7, 1000])
+  func placeWithSeveralEntriesComesOnce(limit: Int) async throws {
+    try await withFeed { feed, _, database in
+      let start = try await feed.presentPosition()
+      try await database.run(
+        "INSERT INTO points (id, lat, long, name) SELECT gen_random_uuid(), 1, 2, i::text FROM generate_series(1, 30) AS i"
+      )
+      for _ in 0..<3 { try await database.run("UPDATE points SET name = name || 'x'") }
+      try await database.run("DELETE FROM points WHERE name LIKE '1%'")
+
+      let changes = try await feed.all(after: start, limit: limit).changes
+
+      #expect(changes.count == 30 && Set(changes.map(\.id)).count == 30)
+      let names = changes.compactMap { if case .put(let point) = $0 { point.draft.name } else { nil } }
+      #expect(names.count == 19 && names.allSatisfy { $0.hasSuffix("xxx") })
+    }
+  }
+
+  @Test func placeThatChangesBetweenTwoPagesComesWithItsLastState() async throws {
+    try await withFeed { feed, _, database in
+      let start = try await feed.presentPosition()
+      for name in ["A", "B"] { try await database.run(Self.insertion(name)) }
+      try await database.run("UPDATE points SET name = name || '1' WHERE name = 'A'")
+      let first = try await feed.page(after: start, limit: 1)
+      try await database.run("UPDATE points SET name = name || '2'")
+
+      let rest = try await names(feed, after: first.position, limit: 1)
+
+      #expect(first.changes.isEmpty && first.hasMore, "the first entry has a later one")
+      #expect(rest.contains("A12") && rest.contains("B2") && rest.allSatisfy { $0.hasSuffix("2") })
+    }
+  }
+
   @Test func pageEndsBeforeItsTextsAreTooLong() async throws {
     try await withFeed { feed, _, database in
       let start = try await feed.presentPosition()
