@@ -580,7 +580,8 @@ package final class IndexFollower: Sendable {
           return true
         }
         guard isCurrent else { return .success(nil) }
-        if let changes, !puts.isEmpty || !removals.isEmpty {
+        // A step without changes tells that there are none up to its position.
+        if let changes, position != standing.position {
           changes.publish(
             .init(
               from: standing.snapshot, to: next.snapshot, puts: puts.map(\.id), removals: removals,

@@ -51,8 +51,12 @@ package final class WebhookSender: Sendable {
   /// The maximum number of messages of a webhook in a row, before it is looked at again.
   private static let maximumMessages = 1000
 
-  /// The time after which the position of a webhook without changes is stored again, so that it does not expire.
-  private static let bookmarkInterval = Duration.seconds(3600)
+  /// The time after which the position of a webhook is stored that has nothing to send, so that it does not expire, and
+  /// the next sender does not begin far back.
+  private static let bookmarkInterval = Duration.seconds(300)
+
+  /// The time to wait until the changes of a page were sent to subscriptions.
+  private static let deliveryTimeout = Duration.seconds(10)
 
   package let store: any WebhookStore
   package let changes: any PointFeed
@@ -70,6 +74,25 @@ package final class WebhookSender: Sendable {
     var leaseExpiry: Timestamp?
     /// The webhooks that messages are being sent to.
     var busy: Set<PointID> = []
+    /// The positions up to which revisions of webhooks have nothing to send.
+    var progress: [PointID: (revision: Int64, position: String)] = [:]
+    var watches: [PointID: Watch] = [:]
+  }
+
+  /// The places that have matched a webhook's filter, before a change or after it, since a position. So another place
+  /// that does not match now has not matched since then either.
+  private struct Watch {
+    /// The maximum number of ids.
+    static let capacity = 10_000
+
+    let filter: String
+    let subscription: ChangeSubscription
+
+    /// The position; `nil` until it is known.
+    var start: String?
+
+    /// The ids of the places, with the positions of their changes.
+    var matched: [(id: PointID, position: String)] = []
   }
 
   /// Creates a sender, which has no effect until ``run()``.
@@ -155,15 +178,20 @@ package final class WebhookSender: Sendable {
   private func dueWebhooks() async -> [Webhook] {
     do throws(PointStoreError) {
       let now = clock.now()
-      guard try await hasLease(at: now) else { return [] }
+      guard try await hasLease(at: now) else {
+        watch([])
+        return []
+      }
       let webhooks = try await store.webhooks(id: nil)
       note(webhooks, at: now)
       let enabled = webhooks.filter { $0.disabledReason == nil }
+      watch(enabled)
       guard !enabled.isEmpty else { return [] }
       let present = try await changes.presentPosition()
+      noteWatches(since: present)
       return enabled.filter { webhook in
         if let pending = webhook.pending { return pending.nextAttemptAt <= now }
-        return !changes.includes(present, in: webhook.position)
+        return !changes.includes(present, in: start(of: webhook))
       }
     } catch {
       log(error)
@@ -238,34 +266,133 @@ package final class WebhookSender: Sendable {
   private func prepareMessage(for webhook: Webhook) async throws(PointStoreError) -> Webhook? {
     var webhook = webhook
     guard let conditions = try await conditions(of: webhook) else { return nil }
+    var start = start(of: webhook)
     var limit = Self.maximumChanges
     while true {
       let page: ChangePage
       do throws(ChangeReadError) {
-        page = try await changes.page(after: webhook.position, limit: limit)
+        page = try await changes.page(after: start, limit: limit)
       } catch {
         if case .store(let error) = error { throw error }
         try await disable(
           webhook, because: "the changes since its position are not known any more; replay it from another position")
         return nil
       }
-      let matching = try changes.changes(page.changes, matching: conditions)
-      let (message, count) = message(of: matching, position: page.position)
-      if count == matching.count, count > 0 {
-        webhook.prepare(message)
-      } else if count < matching.count {
+      let found: [PointChange]
+      do throws(PointStoreError) {
+        found = try changes.changes(page.changes, matching: conditions)
+      } catch .filterTimeout where limit > 1 {
+        limit /= 2
+        continue
+      } catch .filterTimeout {
+        try await disable(webhook, because: "its filter takes too long")
+        return nil
+      }
+      let relevant = await relevant(found, of: webhook, after: start, upTo: page.position)
+      let (message, count) = message(of: relevant, position: page.position)
+      if count < relevant.count {
         // A position is that after all changes of a page: a shorter page is read, whose changes fit.
         limit = count
         continue
-      } else if page.hasMore || webhook.positionTime.adding(Self.bookmarkInterval) <= clock.now() {
-        webhook.move(to: page.position, at: clock.now())
-      } else {
-        return nil
       }
-      guard try await store.replace(webhook) else { return nil }
-      webhook.revision += 1
+      if count > 0 || webhook.positionTime.adding(Self.bookmarkInterval) <= clock.now() {
+        if count > 0 { webhook.prepare(message) } else { webhook.move(to: page.position, at: clock.now()) }
+        guard try await store.replace(webhook) else { return nil }
+        webhook.revision += 1
+      }
+      note(page.position, of: webhook)
       if webhook.pending != nil { return webhook }
       if !page.hasMore { return nil }
+      (start, limit) = (page.position, Self.maximumChanges)
+    }
+  }
+
+  /// Returns the position up to which there is nothing more to send.
+  private func start(of webhook: Webhook) -> String {
+    state.withLock { state in
+      guard let progress = state.progress[webhook.id], progress.revision == webhook.revision else {
+        return webhook.position
+      }
+      return progress.position
+    }
+  }
+
+  /// Notes that a webhook has everything up to a position, or a message with it.
+  private func note(_ position: String, of webhook: Webhook) {
+    state.withLock { state in
+      state.progress[webhook.id] = webhook.pending == nil ? (webhook.revision, position) : nil
+      state.watches[webhook.id]?.matched.removeAll { changes.includes($0.position, in: position) }
+      if state.watches[webhook.id]?.start != nil { state.watches[webhook.id]?.start = position }
+    }
+  }
+
+  // MARK: Filters
+
+  /// Subscribes to the changes that concern the filters of webhooks, and to no others.
+  private func watch(_ webhooks: [Webhook]) {
+    let former = state.withLock { $0.watches }
+    var watches: [PointID: Watch] = [:]
+    for webhook in webhooks {
+      guard let filter = webhook.filter else { continue }
+      if let watch = former[webhook.id], watch.filter.utf8.elementsEqual(filter.utf8) {
+        watches[webhook.id] = watch
+      } else if let query = try? query(filter), query.hasConditions {
+        watches[webhook.id] = Watch(filter: filter, subscription: changes.subscribe(matching: query))
+      }
+    }
+    let ids = Set(webhooks.map(\.id))
+    state.withLock { state in
+      state.watches = watches
+      state.progress = state.progress.filter { ids.contains($0.key) }
+    }
+  }
+
+  /// Notes the position from which on new subscriptions have all changes.
+  private func noteWatches(since position: String) {
+    state.withLock { state in
+      for id in state.watches.keys where state.watches[id]?.start == nil { state.watches[id]?.start = position }
+    }
+  }
+
+  /// Returns changes without places that are known not to have matched the filter since a position, and do not match
+  /// or do not exist now.
+  private func relevant(
+    _ found: [PointChange], of webhook: Webhook, after start: String, upTo end: String
+  ) async -> [PointChange] {
+    guard !found.allSatisfy(\.isPut), let matched = await matched(webhook, after: start, upTo: end) else {
+      return found
+    }
+    return found.filter { $0.isPut || matched.contains($0.id) }
+  }
+
+  /// Returns the ids of the places that have matched the filter of a webhook between two positions, and of some others;
+  /// `nil` if they are not known.
+  private func matched(_ webhook: Webhook, after start: String, upTo end: String) async -> Set<PointID>? {
+    guard let watch = state.withLock({ $0.watches[webhook.id] }), let first = watch.start,
+      watch.filter.utf8.elementsEqual((webhook.filter ?? "").utf8),
+      first.utf8.elementsEqual(start.utf8) || changes.includes(first, in: start)
+    else { return nil }
+    let deadline = ContinuousClock.now + Self.deliveryTimeout
+    while changes.deliveredPosition.map({ !changes.includes(end, in: $0) }) ?? true {
+      guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+    var new: [(id: PointID, position: String)] = []
+    switch await watch.subscription.next(until: .now) {
+    case .batches(let batches): new = batches.flatMap { batch in batch.changes.map { ($0.id, batch.position) } }
+    case .timedOut: break
+    case .interrupted, .closing:
+      // Some are missing: the next round subscribes again.
+      state.withLock { $0.watches[webhook.id] = nil }
+      return nil
+    }
+    return state.withLock { state in
+      state.watches[webhook.id]?.matched += new
+      guard let all = state.watches[webhook.id]?.matched, all.count <= Watch.capacity else {
+        state.watches[webhook.id] = nil
+        return nil
+      }
+      return Set(all.map(\.id))
     }
   }
 
@@ -304,4 +431,8 @@ package final class WebhookSender: Sendable {
     let level: Logger.Level = if case .unexpected = error { .error } else { .debug }
     logger.log(level: level, "webhooks could not be sent", metadata: ["error": "\(error)"])
   }
+}
+
+extension PointChange {
+  fileprivate var isPut: Bool { if case .put = self { true } else { false } }
 }

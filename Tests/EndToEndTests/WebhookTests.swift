@@ -99,17 +99,17 @@ import Testing
     let secret: String
   }
 
-  private func create(_ driver: ServerDriver, _ url: String) async throws -> Created {
+  private func create(_ driver: ServerDriver, _ url: String, members: String = "") async throws -> Created {
     let response = try await driver.send(
-      "POST", "/webhooks", headers: Self.json, body: Data(#"{"url":"\#(url)"}"#.utf8))
+      "POST", "/webhooks", headers: Self.json, body: Data(#"{"url":"\#(url)"\#(members)}"#.utf8))
     try #require(response.status == 201, "\(String(decoding: response.body, as: UTF8.self))")
     return try JSONDecoder().decode(Created.self, from: response.body)
   }
 
-  private func put(_ driver: ServerDriver, _ number: Int, _ name: String) async throws {
+  private func put(_ driver: ServerDriver, _ number: Int, _ name: String, category: String = "cafe") async throws {
     let response = try await driver.send(
       "PUT", "/locations/0199a1b2-0000-7000-8000-00000000000\(number)", headers: Self.json,
-      body: Data(#"{"name":"\#(name)","lat":1,"long":2}"#.utf8))
+      body: Data(#"{"name":"\#(name)","lat":1,"long":2,"category":"\#(category)"}"#.utf8))
     try #require([200, 201].contains(response.status))
   }
 
@@ -185,6 +185,33 @@ import Testing
       #expect(receiver.messages.map(\.names) == [["a"], ["b"]])
       second.send(SIGTERM)
       _ = try await second.outcome()
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func placesThatDoNotConcernTheFilterAreNotSent(_ kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let receiver = Receiver()
+    try await withReceiver(receiver) { port in
+      let server = try await store.serve(Self.allowed)
+      let driver = ServerDriver(port: try await server.port())
+      _ = try await text(driver, "/health/ready", containing: #""status":"ok""#)
+      _ = try await create(driver, "http://127.0.0.1:\(port)/", members: #","filter":{"category":["cafe"]}"#)
+      // From the first message on, the sender knows what a place was before.
+      try await put(driver, 1, "a")
+      try await receiver.wait { $0.contains { $0.names.contains("a") } }
+      try await put(driver, 2, "b", category: "bar")
+      try await put(driver, 3, "c")
+      try await receiver.wait { $0.contains { $0.names.contains("c") } }
+      try await put(driver, 1, "a", category: "bar")
+      try await put(driver, 2, "b2", category: "bar")
+      try await put(driver, 4, "d")
+      try await receiver.wait { $0.contains { $0.names.contains("d") } }
+
+      let names = receiver.messages.flatMap(\.names)
+      #expect(names.sorted() == ["0199a1b2-0000-7000-8000-000000000001", "a", "c", "d"])
+      server.send(SIGTERM)
+      _ = try await server.outcome()
     }
   }
 

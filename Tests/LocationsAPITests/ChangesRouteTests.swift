@@ -22,13 +22,14 @@ import Testing
   private var driver: ServiceDriver { ServiceDriver(api(store.changes)) }
 
   private func api(
-    _ changes: (any PointFeed)?, access: AccessControl? = nil, streams: ChangeStreams? = nil
+    _ changes: (any PointFeed)?, access: AccessControl? = nil, streams: ChangeStreams? = nil,
+    timeLimit: Duration = .seconds(600)
   ) -> LocationsAPI {
     var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
     api.changes = changes
     api.changeStreams = streams ?? self.streams
     api.access = access ?? self.access
-    api.filtering = Filtering(timeLimit: .seconds(600))
+    api.filtering = Filtering(timeLimit: timeLimit)
     return LocationsAPI(api)
   }
 
@@ -85,6 +86,20 @@ import Testing
       #expect(response.status == 410)
       #expect(try response.code == "position-expired")
     }
+  }
+
+  @Test(arguments: ["", "text/event-stream"])
+  func filterThatTakesTooLongIsRejected(accept: String) async throws {
+    let start = try await position()
+    // The time is checked after some evaluations.
+    for number in 1...200 { _ = try await store.create(.sample("\(number)"), once: nil) }
+    let driver = ServiceDriver(api(store.changes, timeLimit: .seconds(-1)))
+
+    let response = try await driver.send(
+      .GET, "/changes?since=\(start)&filter=name%20LIKE%20'%25a%25'",
+      headers: accept.isEmpty ? [:] : ["accept": accept])
+
+    #expect(response.status == 503 && response.text.contains("filter-timeout"), "\(response.text)")
   }
 
   @Test func conditionsMakeOtherPlacesOutside() async throws {

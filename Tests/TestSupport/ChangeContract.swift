@@ -145,6 +145,20 @@ package struct ChangeContract: Sendable {
         }
       }
     },
+    ChangeContract("position of the future is expired") { subject in
+      _ = try await subject.store.create(.sample("a"), once: nil)
+      let parts = try await subject.changes.presentPosition().split(separator: ".")
+      let later = parts.dropFirst().map { String((UInt64($0, radix: 36) ?? 0) + 1_000_000_000, radix: 36) }
+      let future = ([String(parts[0])] + later).joined(separator: ".")
+
+      let error = await #expect(throws: ChangeReadError.self) {
+        try await subject.changes.page(after: future, limit: 1)
+      }
+      guard case .expired = error else {
+        Issue.record("\(future): \(String(describing: error))")
+        return
+      }
+    },
     ChangeContract("position includes the ones before it") { subject in
       let before = try await subject.changes.presentPosition()
       _ = try await subject.store.create(.sample("a"), once: nil)

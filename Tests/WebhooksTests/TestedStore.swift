@@ -102,8 +102,14 @@ extension WebhookSender {
     WebhookSender(
       store: store, changes: changes, transport: endpoint,
       query: { filter in
-        guard filter.hasPrefix("category=") else { throw CancellationError() }
         var query = PointQuery()
+        if filter.hasPrefix("terms="), let count = Int(filter.dropFirst(6)) {
+          // Of no time at all, which is checked after some thousand steps.
+          query.filter = try PropertyFilter((0..<count).map { "name <> '\($0)'" }.joined(separator: " AND "))
+          query.timeLimit = .seconds(-1)
+          return query
+        }
+        guard filter.hasPrefix("category=") else { throw CancellationError() }
         query.setCategories([.init(String(filter.dropFirst(9)))], without: [], in: .empty)
         return query
       },

@@ -120,8 +120,9 @@ package final class ChangeHub: PointFeed {
     let segment = Segment(buffer, text: TextIndexConfiguration(nameTags: []))
     let limit = SearchLimit(query.timeLimit)
     let filter = QueryFilter(query, limit)
+    let steps = query.filter?.stepsPerEvaluation ?? 0
     let matched = changes.map { change in
-      guard case .put(let point) = change else { return change }
+      guard case .put(let point) = change, limit.spend(steps) else { return change }
       guard let slot = segment.slot(of: point.id), filter.matches(slot, of: segment) else {
         return .outside(point.id, version: point.version)
       }

@@ -75,10 +75,7 @@ final class SlotFilter {
       ? []
       : segments.map { $0.categories.names.map { query.excludedCategories.contains(ExactText($0)) } }
     self.limit = limit
-    steps =
-      query.filter.map {
-        max(SearchLimit.stepsPerEvaluation, SearchLimit.stepsPerTerm * $0.condition.termCount)
-      } ?? 0
+    steps = query.filter?.stepsPerEvaluation ?? 0
   }
 
   /// Returns the condition on opening hours in a part; `nil` if there is none.
@@ -107,6 +104,11 @@ final class SlotFilter {
 }
 
 extension PropertyFilter {
+  /// The number of steps of the evaluation on one place.
+  var stepsPerEvaluation: Int {
+    max(SearchLimit.stepsPerEvaluation, SearchLimit.stepsPerTerm * condition.termCount)
+  }
+
   /// Returns a Boolean value that indicates whether the place in a slot matches.
   func matches(_ slot: Int, of segment: Segment) -> Bool {
     condition.matches(SlotRecord(slot: slot, segment: segment, tags: tags))
