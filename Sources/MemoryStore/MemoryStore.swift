@@ -411,6 +411,8 @@ package final class MemoryStore: PointStore, StoreIndex {
 extension MemoryStore: AreaStore {
   package func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { writer.areas.withLock { $0 } }
 
+  package func recentAreas() -> Areas? { writer.areas.withLock { $0 } }
+
   package func record(of key: String) async throws(PointStoreError) -> AreaRecord? {
     await writer.areaRecord(of: key)
   }

@@ -71,7 +71,7 @@ struct Application {
       recordsTexts: configuration.search.minimumTextCount != nil)
     var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
     api.changes = store.changes
-    api.areas = store.areas
+    api.areas = ObservedAreas(store.areas, observers: store.observers)
     api.changeStreams = changeStreams
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch

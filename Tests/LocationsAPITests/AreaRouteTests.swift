@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import HTTPServer
 import MemoryStore
@@ -309,6 +310,150 @@ import Testing
     for part in [#""city":"Wien""#, #""postcode":"1010""#, #""countrycode":"AT""#, #""country":"Österreich""#] {
       #expect(photon.text.contains(part), "\(photon.text)")
     }
+  }
+
+  // MARK: Texts that name an area
+
+  /// A driver of the areas Wien and Vienna, Virginia, and cafés and others in and around them.
+  private func texts() async throws -> ServiceDriver {
+    let places: [PointDraft] = try [
+      .at(48.5, 16.5, name: "Central", category: "cafe"), .at(48.6, 16.6, name: "Demel", category: "coffee_shop"),
+      .at(48.5, 16.6, name: "Hotel Sacher", category: "hotel"), .at(48.5, 20.5, name: "Far", category: "cafe"),
+      .at(10, 10, name: "Café Wien", category: "cafe"), .at(48.5, -79.5, name: "Amphora", category: "cafe"),
+      .at(48.4, 16.4, name: "Wiener Cafe Treff", category: "shop"),
+    ]
+    func names(_ language: String, _ names: String...) -> CategoryTree.Names {
+      .init(language: language, label: names[0], synonyms: names.dropFirst().map { ExactText($0) })
+    }
+    var text = TextIndexConfiguration()
+    text.categories = try CategoryTree([
+      .init(
+        name: "cafe", otherNames: ["coffee_shop"],
+        names: [names("en", "Café", "Coffee shop"), names("fr", "Café"), names("ja", "カフェ"), names("ru", "Кафе")]),
+      .init(name: "museum", names: [names("en", "Museum")]),
+    ])
+    let store = MemoryStore(text: text)
+    let rows = places.enumerated().map { ImportRow(number: $0.offset + 1, id: nil, draft: $0.element) }
+    _ = try await store.load(AsyncStream([rows]))
+    let driver = ServiceDriver(store: store)
+    _ = try await create(
+      driver, Self.area("Wien", #","names":{"en":"Vienna","fr":"Vienne","ja":"ウィーン","ru":"Вена"},"importance":0.8"#))
+    _ = try await create(driver, Self.area("Vienna", #","importance":0.1"#, west: -80))
+    return driver
+  }
+
+  private func escaped(_ text: String) -> String {
+    text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+  }
+
+  @Test(arguments: [
+    "cafe vienna", "Cafés à Vienne", "vienna cafe", "café in Wien!", "ウィーンのカフェ", "カフェ ウィーン", "кафе в Вене",
+    "coffee shop vienna",
+  ])
+  func wordsOfACategoryAndAnAreaFindItsPlacesThere(text: String) async throws {
+    let names = try await texts().send(.GET, "/locations?q=\(escaped(text))").names
+
+    #expect(names.prefix(2).sorted() == ["Central", "Demel"] && !names.contains("Far"), "\(names)")
+  }
+
+  @Test func placeThatHasTheWordsAsItsNameComesFirst() async throws {
+    let driver = try await texts()
+
+    let names = try await driver.send(.GET, "/locations?q=cafe+wien").names
+    let sacher = try await driver.send(.GET, "/locations?q=sacher+wien").names
+    let typed = try await driver.send(.GET, "/locations?q=cafe+wie&autocomplete=true").names
+    let suggested = try await driver.send(.GET, "/locations/suggest?q=sacher+vien").names
+    let photon = try await driver.send(.GET, "/api?q=sacher%20vienn")
+    let body = try await driver.send(.POST, "/locations/search", json: #"{"q":"sacher wien"}"#).names
+
+    #expect(names.first == "Café Wien" && names.dropFirst().sorted() == ["Central", "Demel"])
+    #expect(sacher == ["Hotel Sacher"] && suggested == ["Hotel Sacher"] && body == ["Hotel Sacher"])
+    #expect(photon.text.contains("Hotel Sacher"))
+    #expect(typed.prefix(2).sorted() == ["Café Wien", "Wiener Cafe Treff"] && typed.contains("Central"))
+  }
+
+  @Test func textWithAnAreaInWhichNothingMatchesFindsWhatItFoundBefore() async throws {
+    let driver = try await texts()
+
+    let names = try await driver.send(.GET, "/locations?q=cafe+wienn").names
+    let museums = try await driver.send(.GET, "/locations?q=museum+wien").names
+    let given = try await driver.send(.GET, "/locations?q=cafe+wien&in=Vienna&lat=48.5&long=-79.5").names
+
+    #expect(names.first == "Café Wien")
+    #expect(museums.first != "Central")
+    #expect(!given.contains("Central"))
+  }
+
+  @Test func positionTellsWhichAreaOfANameIsMeant() async throws {
+    let driver = try await texts()
+
+    let near = try await driver.send(.GET, "/locations?q=cafe+vienna&lat=48.4&long=-79").names
+
+    #expect(near == ["Amphora"])
+  }
+
+  @Test func pagesOfATextWithAnAreaHaveEachPlaceOnce() async throws {
+    let driver = try await texts()
+    let whole = try await driver.send(.GET, "/locations?q=cafe+wien").names
+    for sort in ["", "&sort=distance&lat=48&long=16"] {
+      var (names, target): ([String], String?) = ([], "?q=cafe+wien&limit=1" + sort)
+      while let query = target, names.count < 10 {
+        let response = try await driver.send(.GET, "/locations" + query)
+        names += try response.names
+        target = response.headers.first(name: "link").map { String($0.dropFirst().prefix { $0 != ">" }) }
+      }
+      #expect(names.sorted() == whole.sorted(), "\(sort)")
+    }
+  }
+
+  @Test func changeOfTheAreaEndsItsPagesAndChangesTheTag() async throws {
+    let driver = try await texts()
+    let first = try await driver.send(.GET, "/locations?q=cafe+vienne&limit=1")
+    let next = try #require(first.headers.first(name: "link")).dropFirst().prefix { $0 != ">" }
+    let tag = try #require(first.headers.first(name: "etag"))
+    let area = try #require(
+      try await driver.send(.GET, "/areas?q=vienne").array.first?["id"] as? String)
+
+    let known = try await driver.send(.GET, "/locations?q=cafe+vienne&limit=1", headers: ["if-none-match": tag])
+    let moved = try await driver.send(
+      .PATCH, "/areas/\(area)",
+      json: #"{"geometry":{"type":"Polygon","coordinates":[[[20,48],[21,48],[21,49],[20,48]]]}}"#)
+    let second = try await driver.send(.GET, "/locations" + next)
+    let after = try await driver.send(.GET, "/locations?q=cafe+vienne&limit=1", headers: ["if-none-match": tag])
+
+    #expect(known.status == 304 && moved.status == 200)
+    #expect(second.status == 400, "\(second.text)")
+    #expect(try after.status == 200 && after.names == ["Far"])
+  }
+
+  // MARK: Replacement of a data set
+
+  @Test func replacedSourceLosesTheAreasThatNoRowMeans() async throws {
+    let driver = try await driver()
+    func rows(_ ids: some Sequence<Int>) -> String {
+      ids.map { Self.area("A\($0)", #","source":"s","sourceId":"\#($0)""#) }.joined(separator: "\n")
+    }
+    func importing(_ ids: some Sequence<Int>, _ query: String = "") async throws -> ServiceDriver.Response {
+      try await driver.send(
+        .POST, "/areas/import" + query, headers: ["content-type": "application/x-ndjson"], json: rows(ids))
+    }
+    _ = try await create(driver, Self.area("Other"))
+    _ = try await importing(1...20)
+
+    let tried = try await importing(1...18, "?replaceSource=s&dryRun=true")
+    let refused = try await importing(1...2, "?replaceSource=s")
+    let empty = try await importing([], "?replaceSource=s")
+    let replaced = try await importing(3...21, "?replaceSource=s")
+    let allowed = try await importing(21...21, "?replaceSource=s&maxDeletions=100%25")
+    let invalid = try await importing(1...2, "?maxDeletions=7")
+
+    #expect(try tried.object["deleted"] as? Int == 2, "\(tried.text)")
+    #expect(refused.status == 422 && refused.text.contains("18 of the 20 areas of the source 's'"), "\(refused.text)")
+    #expect(empty.status == 422, "\(empty.text)")
+    #expect(try replaced.object["deleted"] as? Int == 2 && replaced.object["created"] as? Int == 1, "\(replaced.text)")
+    #expect(try allowed.object["deleted"] as? Int == 18, "\(allowed.text)")
+    #expect(invalid.status == 400 && invalid.text.contains("maxDeletions"))
+    #expect(try await driver.send(.GET, "/areas").array.count == 2)
   }
 
   @Test func areaOfTwoHundredThousandPositionsIsImportedAndSearched() async throws {

@@ -77,6 +77,8 @@ import Testing
       ("Apotheke", ["pharmacy"], ""), ("DRUGSTORE", ["pharmacy"], ""), ("薬局", ["pharmacy"], ""),
       ("berlin apotheke", ["pharmacy"], "berlin "), ("Apotheke, Berlin", ["pharmacy"], ", Berlin"),
       ("東京薬局", ["pharmacy"], "東京"), ("essen", ["food", "eat:*", "bar", "lounge", "restaurant", "sushi"], ""),
+      ("Apotheken", ["pharmacy"], ""), ("pharmacies berlin", ["pharmacy"], " berlin"),
+      ("cocktail bars", ["bar", "lounge"], ""), ("restaurantes", ["restaurant", "sushi"], ""),
       ("cocktail bar", ["bar", "lounge"], ""), ("old cocktail bar", ["bar", "lounge"], "old "),
     ] as [(String, [ExactText], String)])
   func textsBeginOrEndWithLabelsAndSynonyms(text: String, categories: [ExactText], rest: String) {
@@ -87,7 +89,7 @@ import Testing
     #expect(readings.first?.rest == rest)
   }
 
-  @Test(arguments: ["", "-", "berlin", "apotheken", "the apotheke in berlin", "cocktail", "und"])
+  @Test(arguments: ["", "-", "berlin", "apothekens", "the apotheke in berlin", "cocktail", "und"])
   func otherTextsNameNoCategory(text: String) {
     #expect(tree.readings(of: text).isEmpty)
   }
@@ -144,6 +146,14 @@ import Testing
     ])
 
     #expect(tree.readings(of: "gift").map(\.categories) == [["a", "b"]])
+  }
+
+  @Test func whatAnotherCategoryIsCalledIsNoPlural() throws {
+    let tree = try CategoryTree([
+      Self.declaration("a", ["en": ["Good"]]), Self.declaration("b", ["en": ["Goods"]]),
+    ])
+
+    #expect(tree.readings(of: "goods").map(\.categories) == [["b"]])
   }
 
   @Test func queryHasTheCategoriesWithoutThoseExcluded() {

@@ -47,6 +47,19 @@ import Testing
     #expect(try await reader.areas(isCurrent: false).all.count == 1)
   }
 
+  @Test func recentAreasAreReadAgainWithoutWaiting() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let (writer, reader) = (PostgresAreas(store), PostgresAreas(store))
+    #expect(reader.recentAreas() == nil)
+    _ = try await reader.areas(isCurrent: false)
+
+    _ = try await AreaEditor(writer).create(.sample("A"), once: nil)
+    for _ in 0..<6_000 where reader.recentAreas()?.isEmpty != false { try await Task.sleep(for: .milliseconds(10)) }
+
+    #expect(reader.recentAreas()?.all.count == 1)
+  }
+
   /// The edges of PostGIS are great circles on another sphere: short ones differ by less than a metre.
   @Test func placesInAreasAreThoseThatPostGISCovers() async throws {
     let database = try await TemporaryDatabase.make()

@@ -108,6 +108,10 @@ enum Cursor {
     hash.combine(bytes: query.text.utf8)
     hash.combine(query.completesLastWord ? 1 : 2)
     hash.combine(query.order == .distance ? 1 : 2)
+    for reading in query.areaReadings {
+      hash.combine(bytes: reading.text.utf8)
+      hash.combine(reading.area)
+    }
     if let bias = query.bias {
       for number in [bias.center.latitude, bias.center.longitude, bias.scaleMetres, bias.weight] {
         hash.combine(number.bitPattern >> 32)
@@ -157,13 +161,7 @@ enum Cursor {
     }
     if let area = query.area {
       hash.combine(7)
-      for polygon in area.polygons {
-        hash.combine(UInt64(polygon.count))
-        for ring in polygon {
-          hash.combine(UInt64(ring.count))
-          for coordinate in ring { mix(numbers: coordinate.latitude, coordinate.longitude) }
-        }
-      }
+      hash.combine(area)
     }
     if let route = query.route {
       hash.combine(8)
@@ -185,6 +183,23 @@ enum Cursor {
   }
 }
 
+extension FNV1a {
+  fileprivate mutating func combine(_ area: GeodesicArea) {
+    for polygon in area.polygons {
+      combine(UInt64(polygon.count))
+      for ring in polygon {
+        combine(UInt64(ring.count))
+        for coordinate in ring {
+          for number in [coordinate.latitude, coordinate.longitude] {
+            combine(number.bitPattern >> 32)
+            combine(number.bitPattern & 0xFFFF_FFFF)
+          }
+        }
+      }
+    }
+  }
+}
+
 extension TextQuery.Stage {
   /// The number of the stage, and what else it has.
   fileprivate var code: (number: UInt8, detail: UInt16) {
@@ -200,6 +215,7 @@ extension TextQuery.Stage {
     case .missingPairs: (9, 0)
     case .twoTypos: (10, 0)
     case .omitted(let words, let hasTypos): (hasTypos ? 12 : 11, UInt16(words))
+    case .areas: (13, 0)
     }
   }
 
@@ -219,6 +235,7 @@ extension TextQuery.Stage {
     case 10: self = .twoTypos
     case 11: self = .omitted(words: UInt8(truncatingIfNeeded: detail), hasTypos: false)
     case 12: self = .omitted(words: UInt8(truncatingIfNeeded: detail), hasTypos: true)
+    case 13: self = .areas
     default: return nil
     }
     guard code == (number, detail) else { return nil }

@@ -6,7 +6,8 @@ import NIOHTTP1
 import Points
 import Synchronization
 
-/// The areas as a request reads them: for the one that it names by `in`, and for the addresses in its response.
+/// The areas as a request reads them: for the one that it names by `in`, for those that the words of its text name, and
+/// for the addresses in its response.
 final class RequestAreas: Sendable {
   /// The areas of the present request; `nil` if it names none.
   @TaskLocal static var current: RequestAreas?
@@ -16,6 +17,9 @@ final class RequestAreas: Sendable {
   /// A Boolean value that indicates whether the response has addresses, which areas complete.
   private let completesAddresses: Bool
   private let found = Mutex<Area?>(nil)
+
+  /// The readings of the request's text; `nil` until they are needed.
+  private let readings = Mutex<(areas: [Area], readings: [TextQuery.AreaReading])?>(nil)
 
   init(_ areas: Areas, completesAddresses: Bool = false) {
     self.areas = areas
@@ -38,49 +42,82 @@ final class RequestAreas: Sendable {
     return area
   }
 
+  /// Returns the area of a name and a kind, prepared for searches; `nil` if there is none.
+  func area(named text: String, of kind: AreaKind, near coordinate: Coordinate?) -> GeodesicArea? {
+    areas.area(named: text, near: coordinate, of: kind).flatMap { try? areas.shape(of: $0) }
+  }
+
+  /// Returns the readings of the request's text by which some of its words name an area, with the areas prepared for
+  /// searches.
+  func readings(of text: String, isIncomplete: Bool, near coordinate: Coordinate?) -> [TextQuery.AreaReading] {
+    if let known = readings.withLock({ $0 }) { return known.readings }
+    var (found, readings): ([Area], [TextQuery.AreaReading]) = ([], [])
+    for reading in areas.readings(of: text, isIncomplete: isIncomplete, near: coordinate) {
+      guard let shape = try? areas.shape(of: reading.area) else { continue }
+      found.append(reading.area)
+      readings.append(.init(text: reading.rest, area: shape, isAtEnd: reading.isAtEnd))
+    }
+    self.readings.withLock { [found, readings] in $0 = (found, readings) }
+    return readings
+  }
+
   /// The suffix of entity tags of responses that depend on areas: empty for others.
   static var tagSuffix: String {
     guard let current else { return "" }
     let all = current.areas
     let addresses = current.completesAddresses && !all.isEmpty ? "-ad" + String(all.version, radix: 36) : ""
-    guard let area = current.named else { return addresses }
-    return addresses + "-in" + String(area.id.low ^ area.id.high, radix: 36) + "v" + String(area.version, radix: 36)
+    let areas = [current.named].compactMap(\.self) + (current.readings.withLock { $0?.areas } ?? [])
+    return areas.reduce(addresses) { $0 + "-in" + $1.tag }
   }
 }
 
+extension Area {
+  /// A text that no other area, and no other version of this one, has.
+  var tag: String { String(id.low ^ id.high, radix: 36) + "v" + String(version, radix: 36) }
+}
+
 /// A middleware that reads the areas for a request that needs them: its query names one, whose id it states in
-/// `Waymark-Area`, or its response has addresses.
+/// `Waymark-Area`, the words of its text name one, or its response has addresses.
 struct AreaMiddleware: Middleware {
   let areas: any AreaStore
 
   func intercepts(_ request: HTTPRequest) -> Bool {
     guard request.route?.scope == .read, let query = request.query else { return false }
-    return namesArea(query) || hasAddresses(request, query)
+    return hasParameter("in", query) || hasAddresses(request, query) || hasText(request, query)
   }
 
   /// Returns a Boolean value that indicates whether a response has addresses.
   private func hasAddresses(_ request: HTTPRequest, _ query: Substring) -> Bool {
     switch request.route?.template {
-    case "/locations/reverse", "/locations/suggest", "/api", "/reverse": true
+    case "/locations/reverse", "/locations/suggest", "/api", "/reverse", "/structured": true
     case "/locations": query.contains("label")
     default: false
     }
   }
 
-  private func namesArea(_ query: Substring) -> Bool {
+  /// Returns a Boolean value that indicates whether the words of a text may name an area.
+  private func hasText(_ request: HTTPRequest, _ query: Substring) -> Bool {
+    request.route?.template == "/locations" && hasParameter("q", query)
+  }
+
+  private func hasParameter(_ name: StaticString, _ query: Substring) -> Bool {
     // A name with an escape may be that of the parameter.
     return query.utf8.split(separator: UInt8(ascii: "&")).contains { pair in
-      let name = pair.prefix { $0 != UInt8(ascii: "=") }
-      return name.elementsEqual("in".utf8) || name.contains(UInt8(ascii: "%"))
+      let given = pair.prefix { $0 != UInt8(ascii: "=") }
+      return given.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        || given.contains(UInt8(ascii: "%"))
     }
   }
 
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
     do throws(Problem) {
-      let context = try await areas.forRequest(
-        request, completesAddresses: hasAddresses(request, request.query ?? ""))
-      let (text, coordinate) = try Self.areaName(in: request.query)
-      if let text { try await context.prepare(areaNamed: text, near: coordinate, for: request) }
+      let query = request.query ?? ""
+      let hasAddresses = hasAddresses(request, query)
+      let names = try AreaNamesOfRequest(request)
+      if names.area == nil, !hasAddresses, !mayName(names) { return await next.respond(to: request) }
+      let context = try await areas.forRequest(request, completesAddresses: hasAddresses)
+      if let text = names.area { try await context.prepare(areaNamed: text, near: names.position, for: request) }
+      if let text = names.text { try await context.prepare(text, names, for: request) }
       return await context.respond { await next.respond(to: request) }
     } catch {
       var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
@@ -89,22 +126,36 @@ struct AreaMiddleware: Middleware {
     }
   }
 
-  /// Returns the name of the area in a query, and the position.
-  private static func areaName(
-    in query: Substring?
-  ) throws(Problem) -> (text: String?, coordinate: Coordinate?) {
-    var text: String?
+  /// Returns a Boolean value that indicates whether the text of a request may name an area. As most do not, the areas of
+  /// a moment ago decide, so that no search waits for the areas to be read.
+  private func mayName(_ names: AreaNamesOfRequest) -> Bool {
+    guard let text = names.text else { return false }
+    guard let recent = areas.recentAreas() else { return true }
+    return !recent.readings(of: text, isIncomplete: names.isIncomplete, near: names.position).isEmpty
+  }
+}
+
+/// The parts of a query that may name an area.
+private struct AreaNamesOfRequest {
+  private(set) var area: String?
+  private(set) var text: String?
+  private(set) var isIncomplete = false
+  private(set) var position: Coordinate?
+
+  init(_ request: HTTPRequest) throws(Problem) {
     var (latitude, longitude): (Double?, Double?)
-    try QueryParameter.forEach(in: query) { pair throws(Problem) in
+    try QueryParameter.forEach(in: request.query) { pair throws(Problem) in
       switch Parameter(name: pair.name) {
-      case .area?: text = text ?? pair.value
+      case .area?: area = area ?? pair.value
+      case .text?: text = text ?? pair.value
+      case .autocomplete?: isIncomplete = pair.value == "true"
       case .latitude?: latitude = latitude ?? ParameterValues.number(pair.value)
       case .longitude?: longitude = longitude ?? ParameterValues.number(pair.value)
       default: break
       }
     }
-    guard let latitude, let longitude else { return (text, nil) }
-    return (text, try? Coordinate(latitude: latitude, longitude: longitude))
+    if request.route?.template != "/locations" { isIncomplete = true }
+    if let latitude, let longitude { position = try? Coordinate(latitude: latitude, longitude: longitude) }
   }
 }
 
@@ -116,10 +167,32 @@ extension RequestAreas {
   func prepare(
     areaNamed text: String, near coordinate: Coordinate?, for request: HTTPRequest
   ) async throws(Problem) {
-    guard let area = areas.area(named: text, near: coordinate),
-      area.draft.outline.positionCount > Self.shortOutline, !areas.hasShape(of: area)
-    else { return }
+    if let area = areas.area(named: text, near: coordinate) { try await prepare(area, for: request) }
+  }
+
+  /// Has the areas that a text names prepared for searches, beside the event loop if that takes long.
+  fileprivate func prepare(
+    _ text: String, _ names: AreaNamesOfRequest, for request: HTTPRequest
+  ) async throws(Problem) {
+    let found = areas.readings(of: text, isIncomplete: names.isIncomplete, near: names.position)
+    for reading in found { try await prepare(reading.area, for: request) }
+  }
+
+  private func prepare(_ area: Area, for request: HTTPRequest) async throws(Problem) {
+    guard area.draft.outline.positionCount > Self.shortOutline, !areas.hasShape(of: area) else { return }
     _ = try await request.computing { try? self.areas.shape(of: area) }
+  }
+
+  /// Returns the result of a closure that has these areas.
+  func parsing<Value>(_ body: () throws(Problem) -> Value) throws(Problem) -> Value {
+    let result = Self.$current.withValue(self) { () -> Result<Value, Problem> in
+      do throws(Problem) {
+        return .success(try body())
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
   }
 
   /// Returns the response of a closure that has these areas, with the area that it named.
@@ -165,6 +238,8 @@ extension ParameterValues {
 /// A store without areas.
 struct NoAreas: AreaStore {
   func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { Areas() }
+
+  func recentAreas() -> Areas? { Areas() }
 
   func record(of key: String) async throws(PointStoreError) -> AreaRecord? { nil }
 

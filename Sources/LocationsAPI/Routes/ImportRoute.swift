@@ -90,6 +90,7 @@ struct ImportRoute: CallHandler {
 
   /// Returns the problem that ended an import, of which nothing was stored.
   private func problem(for error: any Error, _ request: HTTPRequest) -> Problem {
+    if let problem = Problem(ofReplacement: error) { return problem }
     switch error {
     case let error as HTTPBodyError: return error.problem
     case let error as FormatError: return .malformedImport("\(error)")
@@ -101,12 +102,6 @@ struct ImportRoute: CallHandler {
       return Problem(
         .unprocessableEntity, code: "invalid-place", detail: "\(error); nothing was imported",
         errors: error.report.rejections.map { ProblemError(.row($0.number, line: $0.location.line), $0.detail) })
-    case let error as EmptyReplacement:
-      return Problem(.unprocessableEntity, code: "invalid-place", detail: "\(error); nothing was imported")
-    case let error as TooManyDeletions:
-      return Problem(
-        .unprocessableEntity, code: "too-many-deletions",
-        detail: "\(error); nothing was imported; the parameter maxDeletions allows more")
     case let error as PointStoreError:
       request.log(error)
       return Problem(error)
@@ -173,8 +168,8 @@ extension ParameterValues {
 }
 
 extension ParameterValues {
-  /// Returns the places to delete: those of a data set that no row means. Invalid values are noted.
-  fileprivate mutating func removal() -> ImportRemoval? {
+  /// Returns what an import deletes: the places of a data set that no row means. Invalid values are noted.
+  mutating func removal() -> ImportRemoval? {
     var limit = DeletionLimit.standard
     if let text = self[.maxDeletions] {
       if let given = DeletionLimit(text) {
@@ -225,6 +220,19 @@ extension ParameterValues {
 }
 
 extension Problem {
+  /// Creates the problem of a replacement that an import refuses; `nil` for another error.
+  init?(ofReplacement error: any Error) {
+    switch error {
+    case let error as EmptyReplacement:
+      self.init(.unprocessableEntity, code: "invalid-place", detail: "\(error); nothing was imported")
+    case let error as TooManyDeletions:
+      self.init(
+        .unprocessableEntity, code: "too-many-deletions",
+        detail: "\(error); nothing was imported; the parameter maxDeletions allows more")
+    default: return nil
+    }
+  }
+
   /// 400 for an import that can't be parsed to its end.
   fileprivate static func malformedImport(_ detail: String) -> Problem {
     Problem(.badRequest, code: "malformed-body", detail: "\(detail); nothing was imported")

@@ -28,8 +28,8 @@ struct TextPart {
   /// The terms of the whole text while places are judged by a part of it.
   private(set) var wholeTerms: JudgedTerms?
 
-  /// The numbers of the categories that the text names.
-  var namedCategories: Set<UInt32> = []
+  /// The numbers of the categories that the text names; `nil` if places of any match.
+  var namedCategories: Set<UInt32>? = []
 
   /// The slots that may match the property filter, where an index has them.
   private let plannedSlots: [UInt32]?
@@ -88,6 +88,9 @@ struct TextPart {
   mutating func keepWholeTerms() { wholeTerms = judgedTerms }
 
   mutating func dropWholeTerms() { wholeTerms = nil }
+
+  /// Notes that the next ``slots(matching:atMost:)`` is for other filters.
+  mutating func resetFilters() { narrowSlots = nil }
 
   /// Returns the slots that match the filters, ascending; `nil` if they are not known to be few.
   mutating func slots(matching query: PointQuery, atMost limit: Int) -> [UInt32]? {

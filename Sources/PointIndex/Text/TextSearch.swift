@@ -27,8 +27,18 @@ final class TextSearch {
 
   let query: TextQuery
   let limit: SearchLimit
-  private let filter: QueryFilter
-  private let isFiltered: Bool
+  private var filter: QueryFilter
+  private var isFiltered: Bool
+
+  /// The conditions of the query; while it is searched in an area that the text names, with that.
+  private var filters: PointQuery {
+    didSet {
+      filter = QueryFilter(filters, limit)
+      isFiltered = isFiltered || filters.area != nil
+      for index in parts.indices { parts[index].resetFilters() }
+    }
+  }
+
   private let propertyFilter: SlotFilter?
   let scoring: TextScore
   private let byDistance: Bool
@@ -71,6 +81,9 @@ final class TextSearch {
   /// among ``terms``. Places that the whole text finds are none then.
   private var isReading = false
 
+  /// The tier from which on a place that the whole text finds is none that a part of it finds.
+  private var wholeTier = TextMatch.Tier.typo
+
   private(set) var top: TopMatches
 
   /// A Boolean value that indicates whether the first matches are needed in order.
@@ -104,6 +117,7 @@ final class TextSearch {
     self.query = query
     self.limit = limit
     self.propertyFilter = propertyFilter
+    filters = query.filters
     filter = QueryFilter(query.filters, limit)
     isFiltered =
       query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
@@ -168,6 +182,8 @@ final class TextSearch {
     if let after = query.after {
       stage = after.stage
       continueSearch(after.stage)
+    } else if !query.areaReadings.isEmpty, searchAreas() {
+      stage = .areas
     } else {
       searchWords()
       if !top.isFull, matchesWithoutTypos < Self.enoughWithoutTypos { search(.typos) }
@@ -274,7 +290,7 @@ final class TextSearch {
     let total = ranges.reduce(0) { $0 + columns.postingCount(of: $1) }
     if total == 0 { return }
     if isFiltered, total > Self.fewFiltered,
-      let slots = filtering({ parts[index].slots(matching: query.filters, atMost: max(Self.fewFiltered, total / 8)) })
+      let slots = filtering({ parts[index].slots(matching: filters, atMost: max(Self.fewFiltered, total / 8)) })
     {
       slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
       return
@@ -420,8 +436,9 @@ final class TextSearch {
     let positions = part.positions
     guard !isFiltered || filtering({ filter.matches(slot, of: part.segment) }),
       tiers.upperBound != .category || isNamed(slot, in: part), let (tier, fraction) = judge.judge(slot),
-      tiers.contains(tier), whole?.judge(slot) == nil
+      tiers.contains(tier)
     else { return }
+    if let judged = whole?.judge(slot), judged.tier >= wholeTier { return }
     if let propertyFilter, !filtering({ propertyFilter.matches(slot, ofPart: Int(part.number)) }) { return }
     let bonus =
       scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
@@ -450,7 +467,7 @@ final class TextSearch {
 
   /// Returns a Boolean value that indicates whether the category of the place in a slot is named by the text.
   private func isNamed(_ slot: Int, in part: TextPart) -> Bool {
-    part.namedCategories.contains(part.segment.records.category(at: slot))
+    part.namedCategories?.contains(part.segment.records.category(at: slot)) ?? true
   }
 
   /// Returns the result of a filter, whose steps do not count as those of the text.
@@ -481,6 +498,58 @@ extension TextSearch {
     guard byDistance || !top.isFull else { return }
     searchCategories()
     searchReadings()
+  }
+
+  /// Searches for the places that have the other words of the text in an area that some of its words name; and if there
+  /// is any, for those that have all of its words, which come before.
+  ///
+  /// - Returns: a Boolean value that indicates whether there is a place in an area.
+  private func searchAreas() -> Bool {
+    rules = .none
+    let own = (terms: terms, filters: filters, isFiltered: isFiltered)
+    for index in parts.indices { parts[index].keepWholeTerms() }
+    wholeTier = query.completesLastWord ? .prefix : .allWords
+    isReading = true
+    for reading in query.areaReadings where !limit.isExpired {
+      filters.area = reading.area
+      search(reading)
+    }
+    isReading = false
+    wholeTier = .typo
+    for index in parts.indices {
+      parts[index].dropWholeTerms()
+      parts[index].namedCategories = []
+    }
+    (filters, isFiltered) = (own.filters, own.isFiltered)
+    replaceTerms(own.terms)
+    guard hasMatches || query.after != nil else { return false }
+    if query.completesLastWord {
+      tiers = .prefix ... .prefix
+      searchPrefixes()
+    } else if !isPassed(.allWords) {
+      tiers = .allWords ... .exact
+      for index in parts.indices { searchAllWords(index) }
+    }
+    return true
+  }
+
+  /// Searches for the places of the category that the text beside an area is; or else for those that have its words.
+  private func search(_ reading: TextQuery.AreaReading) {
+    let completesLastWord = query.completesLastWord && !reading.isAtEnd
+    let named = categories.readings(of: reading.text)
+    let whole = named.filter { NormalizedText($0.rest).isEmpty }
+    tiers = .category ... .category
+    if whole.isEmpty {
+      replaceTerms(QueryTerm.terms(of: reading.text, completesLastWord: completesLastWord))
+      boundCoverage(isNameNeeded: false)
+      for index in parts.indices { parts[index].namedCategories = nil }
+      if completesLastWord { searchPrefixes() } else { for index in parts.indices { searchAllWords(index) } }
+    }
+    for category in whole.isEmpty ? named : whole {
+      replaceTerms(QueryTerm.terms(of: category.rest, completesLastWord: completesLastWord && !category.isAtEnd))
+      boundCoverage(isNameNeeded: false)
+      for index in parts.indices { searchPlaces(of: category.categories, in: index) }
+    }
   }
 
   private func searchNames() {
@@ -647,6 +716,10 @@ extension TextSearch {
 
   /// Searches by the rules of the stage of the pages before.
   private func continueSearch(_ stage: TextQuery.Stage) {
+    if stage == .areas {
+      _ = searchAreas()
+      return
+    }
     if stage == .words || stage == .typos { searchWords() }
     if stage == .words { return }
     if stage != .typos { postingLimit = Self.maximumPostingsOfFallbacks }
@@ -703,6 +776,7 @@ extension TextSearch {
       searchTypos()
     case .lenient: searchLeniently()
     case .missingPairs: searchWithoutPairs()
+    case .areas: _ = searchAreas()
     }
   }
 

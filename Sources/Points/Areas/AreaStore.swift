@@ -12,6 +12,9 @@ public protocol AreaStore: Sendable {
   /// - Throws: ``PointStoreError``.
   func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas
 
+  /// Returns the areas of about a second ago, without waiting; `nil` if they were not read yet.
+  func recentAreas() -> Areas?
+
   /// Commits a change if the areas still have a version.
   ///
   /// - Returns: the areas with the change; `nil` if they have another version, and nothing was changed.
@@ -23,6 +26,32 @@ public protocol AreaStore: Sendable {
   ///
   /// - Throws: ``PointStoreError``.
   func record(of key: String) async throws(PointStoreError) -> AreaRecord?
+}
+
+/// A store of areas whose calls observers note.
+public struct ObservedAreas: AreaStore {
+  private let store: any AreaStore
+  private let observers: [any StoreObserver]
+
+  public init(_ store: any AreaStore, observers: [any StoreObserver]) {
+    (self.store, self.observers) = (store, observers)
+  }
+
+  public func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas {
+    try await observers.observe(.areas) { () throws(PointStoreError) in try await store.areas(isCurrent: isCurrent) }
+  }
+
+  public func recentAreas() -> Areas? { store.recentAreas() }
+
+  public func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+    try await observers.observe(.areaChanges) { () throws(PointStoreError) in
+      try await store.commit(change, onto: version)
+    }
+  }
+
+  public func record(of key: String) async throws(PointStoreError) -> AreaRecord? {
+    try await observers.observe(.areas) { () throws(PointStoreError) in try await store.record(of: key) }
+  }
 }
 
 /// A change of areas, which is committed as a whole.
@@ -203,23 +232,55 @@ public struct AreaEditor: Sendable {
   /// Imports rows in one transaction, by the rules of imports of places: a row replaces the area of its id or origin, or
   /// creates one; of rows for the same area the last one counts.
   ///
+  /// - Parameter replacement: the data set of which the areas are deleted that no row means, at most as many as the limit
+  ///   allows; `nil` for none.
   /// - Returns: the report; in an atomic import with a rejected row nothing was imported.
-  /// - Throws: ``PointWriteError``.
+  /// - Throws: ``PointWriteError``, ``EmptyReplacement`` or ``TooManyDeletions``.
   public func importRows(
-    _ rows: [AreaRow], mode: ImportMode = .partial, dryRun: Bool = false, once key: IdempotencyKey? = nil
-  ) async throws(PointWriteError) -> ImportReport {
-    try await commit(once: dryRun ? nil : key) { areas, record throws(PointWriteError) in
+    _ rows: [AreaRow], mode: ImportMode = .partial, dryRun: Bool = false, once key: IdempotencyKey? = nil,
+    replacing replacement: (source: String, limit: DeletionLimit)? = nil
+  ) async throws -> ImportReport {
+    let result: Result<ImportReport, any Error> = try await commit(
+      once: dryRun ? nil : key
+    ) { areas, record throws(PointWriteError) in
       if let record {
         guard case .imported(let report) = record.outcome else { throw .keyReused }
-        return (AreaChange(), { _ in report })
+        return (AreaChange(), { _ in .success(report) })
       }
       var (change, report) = Self.plan(rows, into: areas)
       let takesNothing = mode == .atomic && report.rejected > 0
-      if takesNothing { report.takeNothing() }
-      if dryRun || takesNothing { return (AreaChange(), { [report] _ in report }) }
+      if takesNothing {
+        if replacement != nil { report.deleted = 0 }
+        report.takeNothing()
+      } else if let replacement, let error = Self.replace(replacement, by: rows, of: areas, &change, &report) {
+        return (AreaChange(), { _ in .failure(error) })
+      }
+      if dryRun || takesNothing { return (AreaChange(), { [report] _ in .success(report) }) }
       change.record = key.map { AreaRecord(key: $0, outcome: .imported(report)) }
-      return (change, { [report] _ in report })
+      return (change, { [report] _ in .success(report) })
     }
+    return try result.get()
+  }
+
+  /// Adds the removal of the areas of a data set that no row means.
+  ///
+  /// - Returns: the error of an import that would remove too many.
+  private static func replace(
+    _ replacement: (source: String, limit: DeletionLimit), by rows: [AreaRow], of areas: Areas,
+    _ change: inout AreaChange, _ report: inout ImportReport
+  ) -> (any Error)? {
+    func isReplaced(_ draft: AreaDraft) -> Bool {
+      draft.origin?.source.hasSameBytes(as: replacement.source) == true
+    }
+    guard rows.contains(where: { isReplaced($0.draft) }) else {
+      return EmptyReplacement(source: replacement.source, of: "areas")
+    }
+    let meant = Set(rows.flatMap { [$0.id, $0.draft.origin.flatMap { areas[$0]?.id }].compactMap(\.self) })
+    let present = areas.all.filter { isReplaced($0.draft) }.map(\.id)
+    change.removals = present.filter { !meant.contains($0) }
+    report.deleted = change.removals.count
+    return TooManyDeletions(
+      source: replacement.source, of: "areas", total: present.count, limit: replacement.limit, report: report)
   }
 
   private static func plan(_ rows: [AreaRow], into areas: Areas) -> (change: AreaChange, report: ImportReport) {

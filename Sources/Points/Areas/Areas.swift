@@ -15,8 +15,7 @@ public final class Areas: Sendable {
   private let indexes: [PointID: Int32]
   private let origins: [SourceReference: Int32]
 
-  /// The areas of each normalized name.
-  private let names: [ExactText: [Int32]]
+  private let names: AreaNames
 
   /// The normalized names of each area, each once.
   private let namesOfAreas: [[String]]
@@ -49,11 +48,7 @@ public final class Areas: Sendable {
       }
       return names
     }
-    var byName: [ExactText: [Int32]] = [:]
-    for (index, names) in namesOfAreas.enumerated() {
-      for name in names { byName[ExactText(name), default: []].append(Int32(index)) }
-    }
-    names = byName
+    names = AreaNames(namesOfAreas)
     tree = BoxTree(
       areas.enumerated().flatMap { index, area in area.draft.outline.boxes.map { ($0, Int32(index)) } })
   }
@@ -104,14 +99,59 @@ public final class Areas: Sendable {
 
   /// Returns the area that a text means: the one of that id; or else, of those of that name in any language, the
   /// nearest to a position if there is one, of these the most important, and then the largest; `nil` if there is none.
-  public func area(named text: String, near coordinate: Coordinate? = nil) -> Area? {
+  public func area(named text: String, near coordinate: Coordinate? = nil, of kind: AreaKind? = nil) -> Area? {
     if let id = PointID(text) { return self[id] }
-    guard let named = names[ExactText(NormalizedText(text).text)] else { return nil }
+    let named = names[NormalizedText(text).text]
+    return best(of: named.filter { kind == nil || all[Int($0)].draft.kind == kind }, near: coordinate)
+  }
+
+  private func best(of indexes: some Collection<Int32>, near coordinate: Coordinate?) -> Area? {
     func rank(_ area: Area) -> (Double, Double, Double) {
       let distance = coordinate.map { area.draft.outline.distanceMetres(from: $0) } ?? 0
       return (distance, -area.draft.importance, -area.draft.outline.squareMetres)
     }
-    return named.lazy.map { self.all[Int($0)] }.map { (area: $0, rank: rank($0)) }.min { $0.rank < $1.rank }?.area
+    return indexes.lazy.map { self.all[Int($0)] }.map { (area: $0, rank: rank($0)) }.min { $0.rank < $1.rank }?.area
+  }
+
+  /// A text without the words that name an area.
+  package struct Reading: Sendable {
+    package let area: Area
+
+    /// The other words of the text, at least one.
+    package let rest: String
+
+    /// A Boolean value that indicates whether the words of the area are the end of the text.
+    package let isAtEnd: Bool
+  }
+
+  /// The maximum number of areas that a text names one after another, each in the next: `mitte berlin germany`.
+  private static let maximumNesting = 3
+
+  /// Returns the readings of a text that ends or begins with the name of an area, and has other words. A text without one
+  /// costs two look-ups. Of several areas of a name, the one counts that ``area(named:near:)`` returns; where the words
+  /// before name an area too that is in it, that one.
+  ///
+  /// - Parameter isIncomplete: a Boolean value that indicates whether the last word is being typed.
+  package func readings(of text: String, isIncomplete: Bool, near coordinate: Coordinate?) -> [Reading] {
+    if isEmpty { return [] }
+    var readings: [Reading] = []
+    if let mention = names.mention(atEndOf: text, isIncomplete: isIncomplete),
+      var area = best(of: mention.areas, near: coordinate)
+    {
+      var rest = mention.rest
+      for _ in 1..<Self.maximumNesting {
+        guard let inner = names.mention(atEndOf: rest, isIncomplete: false),
+          let smaller = best(of: inner.areas, near: coordinate ?? area.draft.outline.center),
+          smaller.draft.outline.meets(area.draft.outline)
+        else { break }
+        (area, rest) = (smaller, inner.rest)
+      }
+      readings.append(Reading(area: area, rest: rest, isAtEnd: true))
+    }
+    if let mention = names.mention(atBeginningOf: text), let area = best(of: mention.areas, near: coordinate) {
+      readings.append(Reading(area: area, rest: mention.rest, isAtEnd: false))
+    }
+    return readings
   }
 
   /// Returns the areas that have all words of a text at the beginning of words of a name: those of that name first, and
@@ -157,6 +197,19 @@ extension Areas: Hashable {
 }
 
 extension AreaOutline {
+  /// The centre of the first box.
+  package var center: Coordinate? {
+    guard let box = boxes.first else { return nil }
+    let (latitude, longitude) = (Double(box.south) + Double(box.north), Double(box.west) + Double(box.east))
+    return try? Coordinate(
+      latitude: latitude / 2 / Self.unitsPerDegree, longitude: longitude / 2 / Self.unitsPerDegree)
+  }
+
+  /// Returns a Boolean value that indicates whether boxes of both intersect.
+  fileprivate func meets(_ other: AreaOutline) -> Bool {
+    boxes.contains { box in other.boxes.contains { $0.intersects(box) } }
+  }
+
   /// Returns 0 for a place in the boxes, and else the distance from the nearest position of a box, metres.
   fileprivate func distanceMetres(from coordinate: Coordinate) -> Double {
     let place = Box(coordinate)

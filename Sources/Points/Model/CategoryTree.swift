@@ -119,11 +119,21 @@ package final class CategoryTree: Sendable {
     self.names = names
     words = names.indices.flatMap { name in names[name].words.map { ($0, name) } }.sorted { $0.0 < $1.0 }
     var terms: [ExactText: [Int]] = [:]
-    var edges: Set<ExactText> = []
+    var (edges, plurals): (Set<ExactText>, Set<ExactText>) = ([], [])
     for name in names {
       let term = Self.joined(name.words[...])
       if terms[term]?.contains(name.category) != true { terms[term, default: []].append(name.category) }
       edges.formUnion([name.words[0], name.words[name.words.count - 1]])
+    }
+    for name in names {
+      for words in Plural.forms(of: name.words, name.language) {
+        let term = Self.joined(words[...])
+        // What another category is called is no plural.
+        guard terms[term] == nil || plurals.contains(term) else { continue }
+        plurals.insert(term)
+        if terms[term]?.contains(name.category) != true { terms[term, default: []].append(name.category) }
+        edges.formUnion([words[0], words[words.count - 1]])
+      }
     }
     self.terms = terms
     edgeWords = edges
@@ -360,4 +370,38 @@ extension CategoryTree: Hashable {
   package static func == (left: CategoryTree, right: CategoryTree) -> Bool { left === right }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The plurals of names of categories, by rules for the endings of words as they are normalized.
+private enum Plural {
+  /// The endings in the plural by that in the singular, by language: the first that fits.
+  private static let endings: [ExactText: [(singular: String, plurals: [String])]] = [
+    "de": [("um", ["en"]), ("", ["s", "n", "en", "e", "er"])],
+    "en": [
+      ("s", ["ses"]), ("x", ["xes"]), ("ch", ["ches"]), ("sh", ["shes"]), ("ay", ["ays"]), ("ey", ["eys"]),
+      ("y", ["ies"]), ("", ["s"]),
+    ],
+    "es": [("z", ["ces"]), ("a", ["as"]), ("e", ["es"]), ("o", ["os"]), ("", ["es", "s"])],
+    "fr": [("s", []), ("x", []), ("eau", ["eaux"]), ("al", ["aux"]), ("", ["s"])],
+    "it": [("ca", ["che"]), ("go", ["ghi"]), ("a", ["e"]), ("o", ["i"]), ("e", ["i"])],
+    "nl": [("", ["en", "s"])],
+    "pl": [("um", ["a"]), ("ka", ["ki"]), ("a", ["y"]), ("", ["y", "e"])],
+    "pt": [("m", ["ns"]), ("l", ["is"]), ("a", ["as"]), ("e", ["es"]), ("o", ["os"]), ("", ["es"])],
+    "ru": [
+      ("ка", ["ки"]), ("га", ["ги"]), ("ха", ["хи"]), ("ия", ["ии"]), ("а", ["ы"]), ("я", ["и"]), ("ь", ["и"]),
+      ("и", []), ("о", []), ("е", []), ("к", ["ки"]), ("г", ["ги"]), ("ж", ["жи"]), ("ш", ["ши"]), ("", ["ы"]),
+    ],
+  ]
+
+  /// The languages whose last word is the one that has a plural.
+  private static let headsAtEnd: Set<ExactText> = ["de", "en", "nl"]
+
+  /// Returns the words of a name in the plural; none for a name of several words in a language with the main word first.
+  static func forms(of words: [ExactText], _ language: ExactText) -> [[ExactText]] {
+    let language = ExactText(String(language.text.prefix { $0 != "-" }))
+    guard let rules = endings[language], let last = words.last, words.count == 1 || headsAtEnd.contains(language),
+      let rule = rules.first(where: { last.text.hasSuffix($0.singular) })
+    else { return [] }
+    return rule.plurals.map { words.dropLast() + [ExactText(last.text.dropLast(rule.singular.count) + $0)] }
+  }
 }

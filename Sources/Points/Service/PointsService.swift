@@ -449,13 +449,13 @@ public protocol StoreObserver: Sendable {
 public enum StoreOperation: Int, CaseIterable, Sendable {
   case page, matches, count, point, shuffled, categories, sources, version, readiness
   case tile, clusters, facets
-  case create, put, delete, deletions, `import`, export, changes
+  case create, put, delete, deletions, `import`, export, changes, areas, areaChanges
 
   public var isWrite: Bool {
     switch self {
-    case .create, .put, .delete, .deletions, .import: true
+    case .create, .put, .delete, .deletions, .import, .areaChanges: true
     case .page, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
-      .clusters, .facets, .export, .changes:
+      .clusters, .facets, .export, .changes, .areas:
       false
     }
   }

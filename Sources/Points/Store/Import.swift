@@ -237,13 +237,17 @@ public struct EmptyReplacement: Error, Hashable, Sendable, CustomStringConvertib
   /// The name of the data set.
   @ComparedByBytes public private(set) var source: String
 
-  public init(source: String) {
+  /// The plural of what the rows are.
+  @ComparedByBytes private var things: String
+
+  public init(source: String, of things: String = "places") {
     self.source = source
+    self.things = things
   }
 
   /// The message for a user.
   public var description: String {
-    "there is no valid row of the source '\(source)', so that all its places would be deleted"
+    "there is no valid row of the source '\(source)', so that all its \(things) would be deleted"
   }
 }
 
@@ -301,20 +305,28 @@ public struct TooManyDeletions: Error, Hashable, Sendable, CustomStringConvertib
   /// The report of what the import would have done.
   public let report: ImportReport
 
+  /// The plural of what the rows are.
+  @ComparedByBytes private var things: String
+
   /// Creates the error of an import, or returns `nil` if it deletes no more places than it may.
   ///
-  /// - Parameter report: what the import would do.
-  public init?(source: String, total: Int, limit: DeletionLimit, report: ImportReport) {
+  /// - Parameters:
+  ///   - things: the plural of what the rows are.
+  ///   - report: what the import would do.
+  public init?(
+    source: String, of things: String = "places", total: Int, limit: DeletionLimit, report: ImportReport
+  ) {
     maximum = limit.maximum(of: total)
     guard report.deleted ?? 0 > maximum else { return nil }
     self.source = source
+    self.things = things
     self.total = total
     self.report = report
   }
 
   /// The message for a user.
   public var description: String {
-    "\(report.deleted ?? 0) of the \(total) places of the source '\(source)' would be deleted, and at most \(maximum)"
+    "\(report.deleted ?? 0) of the \(total) \(things) of the source '\(source)' would be deleted, and at most \(maximum)"
       + " may be (\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged)"
   }
 }

@@ -65,6 +65,20 @@ package enum PositionText {
   /// The maximum number of characters. A position states the transactions in progress.
   private static let maximumLength = 100_000
 
+  /// The character before the mark of a position.
+  private static let separator: Character = "~"
+
+  /// Returns a position with a mark: what else a feed depends on, in letters and digits.
+  package static func marking(_ position: String, _ mark: String?) -> String {
+    mark.map { position + String(separator) + $0 } ?? position
+  }
+
+  /// Returns a position without its mark, and the mark; `nil` if it has none.
+  package static func parts(of text: String) -> (position: String, mark: String?) {
+    guard let end = text.firstIndex(of: separator) else { return (text, nil) }
+    return (String(text[..<end]), String(text[text.index(after: end)...]))
+  }
+
   /// Returns a Boolean value that indicates whether a text has the form of a position: numbers of base 36, separated by
   /// dots and hyphens.
   package static func isPosition(_ text: String) -> Bool {

@@ -60,6 +60,24 @@ public struct TextQuery: Hashable, Sendable {
     case omitted(words: UInt8, hasTypos: Bool)
     /// Text of a script without spaces, of which some pairs of characters are missing.
     case missingPairs
+    /// Whole words, and the other words in the areas that ``TextQuery/areaReadings`` have.
+    case areas
+  }
+
+  /// A reading of the text by which some of its words name an area.
+  public struct AreaReading: Hashable, Sendable {
+    /// The other words, at least one.
+    @ComparedByBytes public private(set) var text: String
+    public let area: GeodesicArea
+
+    /// A Boolean value that indicates whether the words of the area are the end of the text.
+    public let isAtEnd: Bool
+
+    public init(text: String, area: GeodesicArea, isAtEnd: Bool) {
+      self.text = text
+      self.area = area
+      self.isAtEnd = isAtEnd
+    }
   }
 
   /// The maximum number of characters of a text, as Unicode scalars.
@@ -67,6 +85,10 @@ public struct TextQuery: Hashable, Sendable {
 
   /// The text as it was sent, of at least one word (see ``NormalizedText``).
   @ComparedByBytes public var text: String
+
+  /// The readings of the text by which some of its words name an area. Where one has a place, these places come behind
+  /// those that have the words of the text in a name, and no others.
+  public var areaReadings: [AreaReading]
 
   /// A Boolean value that indicates whether the last word is being typed, and thus the beginning of a word.
   public var completesLastWord: Bool
@@ -99,9 +121,11 @@ public struct TextQuery: Hashable, Sendable {
   public init(
     text: String, completesLastWord: Bool = false, bias: LocationBias? = nil, filters: PointQuery = PointQuery(),
     order: Order = .relevance, limit: Int = PointQuery.defaultLimit, after: Position? = nil,
-    includesMatchedNames: Bool = false, timeLimit: Duration = .seconds(3600), stepLimit: Int? = nil
+    includesMatchedNames: Bool = false, areaReadings: [AreaReading] = [], timeLimit: Duration = .seconds(3600),
+    stepLimit: Int? = nil
   ) {
     self.text = text
+    self.areaReadings = areaReadings
     self.completesLastWord = completesLastWord
     self.bias = bias
     self.filters = filters
@@ -143,7 +167,8 @@ public struct TextMatch: Hashable, Sendable {
   /// The kinds of matches; a greater one ranks before all matches of the others.
   public enum Tier: Int, Hashable, Sendable, Comparable, CaseIterable {
     /// The text is or ends with the name of the place's category, of which no name has a word, or it is, or begins or
-    /// ends with, a label or synonym of the category.
+    /// ends with, a label or synonym of the category; or some words name an area that the place is in, and it has the
+    /// others.
     case category
     /// A word differs by one edit, or by two.
     case typo

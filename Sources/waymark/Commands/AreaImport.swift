@@ -20,6 +20,7 @@ extension ImportCommand {
       throw Exit.because("\(error); nothing was imported", Exit.badData)
     }
     let mode: ImportMode = atomic ? .atomic : .partial
+    let removal = try removal()
     if atomic, read.report.rejected > 0 { throw Exit.because(ImportSummary.rejection(of: read.report), Exit.badData) }
     var report: ImportReport
     if let target = try server.target() {
@@ -28,14 +29,14 @@ extension ImportCommand {
       }
       do throws(ImportServerError) {
         let server = ImportServer(
-          target, path: "/areas/import", ImportOptions(mode: mode, dryRun: dryRun), rows: .standard,
+          target, path: "/areas/import", ImportOptions(mode: mode, dryRun: dryRun, removal: removal), rows: .standard,
           notes: ImportNotes(), onProgress: { _, _ in }, onWarning: { StandardError.warn($0) })
         report = try await server.importing(read.rows)
       } catch {
         throw Exit.because(error, error.exitCode)
       }
     } else {
-      report = try await store(read.rows, mode)
+      report = try await store(read.rows, mode, removal)
     }
     report.add(read.report)
     if atomic, report.rejected > 0 { throw Exit.because(ImportSummary.rejection(of: report), Exit.badData) }
@@ -44,14 +45,18 @@ extension ImportCommand {
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
   }
 
-  private func store(_ rows: [AreaRow], _ mode: ImportMode) async throws -> ImportReport {
+  private func store(
+    _ rows: [AreaRow], _ mode: ImportMode, _ removal: ImportRemoval?
+  ) async throws -> ImportReport {
     let configuration = try database.configuration()
     do {
       let store = try PostgresStore(
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
       try await store.checkReadiness()
-      let report = try await AreaEditor(PostgresAreas(store)).importRows(rows, mode: mode, dryRun: dryRun)
+      let report = try await AreaEditor(PostgresAreas(store)).importRows(
+        rows, mode: mode, dryRun: dryRun,
+        replacing: removal.flatMap { removal in removal.limit.map { (removal.source, $0) } })
       await store.shutDown()
       return report
     } catch PointWriteError.store(let error) {
@@ -60,6 +65,10 @@ extension ImportCommand {
       throw Exit.because(error, didNothing: "nothing was imported")
     } catch let error as ConfigurationError {
       throw Exit.because(error, Exit.usage)
+    } catch let error as TooManyDeletions {
+      throw Exit.because("\(error); nothing was imported; --max-deletions allows more", Exit.badData)
+    } catch let error as EmptyReplacement {
+      throw Exit.because("\(error); nothing was imported", Exit.badData)
     } catch {
       throw Exit.because("\(error); nothing was imported", Exit.failed)
     }
@@ -73,7 +82,6 @@ extension ImportCommand {
 
   private func checkOptionsOfAreas() throws {
     let others = [
-      replaceSource == nil ? nil : "--replace-source", maxDeletions == nil ? nil : "--max-deletions",
       exclusive ? "--exclusive" : nil, rows.idField == nil ? nil : "--id-field",
       rows.unknownFields == "tags" ? nil : "--unknown-fields", mapping.mapping == nil ? nil : "--mapping",
       area.bbox == nil ? nil : "--bbox", area.polygon == nil ? nil : "--polygon",

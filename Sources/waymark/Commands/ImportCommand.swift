@@ -152,7 +152,7 @@ struct ImportCommand: AsyncParsableCommand {
   }
 
   /// Returns the places to delete: those of the source to replace that no row means.
-  private func removal() throws -> ImportRemoval? {
+  func removal() throws -> ImportRemoval? {
     guard let name = replaceSource else {
       if maxDeletions != nil { throw Exit.because("--max-deletions needs --replace-source", Exit.usage) }
       return nil

@@ -110,7 +110,7 @@ final class OutageLog: StoreObserver {
 
 /// The operations that need the same privileges of a database's role.
 private enum Privilege: UInt16 {
-  case search, lookUp, readiness, export, create, put, delete, `import`, sources, changes
+  case search, lookUp, readiness, export, create, put, delete, `import`, sources, changes, areas, areaChanges
 
   init(_ operation: StoreOperation) {
     self =
@@ -125,6 +125,8 @@ private enum Privilege: UInt16 {
       case .import: .import
       case .sources: .sources
       case .changes: .changes
+      case .areas: .areas
+      case .areaChanges: .areaChanges
       }
   }
 
@@ -143,6 +145,8 @@ private enum Privilege: UInt16 {
     case .import: "import"
     case .sources: "sources"
     case .changes: "changes"
+    case .areas: "areas"
+    case .areaChanges: "changes of areas"
     }
   }
 }

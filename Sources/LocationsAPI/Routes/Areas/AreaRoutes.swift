@@ -2,6 +2,7 @@ import Basics
 import Geo
 import HTTPServer
 import JSONText
+import Logging
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -276,11 +277,16 @@ extension HTTPRequest {
     do {
       return try await call()
     } catch {
-      throw areaProblem(for: error)
+      throw problem(forAreas: error)
     }
   }
 
-  fileprivate func areaProblem(for error: PointWriteError) -> Problem {
+  fileprivate func problem(forAreas error: any Error) -> Problem {
+    if let problem = Problem(ofReplacement: error) { return problem }
+    guard let error = error as? PointWriteError else {
+      logger.error("an import of areas failed", metadata: ["error": "\(String(reflecting: error))"])
+      return .internal
+    }
     switch error {
     case .notFound: return .notFound("there is no area with this id")
     case .originTaken:
@@ -387,7 +393,7 @@ struct ChangeAreaRoute: CallHandler {
         return document.draft
       }
     } catch {
-      if case .write(let error) = error { throw request.areaProblem(for: error) }
+      if case .write(let error) = error { throw request.problem(forAreas: error) }
       throw request.problem(for: error)
     }
     return try await request.computing { HTTPResponse(written: area, createdAt: nil, format) }
@@ -425,11 +431,17 @@ struct ImportAreasRoute: CallHandler {
       "Objects or Features, with `Content-Encoding: gzip` or without. A row replaces the area with its `id`, or with its"
       + " `source` and `sourceId`, or else creates one. Other members become tags; boundaries of OpenStreetMap and"
       + " divisions of Overture get their kinds.",
-    parameters: [.mode, .dryRun, .source],
+    parameters: [.mode, .dryRun, .source, .replaceSource, .maxDeletions],
     describing: [
       "source": .init(
         "Name of the data set of the rows that name none; their `sourceId` is their id in it.",
-        .rowOption(example: "demo"))
+        .rowOption(example: "demo")),
+      "replaceSource": .init(
+        "Name of the data set of which the areas that no row means are deleted, in the same transaction.",
+        .rowOption(example: "demo")),
+      "maxDeletions": .init(
+        "Import nothing if `replaceSource` would delete more areas: a number, or a percentage of the data set's.",
+        Parameter.maxDeletions.description.schema),
     ],
     body: BodyDescription(
       description: "The areas.",
@@ -441,7 +453,8 @@ struct ImportAreasRoute: CallHandler {
         .init(.json, Schema(.array(of: Schema(.any))), example: [Examples.areaDraft]),
       ]),
     bodyLimit: .unlimited,
-    responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))])
+    responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))],
+    problems: [.init(422, .tooManyDeletions)])
 
   /// The maximum length of a body, decompressed.
   static let maximumBytes = 512 << 20
@@ -456,27 +469,28 @@ struct ImportAreasRoute: CallHandler {
     let mode = values.choice(.mode, default: ImportMode.partial)
     let dryRun = values.flag(.dryRun)
     let source = values.source()?.name.text
+    let removal = values.removal()
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }), format != .csv else {
       throw .unsupportedMediaType(request, accepted: Self.mediaTypes, header: "accept-post")
     }
     let keyed = try ImportKey.read(request, of: request.principal)
-    let text = try await Self.text(of: BodyChunks(request, hash: keyed?.hash))
-    let rows = try await request.computing { () throws(Problem) -> AreaRows in
-      do throws(FormatError) {
-        return try text.withContiguousBytes { bytes throws(FormatError) in
-          try AreaRows(bytes, format: format, source: source)
+    // Reading rows is work enough to hold up the other connections of this one's event loop.
+    let report = try await withTaskExecutorPreference(request.transferExecutor) { () throws(Problem) -> ImportReport in
+      let text = try await Self.text(of: BodyChunks(request, hash: keyed?.hash))
+      let rows = try Self.rows(of: text, format: format, source: source)
+      var report = rows.report
+      if mode == .partial || report.rejected == 0 {
+        do {
+          report.add(
+            try await AreaEditor(areas).importRows(
+              rows.rows, mode: mode, dryRun: dryRun, once: keyed?.key.hashed(),
+              replacing: removal.flatMap { removal in removal.limit.map { (removal.source, $0) } }))
+        } catch {
+          throw request.problem(forAreas: error)
         }
-      } catch {
-        throw Problem(.badRequest, code: "malformed-body", detail: "\(error); nothing was imported")
       }
-    }
-    var report = rows.report
-    if mode == .partial || report.rejected == 0 {
-      report.add(
-        try await request.writingAreas { () throws(PointWriteError) in
-          try await AreaEditor(areas).importRows(rows.rows, mode: mode, dryRun: dryRun, once: keyed?.key.hashed())
-        })
+      return report
     }
     guard mode == .partial || report.rejected == 0 else {
       let first = report.rejections.first.map { "row \($0.number): \($0.detail)" } ?? "a row was rejected"
@@ -485,6 +499,16 @@ struct ImportAreasRoute: CallHandler {
         errors: report.rejections.map { ProblemError(.row($0.number, line: nil), $0.detail) })
     }
     return HTTPResponse(ImportReportJSON.text(of: report))
+  }
+
+  private static func rows(of text: [UInt8], format: PointFormat, source: String?) throws(Problem) -> AreaRows {
+    do throws(FormatError) {
+      return try text.withContiguousBytes { bytes throws(FormatError) in
+        try AreaRows(bytes, format: format, source: source)
+      }
+    } catch {
+      throw Problem(.badRequest, code: "malformed-body", detail: "\(error); nothing was imported")
+    }
   }
 
   private static func text(of chunks: BodyChunks) async throws(Problem) -> [UInt8] {

@@ -40,7 +40,7 @@ struct SearchRoute: CallHandler {
     }
     let (read, _) = try await PointBody.readQuery(request) { body throws(Problem) -> Result<ListArguments, NamesArea> in
       // The areas are read first.
-      if body[Parameter.area.name] != nil || body[Parameter.text.name] != nil && body[Parameter.fields.name] != nil {
+      if body[Parameter.area.name] != nil || body[Parameter.text.name] != nil {
         return .failure(NamesArea(body: body))
       }
       return .success(try arguments(of: body))

@@ -51,13 +51,12 @@ struct SuggestRoute: CallHandler {
     var filters = values.filters(by: filtering)
     filters.limit = values.limit(in: Self.limits, default: Self.defaultLimit)
     if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }
-    let arguments = values.textArguments(&filters, by: filtering)
+    let arguments = values.textArguments(&filters, by: filtering, isTyped: true)
     let languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     guard let arguments else { throw .internal }
-    var query = arguments.query(filters)
-    query.completesLastWord = true
+    let query = arguments.query(filters)
     return try await revalidation.respond(
       to: request, in: .json, languages: languages, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in

@@ -24,6 +24,9 @@ struct TextArguments: Hashable {
   /// The position near which matches rank higher.
   let bias: LocationBias?
 
+  /// The readings of the text by which some of its words name an area.
+  let areaReadings: [TextQuery.AreaReading]
+
   /// The end of the page before.
   var after: TextQuery.Position?
 
@@ -37,7 +40,7 @@ struct TextArguments: Hashable {
     TextQuery(
       text: text.text, completesLastWord: isIncomplete, bias: bias, filters: filters,
       order: sort == .distance ? .distance : .relevance, limit: filters.limit, after: after,
-      includesMatchedNames: includesMatchedNames, timeLimit: timeLimit)
+      includesMatchedNames: includesMatchedNames, areaReadings: areaReadings, timeLimit: timeLimit)
   }
 
   /// Returns the query of a list.
@@ -67,13 +70,16 @@ extension ParameterValues {
   /// - Parameters:
   ///   - filters: the conditions. A centre without a radius is only a bias, and is removed.
   ///   - filtering: the operator's decisions.
-  mutating func textArguments(_ filters: inout PointQuery, by filtering: Filtering) -> TextArguments? {
+  ///   - isTyped: a Boolean value that indicates whether every text is still being typed.
+  mutating func textArguments(
+    _ filters: inout PointQuery, by filtering: Filtering, isTyped: Bool = false
+  ) -> TextArguments? {
     guard has(.text) else {
       noteParametersOfTexts()
       return nil
     }
     let text = text()
-    let isIncomplete = flag(.autocomplete)
+    let isIncomplete = flag(.autocomplete) || isTyped
     let sort = choice(.sort, default: TextArguments.Sort.relevance)
     let center = filters.proximity?.center
     if filters.proximity?.radiusMetres == nil { filters.proximity = nil }
@@ -81,9 +87,13 @@ extension ParameterValues {
       for name in ["lat", "long"] { note(.missing, name, "must be given for sort=distance") }
     }
     guard let text else { return nil }
+    // Where an area is given, the text names none.
+    let readings =
+      filters.area == nil
+      ? RequestAreas.current?.readings(of: text.text, isIncomplete: isIncomplete, near: center) ?? [] : []
     var arguments = TextArguments(
-      text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) }, after: nil,
-      timeLimit: filtering.timeLimit)
+      text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) },
+      areaReadings: readings, after: nil, timeLimit: filtering.timeLimit)
     var query = arguments.query(filters)
     arguments.after = position { Cursor.position(from: $0, in: &query) }
     filters.opening = query.filters.opening
