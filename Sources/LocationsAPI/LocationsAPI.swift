@@ -172,7 +172,7 @@ package struct LocationsAPI: Sendable {
       ExportRoute(service: service, changes: configuration.changes, filtering: filtering),
       ChangesRoute(
         changes: configuration.changes, service: service, filtering: filtering, access: configuration.access,
-        streams: configuration.changeStreams),
+        streams: configuration.changeStreams, areas: configuration.areas),
       LiveRoute(),
       ReadyRoute(service: service, uptime: configuration.uptime, isDraining: configuration.isDraining),
     ]
@@ -181,8 +181,10 @@ package struct LocationsAPI: Sendable {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
     if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
-    handlers += WebhookCalls(configuration.webhooks, filtering, usesIndex: service.usesIndex)
-      .handlers(address: configuration.address)
+    handlers += WebhookCalls(
+      configuration.webhooks, filtering, areas: configuration.areas, usesIndex: service.usesIndex
+    )
+    .handlers(address: configuration.address)
     handlers += [
       SearchesRoute(history: configuration.searches, clock: configuration.clock),
       BackupRoute(backup: configuration.backup),

@@ -22,7 +22,13 @@ package struct Webhook: Codable, Sendable {
   package var url: String
 
   /// The conditions of a search as JSON; `nil` for all places.
-  package var filter: String?
+  package var filter: String? {
+    didSet { areaMark = nil }
+  }
+
+  /// The mark of the area that the filter names, as it was when the filter was set or the last message was made; `nil`
+  /// if it names none.
+  private(set) var areaMark: String?
 
   package var secrets: WebhookSecrets
 
@@ -76,6 +82,9 @@ package struct Webhook: Codable, Sendable {
 
   /// Sets the message that is sent next.
   mutating func prepare(_ message: WebhookMessage) { pending = message }
+
+  /// Notes the area as it is now.
+  package mutating func note(areaMark: String?) { self.areaMark = areaMark }
 
   /// Notes the outcome of an attempt to send the pending message: a message that was received is done, one that was not
   /// is sent again later, and after the last attempt or 410 the webhook is disabled.

@@ -1,3 +1,4 @@
+import Basics
 package import Logging
 package import Points
 import Synchronization
@@ -62,7 +63,7 @@ package final class WebhookSender: Sendable {
   package let changes: any PointFeed
   package let transport: any WebhookTransport
   package let clock: any WallClock
-  private let query: @Sendable (String) throws -> PointQuery
+  private let conditions: @Sendable (String) async throws -> (query: PointQuery, areaMark: String?)
   private let placeURL: @Sendable (PointID) -> String
   private let jitter: @Sendable () -> Double
   private let logger: Logger
@@ -86,6 +87,9 @@ package final class WebhookSender: Sendable {
     static let capacity = 10_000
 
     let filter: String
+
+    /// The mark of the area that the filter names; `nil` if it names none.
+    let areaMark: ExactText?
     let subscription: ChangeSubscription
 
     /// The position; `nil` until it is known.
@@ -98,19 +102,21 @@ package final class WebhookSender: Sendable {
   /// Creates a sender, which has no effect until ``run()``.
   ///
   /// - Parameters:
-  ///   - query: returns the conditions of a webhook's filter.
+  ///   - conditions: returns the conditions of a webhook's filter, and a mark of the area that it names, which changes
+  ///     with it.
   ///   - placeURL: returns the address of a place.
   ///   - jitter: returns a random number from 0 to 1.
   package init(
     store: any WebhookStore, changes: any PointFeed, transport: any WebhookTransport,
-    query: @escaping @Sendable (String) throws -> PointQuery, placeURL: @escaping @Sendable (PointID) -> String,
+    conditions: @escaping @Sendable (String) async throws -> (query: PointQuery, areaMark: String?),
+    placeURL: @escaping @Sendable (PointID) -> String,
     clock: any WallClock = SystemClock(), jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
     logger: Logger
   ) {
     self.store = store
     self.changes = changes
     self.transport = transport
-    self.query = query
+    self.conditions = conditions
     self.placeURL = placeURL
     self.clock = clock
     self.jitter = jitter
@@ -179,20 +185,28 @@ package final class WebhookSender: Sendable {
     do throws(PointStoreError) {
       let now = clock.now()
       guard try await hasLease(at: now) else {
-        watch([])
+        await watch([])
         return []
       }
       let webhooks = try await store.webhooks(id: nil)
       note(webhooks, at: now)
       let enabled = webhooks.filter { $0.disabledReason == nil }
-      watch(enabled)
+      await watch(enabled)
       guard !enabled.isEmpty else { return [] }
       let present = try await changes.presentPosition()
       noteWatches(since: present)
-      return enabled.filter { webhook in
-        if let pending = webhook.pending { return pending.nextAttemptAt <= now }
-        return !changes.includes(present, in: start(of: webhook))
+      var due: [Webhook] = []
+      for webhook in enabled {
+        if let pending = webhook.pending {
+          if pending.nextAttemptAt <= now { due.append(webhook) }
+        } else if !changes.includes(present, in: start(of: webhook)) {
+          due.append(webhook)
+        } else if webhook.areaMark != nil, let (_, mark) = try await conditions(of: webhook), isNew(mark, for: webhook)
+        {
+          due.append(webhook)
+        }
       }
+      return due
     } catch {
       log(error)
       return []
@@ -265,7 +279,16 @@ package final class WebhookSender: Sendable {
   /// - Returns: the webhook with the message; `nil` if there are no changes, or others have changed the webhook.
   private func prepareMessage(for webhook: Webhook) async throws(PointStoreError) -> Webhook? {
     var webhook = webhook
-    guard let conditions = try await conditions(of: webhook) else { return nil }
+    guard let (conditions, mark) = try await conditions(of: webhook) else { return nil }
+    if isNew(mark, for: webhook) {
+      webhook.prepare(message(of: [], type: "places.reset", position: webhook.position).message)
+    }
+    webhook.note(areaMark: mark)
+    if webhook.pending != nil {
+      guard try await store.replace(webhook) else { return nil }
+      webhook.revision += 1
+      return webhook
+    }
     var start = start(of: webhook)
     var limit = Self.maximumChanges
     while true {
@@ -329,19 +352,27 @@ package final class WebhookSender: Sendable {
   // MARK: Filters
 
   /// Subscribes to the changes that concern the filters of webhooks, and to no others.
-  private func watch(_ webhooks: [Webhook]) {
+  private func watch(_ webhooks: [Webhook]) async {
     let former = state.withLock { $0.watches }
     var watches: [PointID: Watch] = [:]
     for webhook in webhooks {
       guard let filter = webhook.filter else { continue }
-      if let watch = former[webhook.id], watch.filter.utf8.elementsEqual(filter.utf8) {
+      let watch = former[webhook.id].flatMap { $0.filter.utf8.elementsEqual(filter.utf8) ? $0 : nil }
+      if let watch, watch.areaMark == nil {
         watches[webhook.id] = watch
-      } else if let query = try? query(filter), query.hasConditions {
-        watches[webhook.id] = Watch(filter: filter, subscription: changes.subscribe(matching: query))
+      } else if let (query, mark) = try? await conditions(filter), query.hasConditions {
+        let areaMark = mark.map { ExactText($0) }
+        watches[webhook.id] =
+          watch.flatMap { $0.areaMark == areaMark ? $0 : nil }
+          ?? Watch(filter: filter, areaMark: areaMark, subscription: changes.subscribe(matching: query))
       }
     }
     let ids = Set(webhooks.map(\.id))
     state.withLock { state in
+      // Messages that were made meanwhile have changed or ended those that stay.
+      for (id, watch) in watches where watch.subscription === former[id]?.subscription {
+        watches[id] = state.watches[id]
+      }
       state.watches = watches
       state.progress = state.progress.filter { ids.contains($0.key) }
     }
@@ -407,13 +438,23 @@ package final class WebhookSender: Sendable {
   }
 
   /// Returns the conditions of a webhook; `nil` if its filter is not valid any more, after it was disabled.
-  private func conditions(of webhook: Webhook) async throws(PointStoreError) -> PointQuery? {
-    guard let filter = webhook.filter else { return PointQuery() }
-    guard let conditions = try? query(filter) else {
-      try await disable(webhook, because: "its filter is not valid with the present settings")
+  private func conditions(
+    of webhook: Webhook
+  ) async throws(PointStoreError) -> (query: PointQuery, areaMark: String?)? {
+    guard let filter = webhook.filter else { return (PointQuery(), nil) }
+    do {
+      return try await conditions(filter)
+    } catch {
+      if let error = error as? PointStoreError { throw error }
+      try await disable(webhook, because: "its filter is not valid with the present settings and areas")
       return nil
     }
-    return conditions
+  }
+
+  /// Returns a Boolean value that indicates whether the area of a webhook's filter has changed since its last message.
+  private func isNew(_ mark: String?, for webhook: Webhook) -> Bool {
+    guard let former = webhook.areaMark, let mark else { return false }
+    return !mark.utf8.elementsEqual(former.utf8)
   }
 
   private func disable(_ webhook: Webhook, because reason: String) async throws(PointStoreError) {

@@ -220,7 +220,9 @@ extension Application {
       networks: configuration.webhookNetworks, authorities: configuration.webhookAuthorities)
     return WebhookSender(
       store: webhooks, changes: store.changes, transport: requests,
-      query: { filter in try WebhookFilter.query(of: filter, filtering) },
+      conditions: { [areas = store.areas] filter in
+        try await WebhookFilter.conditions(of: filter, filtering, areas)
+      },
       placeURL: { [address = configuration.address] id in address.target(path: "/locations/\(id)") },
       logger: logger)
   }

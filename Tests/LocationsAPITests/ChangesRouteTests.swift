@@ -27,6 +27,7 @@ import Testing
   ) -> LocationsAPI {
     var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
     api.changes = changes
+    api.areas = store
     api.changeStreams = streams ?? self.streams
     api.access = access ?? self.access
     api.filtering = Filtering(timeLimit: timeLimit)
@@ -243,6 +244,61 @@ import Testing
     #expect(text.contains("id: \(try await self.position())\nevent: reset"))
     #expect(streams.counts.resets == 1)
     stream.cancel()
+  }
+
+  // MARK: Areas
+
+  private static func area(west: Double) -> String {
+    let ring = "[[\(west),0],[\(west + 2),0],[\(west + 2),2],[\(west),2],[\(west),0]]"
+    return #"{"name":"Zone","geometry":{"type":"Polygon","coordinates":[\#(ring)]}}"#
+  }
+
+  @Test func changesInAnAreaAreThoseOfItsPlacesUntilItChanges() async throws {
+    let area = try #require(
+      try await driver.send(.POST, "/areas", json: Self.area(west: 0)).object["id"] as? String)
+    let start = try #require(try await driver.send(.GET, "/changes?in=zone").object["position"] as? String)
+    let plain = try await position()
+    _ = try await store.create(.at(1, 1, name: "inside"), once: nil)
+    _ = try await store.create(.at(1, 5, name: "outside"), once: nil)
+
+    let page = try await driver.send(.GET, "/changes?in=zone&since=\(start)")
+    let export = try await driver.send(.GET, "/locations/export?f=ndjson&in=zone")
+    let exported = try #require(export.headers.first(name: "waymark-position"))
+    let rest = try await driver.send(.GET, "/changes?in=zone&since=\(exported)")
+    let unmarked = try await driver.send(.GET, "/changes?in=zone&since=\(plain)")
+    let everywhere = try await driver.send(.GET, "/changes?since=\(exported)")
+    _ = try await driver.send(.PUT, "/areas/\(area)", json: Self.area(west: 4))
+    let expired = try await driver.send(.GET, "/changes?in=zone&since=\(exported)")
+
+    let changes = try #require(page.object["changes"] as? [[String: Any]])
+    #expect(changes.count == 2 && changes.count { $0["outside"] as? Bool == true } == 1, "\(page.text)")
+    #expect(page.headers.first(name: "waymark-area") == area)
+    #expect(try rest.status == 200 && (rest.object["changes"] as? [Any])?.isEmpty == true, "\(rest.text)")
+    #expect(unmarked.status == 410 && everywhere.status == 200, "\(unmarked.text) \(everywhere.text)")
+    #expect(expired.status == 410 && expired.text.contains("position-expired"), "\(expired.text)")
+  }
+
+  @Test func streamOfAnAreaThatChangesHasAResetAndEnds() async throws {
+    let area = try #require(
+      try await driver.send(.POST, "/areas", json: Self.area(west: 0)).object["id"] as? String)
+    let stream = await Stream(api(store.changes), "/changes?in=zone")
+    try stream.start()
+    _ = try await stream.wait(for: "event: position")
+
+    _ = try await driver.send(.PUT, "/areas/\(area)", json: Self.area(west: 4))
+    _ = try await store.create(.at(1, 1, name: "left"), once: nil)
+    let text = try await stream.wait(for: "event: reset")
+    try await stream.end()
+    let position = try #require(text.components(separatedBy: "id: ").last?.prefix { $0 != "\n" })
+    let continued = await Stream(
+      api(store.changes), "/changes?in=zone", headers: ["last-event-id": String(position)])
+    try continued.start()
+    _ = try await store.create(.at(1, 5, name: "entered"), once: nil)
+
+    #expect(!text.contains("left") && streams.counts.resets == 1)
+    #expect(try await continued.wait(for: "entered").contains("event: change"))
+    continued.cancel()
+    try? await continued.end()
   }
 
   @Test func streamThatIsTooManyIsRejected() async throws {

@@ -64,13 +64,15 @@ import Testing
   private var sender: WebhookSender {
     WebhookSender(
       store: webhooks, changes: places.changes, transport: Endpoint(),
-      query: { try WebhookFilter.query(of: $0, Filtering()) }, placeURL: { "/locations/\($0)" },
+      conditions: { [places] in try await WebhookFilter.conditions(of: $0, Filtering(), places) },
+      placeURL: { "/locations/\($0)" },
       logger: Logger(label: "test"))
   }
 
   private var driver: ServiceDriver {
     var api = LocationsAPI.Configuration(service: PointsService(store: places), version: "1")
     api.changes = places.changes
+    api.areas = places
     api.webhooks = sender
     return ServiceDriver(LocationsAPI(api))
   }

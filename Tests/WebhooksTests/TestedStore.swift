@@ -97,21 +97,22 @@ final class RecordingEndpoint: WebhookTransport {
 extension WebhookSender {
   /// Creates a sender of a test.
   static func testing(
-    _ store: any WebhookStore, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock
+    _ store: any WebhookStore, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock,
+    areaMark: @escaping @Sendable () -> String? = { nil }
   ) -> WebhookSender {
     WebhookSender(
       store: store, changes: changes, transport: endpoint,
-      query: { filter in
+      conditions: { filter in
         var query = PointQuery()
         if filter.hasPrefix("terms="), let count = Int(filter.dropFirst(6)) {
           // Of no time at all, which is checked after some thousand steps.
           query.filter = try PropertyFilter((0..<count).map { "name <> '\($0)'" }.joined(separator: " AND "))
           query.timeLimit = .seconds(-1)
-          return query
+          return (query, nil)
         }
         guard filter.hasPrefix("category=") else { throw CancellationError() }
         query.setCategories([.init(String(filter.dropFirst(9)))], without: [], in: .empty)
-        return query
+        return (query, areaMark())
       },
       placeURL: { "/locations/\($0)" }, clock: clock, jitter: { 0.5 }, logger: Logger(label: "test"))
   }

@@ -66,6 +66,28 @@ import Testing
   }
 
   @Test(arguments: TestedStore.allCases)
+  func changedAreaIsAMessageOfItsOwn(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      let mark = Mutex("a")
+      let sender = WebhookSender.testing(store.webhooks, store.changes, endpoint, clock) { mark.withLock { $0 } }
+      var webhook = try await store.webhooks.add(
+        1, at: try await store.changes.presentPosition(), filter: "category=cafe", clock)
+      webhook.note(areaMark: "a")
+      #expect(try await store.webhooks.replace(webhook))
+
+      await sender.runOnce()
+      mark.withLock { $0 = "b" }
+      await sender.runOnce()
+      await sender.runOnce()
+      _ = try await store.places.create(.sample("a", category: "cafe"), once: nil)
+      await sender.runOnce()
+
+      #expect(try bodies().map(\.type) == ["places.reset", "places.changed"])
+      #expect(try bodies()[0].data.changes.isEmpty)
+    }
+  }
+
+  @Test(arguments: TestedStore.allCases)
   func manyChangesAreSentInOrderInMessagesThatContinueEachOther(_ kind: TestedStore) async throws {
     try await kind.with { store in
       let start = try await store.changes.presentPosition()

@@ -136,7 +136,7 @@ struct FreshnessMiddleware: Middleware {
 
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
     do throws(Problem) {
-      if let position = request.headers.first(name: Self.minimumPosition) {
+      if let position = Self.position(in: request) {
         try await wait(for: position, request)
       } else if request.method == .PATCH, let position = await index.currentPosition() {
         // The fields that a patch does not name are read first.
@@ -161,10 +161,15 @@ struct FreshnessMiddleware: Middleware {
   }
 
   private nonisolated(nonsending) func respond(to request: HTTPRequest, _ next: MiddlewareChain) async -> HTTPResponse {
-    guard let position = request.headers.first(name: Self.minimumPosition) else {
+    guard let position = Self.position(in: request) else {
       return await next.respond(to: request)
     }
     return await RequiredPosition.$text.withValue(position) { await next.respond(to: request) }
+  }
+
+  /// Returns the position that a request requires, without its mark.
+  private static func position(in request: HTTPRequest) -> String? {
+    request.headers.first(name: minimumPosition).map { PositionText.parts(of: $0).position }
   }
 
   private nonisolated(nonsending) func wait(for position: String, _ request: HTTPRequest) async throws(Problem) {

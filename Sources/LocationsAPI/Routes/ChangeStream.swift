@@ -85,7 +85,7 @@ extension ChangesRoute {
     }
     let subscription = changes.subscribe(matching: arguments.query)
     let start = try await firstEvents(changes, arguments, request)
-    let stream = ChangeStream(self, changes, limit: arguments.limit, request, subscription, counted)
+    let stream = ChangeStream(self, changes, arguments, request, subscription, counted)
     return HTTPResponse(
       headers: [
         "content-type": Self.eventStream, "cache-control": "no-store", "vary": "accept",
@@ -111,20 +111,21 @@ extension ChangesRoute {
     ChangeEvents.writeRetry(to: &text)
     if let since = arguments.since {
       do {
+        try arguments.checkArea()
         let page = try await read(changes, after: since, limit: arguments.limit, arguments.query, request)
-        ChangeEvents.write(page.changes, position: page.position, to: &text)
+        ChangeEvents.write(page.changes, position: arguments.marking(page.position), to: &text)
         return FirstEvents(text: text, position: page.position, hasMore: page.hasMore, count: page.changes.count)
       } catch {
         guard error.code == ProblemCode.positionExpired.rawValue || arguments.isContinued && error.status == .badRequest
         else { throw error }
         let position = try await presentPosition(changes, request)
         streams.count { $0.resets += 1 }
-        ChangeEvents.writeReset(reason: error.detail ?? "", position: position, to: &text)
+        ChangeEvents.writeReset(reason: error.detail ?? "", position: arguments.marking(position), to: &text)
         return FirstEvents(text: text, position: position)
       }
     }
     let position = try await presentPosition(changes, request)
-    ChangeEvents.writePosition(position, to: &text)
+    ChangeEvents.writePosition(arguments.marking(position), to: &text)
     return FirstEvents(text: text, position: position)
   }
 
@@ -142,6 +143,9 @@ private final class ChangeStream: Sendable {
   private let route: ChangesRoute
   private let changes: any PointFeed
   private let limit: Int
+
+  /// The area that the changes are in, as it was at the start; `nil` if there is none.
+  private let area: (id: PointID, version: Int64, tag: String)?
   private let request: HTTPRequest
   private let subscription: ChangeSubscription
   private let counted: ChangeStreams.OpenStream
@@ -149,12 +153,13 @@ private final class ChangeStream: Sendable {
   private var streams: ChangeStreams { counted.streams }
 
   init(
-    _ route: ChangesRoute, _ changes: any PointFeed, limit: Int, _ request: HTTPRequest,
+    _ route: ChangesRoute, _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest,
     _ subscription: ChangeSubscription, _ counted: ChangeStreams.OpenStream
   ) {
     self.route = route
     self.changes = changes
-    self.limit = limit
+    limit = arguments.limit
+    area = arguments.area.map { ($0.id, $0.version, $0.tag) }
     self.request = request
     self.subscription = subscription
     self.counted = counted
@@ -171,7 +176,7 @@ private final class ChangeStream: Sendable {
     while true {
       if .now >= nextCheck {
         nextCheck = .now + streams.interval
-        guard try await checkAccess(writer) else { return }
+        guard try await checkAccess(writer), try await checkArea(writer) else { return }
         try await writeBookmark(&position, writer)
       }
       guard try await write(await subscription.next(until: nextCheck), &position, writer) else { return }
@@ -193,6 +198,7 @@ private final class ChangeStream: Sendable {
   ) async throws -> Bool {
     switch event {
     case .batches(let batches):
+      guard try await checkArea(writer) else { return false }
       let events = events(of: batches, after: &position)
       try await write(events.text, count: events.count, lagSeconds: events.lagSeconds, to: writer)
     case .interrupted:
@@ -203,7 +209,7 @@ private final class ChangeStream: Sendable {
       try Task.checkCancellation()
     case .closing:
       var text = ByteBuffer()
-      ChangeEvents.writePosition(position, to: &text)
+      ChangeEvents.writePosition(marking(position), to: &text)
       try await write(text, to: writer)
       return false
     }
@@ -218,7 +224,7 @@ private final class ChangeStream: Sendable {
     var events = (text: ByteBuffer(), count: 0, lagSeconds: 0.0)
     let now = ContinuousClock.now
     for batch in batches where !changes.includes(batch.position, in: position) {
-      ChangeEvents.write(batch.changes, position: batch.position, to: &events.text)
+      ChangeEvents.write(batch.changes, position: marking(batch.position), to: &events.text)
       position = batch.position
       events.count += batch.changes.count
       events.lagSeconds += (now - batch.time) / .seconds(1) * Double(batch.changes.count)
@@ -242,13 +248,35 @@ private final class ChangeStream: Sendable {
     return true
   }
 
+  /// Ends the stream and returns `false` where the area of `in` has changed: with a reset, after which the client connects
+  /// again for the area as it is then.
+  @inline(never)
+  private func checkArea(_ writer: HTTPResponseWriter) async throws -> Bool {
+    // While the store is away, the area is not known to have changed.
+    guard let area, let areas = try? await route.areas.areas(isCurrent: false) else { return true }
+    var text = ByteBuffer()
+    if let present = areas[area.id] {
+      if present.version == area.version { return true }
+      guard let position = try? await changes.presentPosition() else { return true }
+      streams.count { $0.resets += 1 }
+      ChangeEvents.writeReset(
+        reason: "the area has changed", position: PositionText.marking(position, present.tag), to: &text)
+    } else {
+      ChangeEvents.writeEnd(code: ParameterProblem.invalid.rawValue, detail: "the area was deleted", to: &text)
+    }
+    try await write(text, to: writer)
+    return false
+  }
+
+  private func marking(_ position: String) -> String { PositionText.marking(position, area?.tag) }
+
   /// Writes a comment, or the position up to which the subscription has everything, if that is later.
   @inline(never)
   private func writeBookmark(_ position: inout String, _ writer: HTTPResponseWriter) async throws {
     var text = ByteBuffer()
     if let delivered = changes.deliveredPosition, !changes.includes(delivered, in: position) {
       position = delivered
-      ChangeEvents.writePosition(position, to: &text)
+      ChangeEvents.writePosition(marking(position), to: &text)
     } else {
       ChangeEvents.writeComment(to: &text)
     }
@@ -269,14 +297,14 @@ private final class ChangeStream: Sendable {
       }
       switch read {
       case .success(let page):
-        ChangeEvents.write(page.changes, position: page.position, to: &text)
+        ChangeEvents.write(page.changes, position: marking(page.position), to: &text)
         position = page.position
         try await write(text, count: page.changes.count, to: writer)
         if !page.hasMore { return }
       case .failure(let problem):
         if problem.code == ProblemCode.positionExpired.rawValue, let present = try? await changes.presentPosition() {
           streams.count { $0.resets += 1 }
-          ChangeEvents.writeReset(reason: problem.detail ?? "", position: present, to: &text)
+          ChangeEvents.writeReset(reason: problem.detail ?? "", position: marking(present), to: &text)
           try await write(text, to: writer)
           position = present
           return

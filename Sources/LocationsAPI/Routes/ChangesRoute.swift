@@ -14,7 +14,8 @@ struct ChangesRoute: CallHandler {
     description:
       "The places that have changed since a position, each with its present state. An export's `Waymark-Position` and"
       + " the pages from there on are a complete copy. A place may come twice, and none is missing. Without `since` the"
-      + " present position. With `Accept: text/event-stream` the same as server-sent events, without end.",
+      + " present position. With `Accept: text/event-stream` the same as server-sent events, without end. With `in`,"
+      + " positions of before a change of the area are expired.",
     parameters: .changeFilters.union([.since, .limit, .wait]),
     describing: [
       "since": .init(
@@ -69,6 +70,7 @@ struct ChangesRoute: CallHandler {
   /// The access of the senders of streams, which may end.
   let access: AccessControl
   let streams: ChangeStreams
+  let areas: any AreaStore
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ChangesArguments(request, filtering)
@@ -79,8 +81,9 @@ struct ChangesRoute: CallHandler {
       let position = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try await changes.presentPosition()
       }
-      return response(ChangeJSON.text(of: [], position: position))
+      return response(ChangeJSON.text(of: [], position: arguments.marking(position)))
     }
+    try arguments.checkArea()
     // Before the first page, so that nothing is missed between the two.
     let subscription = arguments.wait > .zero ? changes.subscribe(matching: arguments.query) : nil
     let deadline = ContinuousClock.now + arguments.wait
@@ -97,7 +100,7 @@ struct ChangesRoute: CallHandler {
         page = next
       }
     }
-    return try await respond(with: page, to: request)
+    return try await respond(with: page, arguments, to: request)
   }
 
   /// Waits for changes after a position.
@@ -148,9 +151,11 @@ struct ChangesRoute: CallHandler {
     return ChangePage(changes: filtered, position: page.position, hasMore: page.hasMore)
   }
 
-  private func respond(with page: ChangePage, to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  private func respond(
+    with page: ChangePage, _ arguments: ChangesArguments, to request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
     func text() -> ByteBuffer {
-      ChangeJSON.text(of: page.changes, position: page.position, hasMore: page.hasMore)
+      ChangeJSON.text(of: page.changes, position: arguments.marking(page.position), hasMore: page.hasMore)
     }
     let text = page.changes.count > Self.shortPage ? try await request.computing { text() } : text()
     var response = response(text)
@@ -186,7 +191,7 @@ extension HTTPRequest {
 
 extension Set<Parameter> {
   /// The parameters that filter changes: those of places that do not order them, and whose meaning does not change.
-  static let changeFilters = filters.subtracting([.route, .area]).union([.category])
+  static let changeFilters = filters.subtracting([.route]).union([.category])
 }
 
 extension ParameterValues {
@@ -203,7 +208,15 @@ extension ParameterValues {
 struct ChangesArguments: Sendable {
   /// The conditions.
   let query: PointQuery
+
+  /// The position without its mark.
   let since: String?
+
+  /// The mark of the position: that of the area that it is a position of.
+  private let mark: String?
+
+  /// The area of `in`; `nil` if it is not given.
+  let area: Area?
   let limit: Int
   let wait: Duration
 
@@ -228,12 +241,27 @@ struct ChangesArguments: Sendable {
     // A client that connects again sends its first request with the position of its last event.
     let lastEvent = isStream ? request.headers.first(name: "last-event-id").flatMap { $0.isEmpty ? nil : $0 } : nil
     isContinued = lastEvent != nil
-    since = lastEvent ?? values[.since]
+    let position = (lastEvent ?? values[.since]).map(PositionText.parts)
+    (since, mark) = (position?.position, position?.mark)
+    area = RequestAreas.current?.named
     wait = .seconds(values.integer(.wait, in: ChangesRoute.waits) ?? 0)
     if values.has(.wait), !values.has(.since) {
       values.note(.missing, Parameter.since.name, "must be given where wait is")
     }
     try values.check()
+  }
+
+  /// Returns a position as responses have it: with the area of `in`, so that a change of the area is noticed.
+  func marking(_ position: String) -> String { PositionText.marking(position, area?.tag) }
+
+  /// Checks that the area is as it was at the position.
+  ///
+  /// - Throws: `Problem` 410.
+  func checkArea() throws(Problem) {
+    guard let area, since != nil, mark?.hasSameBytes(as: area.tag) != true else { return }
+    throw Problem(
+      .gone, code: ProblemCode.positionExpired.rawValue, title: "Position expired",
+      detail: "the position is not one of the area as it is now; begin again with an export with the same 'in'")
   }
 }
 

@@ -47,7 +47,10 @@ struct ExportRoute: CallHandler {
     ]
     if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
     let position = await position()
-    if let position { headers.add(name: "waymark-position", value: position) }
+    if let position {
+      let mark = RequestAreas.current?.named?.tag
+      headers.add(name: "waymark-position", value: PositionText.marking(position, mark))
+    }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
     let export = RequiredPosition.$text.withValue(position ?? RequiredPosition.text) {
       RunningExport(arguments, service, request)

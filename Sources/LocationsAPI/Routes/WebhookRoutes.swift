@@ -31,8 +31,9 @@ struct CreateWebhookRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
     let sender = try calls.sender()
+    let areas = try await calls.areas.forRequest(request)
     let (draft, body) = try await PointBody.readQuery(request) { body throws(Problem) in
-      try WebhookDraft(body, isPatch: false, calls.filtering)
+      try areas.parsing { () throws(Problem) in try WebhookDraft(body, isPatch: false, calls.filtering) }
     }
     let key = try IdempotencyKey.read(request, of: request.principal, body: body)
     guard let url = draft.url else {
@@ -44,10 +45,11 @@ struct CreateWebhookRoute: CallHandler {
     }
     let now = sender.clock.now()
     var generator = SystemRandomNumberGenerator()
-    let new = Webhook(
+    var new = Webhook(
       id: PointID(at: now, using: &generator), url: url, filter: draft.filter.flatMap(\.self),
       secrets: WebhookSecrets(draft.newSecret ?? .generate()), position: position, createdAt: now)
-    let webhook = try await request.reportingWriteErrors { () throws(PointWriteError) in
+    new.note(areaMark: areas.named?.tag)
+    let webhook = try await request.reportingWriteErrors { [new] () throws(PointWriteError) in
       try await sender.store.create(new, once: key)
     }
     guard let webhook else {
@@ -125,13 +127,20 @@ struct ChangeWebhookRoute: CallHandler {
     try ParameterValues(request, allowing: []).check()
     let webhook = try await calls.webhook(of: request)
     let sender = try calls.sender()
-    let draft = try WebhookDraft(try await PointBody.readPatch(request), isPatch: true, calls.filtering)
+    let patch = try await PointBody.readPatch(request)
+    let areas = try await calls.areas.forRequest(request)
+    let draft = try areas.parsing { () throws(Problem) in
+      try WebhookDraft(patch, isPatch: true, calls.filtering)
+    }
     try await calls.check(draft, sender)
     let now = sender.clock.now()
     let changed = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await sender.store.update(webhook.id) { webhook in
         if let url = draft.url { webhook.url = url }
-        if let filter = draft.filter { webhook.filter = filter }
+        if let filter = draft.filter {
+          webhook.filter = filter
+          webhook.note(areaMark: areas.named?.tag)
+        }
         if let secret = draft.newSecret { webhook.secrets.rotate(to: secret, at: now) }
         switch draft.isEnabled {
         case false?: webhook.disable(because: "a request disabled it")
@@ -218,7 +227,7 @@ struct ReplayWebhookRoute: CallHandler {
     if !values.has(.since) { values.note(.missing, Parameter.since.name, "must be given") }
     try values.check()
     let webhook = try await calls.webhook(of: request)
-    let (sender, position) = (try calls.sender(), values[.since] ?? "")
+    let (sender, position) = (try calls.sender(), PositionText.parts(of: values[.since] ?? "").position)
     do throws(ChangeReadError) {
       _ = try await sender.changes.page(after: position, limit: 1)
     } catch {
@@ -241,11 +250,13 @@ struct WebhookCalls: Sendable {
   /// The sender; `nil` if the store keeps nothing.
   private let optionalSender: WebhookSender?
   let filtering: Filtering
+  let areas: any AreaStore
   private let usesIndex: Bool
 
-  init(_ sender: WebhookSender?, _ filtering: Filtering, usesIndex: Bool) {
+  init(_ sender: WebhookSender?, _ filtering: Filtering, areas: any AreaStore, usesIndex: Bool) {
     optionalSender = sender
     self.filtering = filtering
+    self.areas = areas
     self.usesIndex = usesIndex
   }
 
@@ -379,11 +390,17 @@ package enum WebhookFilter {
     return query
   }
 
-  /// Returns the conditions of a stored filter.
+  /// Returns the conditions of a stored filter, and a mark of the area that it names, which changes with it.
   ///
-  /// - Throws: `Problem` 400, where the settings have changed.
-  package static func query(of json: String, _ filtering: Filtering) throws -> PointQuery {
-    try query(of: try JSONReader.value(of: json.utf8, maximumDepth: PointBody.queryDepth), filtering)
+  /// - Throws: `Problem` 400, where the settings or the areas have changed, or ``PointStoreError``.
+  package static func conditions(
+    of json: String, _ filtering: Filtering, _ areas: any AreaStore
+  ) async throws -> (query: PointQuery, areaMark: String?) {
+    let filter = try JSONReader.value(of: json.utf8, maximumDepth: PointBody.queryDepth)
+    guard filter[Parameter.area.name] != nil else { return (try query(of: filter, filtering), nil) }
+    let context = RequestAreas(try await areas.areas(isCurrent: false))
+    let conditions = try context.parsing { () throws(Problem) in try query(of: filter, filtering) }
+    return (conditions, context.named?.tag)
   }
 }
 

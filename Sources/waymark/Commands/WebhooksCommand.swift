@@ -96,7 +96,7 @@ struct WebhooksCommand: AsyncParsableCommand {
     var id: String
 
     func run() async throws {
-      guard PositionText.isPosition(since) else {
+      guard PositionText.isPosition(PositionText.parts(of: since).position) else {
         throw Exit.because("--since must be a position, got '\(since)'", Exit.usage)
       }
       let webhook = try await server.response(
