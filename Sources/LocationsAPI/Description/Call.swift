@@ -116,7 +116,7 @@ package struct Call: Sendable {
   /// The descriptions of parameters that are components of the document, instead of those of the call.
   var shared: [(name: String, description: ParameterDescription)] = []
 
-  private let ownDescriptions: KeyValuePairs<String, ParameterDescription>
+  private let ownDescriptions: [(key: String, value: ParameterDescription)]
 
   /// Declares a call.
   ///
@@ -124,6 +124,7 @@ package struct Call: Sendable {
   ///   - otherParameters: the names of parameters of the query beside those of ``Parameter``.
   ///   - ignoresQuery: a Boolean value that indicates whether unknown parameters are accepted.
   ///   - describing: the descriptions of parameters that differ from those of ``Parameter``, by name.
+  ///   - sharedDescriptions: those that other calls have too.
   ///   - requestHeaders: the header fields beside those that follow.
   ///   - responses: the responses that are no problems, without the header fields that follow, and without 304.
   ///   - problems: the problems beside those that follow.
@@ -131,6 +132,7 @@ package struct Call: Sendable {
     _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, id: String, group: Group, link: String? = nil,
     summary: String, description: String = "", parameters: Set<Parameter> = [], otherParameters: [String] = [],
     ignoresQuery: Bool = false, describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
+    sharing sharedDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     requestHeaders: [HeaderDescription] = [], body: BodyDescription? = nil,
     bodyLimit: Route.BodyLimit = .serverDefault, caching: Caching = .unstated, responses: [ResponseDescription],
     problems: Set<ProblemDescription> = []
@@ -147,7 +149,7 @@ package struct Call: Sendable {
     self.summary = summary
     self.description = description
     self.body = body
-    self.ownDescriptions = ownDescriptions
+    self.ownDescriptions = Array(ownDescriptions) + Array(sharedDescriptions)
     let isKeyed = scope == .write && method == .POST
     let isConditional = scope == .write && path.hasSuffix("{id}")
     self.requestHeaders =

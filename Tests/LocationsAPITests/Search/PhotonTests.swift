@@ -88,6 +88,96 @@ import Testing
     #expect(try names(response).sorted() == expected)
   }
 
+  @Test(arguments: [
+    ("countrycode=de", ["Rathaus"]), ("countrycode=AT", []), ("countrycode=AT&countrycode=DE", ["Rathaus"]),
+    ("include=osm.amenity", ["Rathaus", "Rathaus Apotheke"]),
+    ("include=osm.amenity.pharmacy,osm.tourism.museum", ["Rathaus Apotheke", "Rathaus Museum"]),
+    ("include=osm.amenity&include=osm.amenity.townhall", ["Rathaus"]),
+    ("exclude=osm.amenity", ["Rathaus Museum", "Rathausen"]),
+    ("exclude=osm.amenity,osm.amenity.townhall", ["Rathaus Apotheke", "Rathaus Museum", "Rathausen"]),
+    ("exclude=osm.amenity.townhall&exclude=osm.tourism", ["Rathaus Apotheke", "Rathausen"]),
+    ("include=other.amenity", []),
+  ])
+  func searchIsFilteredByCountriesAndCategories(query: String, expected: [String]) async throws {
+    let response = try await driver().send(.GET, "/api?q=rathaus&\(query)")
+
+    #expect(try names(response).sorted() == expected)
+  }
+
+  @Test func categoriesAloneFindTheNearestPlaces() async throws {
+    let response = try await driver().send(.GET, "/api?include=osm.amenity,osm.place&lat=53.5&lon=8")
+
+    #expect(try names(response) == ["Rathausen", "Rathaus Apotheke", "Rathaus"])
+  }
+
+  @Test(arguments: [
+    "/api?q=a&countrycode=DEU", "/api?q=a&include=osm", "/api?q=a&include=", "/api?q=a&exclude=a.b.c.d.e",
+    "/api?q=a&include=osm.a%20b", "/api", "/structured", "/structured?city=-", "/structured?q=a",
+    "/reverse?lat=1&lon=1&countrycode=DE", "/structured?city=a&city=b",
+  ])
+  func invalidFiltersAreRejected(target: String) async throws {
+    let response = try await driver().send(.GET, target)
+
+    #expect(response.status == 400, "\(response.text)")
+  }
+
+  @Test func streetsOfOneNameAndPostalCodeAreOne() async throws {
+    let street = ["highway": "residential", "addr:postcode": "1010", "addr:country": "AT"] as KeyValuePairs
+    let driver = try await ServiceDriver(places: [
+      Self.place(48.2, 16.37, "Gasse", nil, tags: street), Self.place(48.2, 16.38, "Gasse", nil, tags: street),
+      Self.place(48.2, 16.39, "Gasse", nil, tags: ["highway": "residential", "addr:postcode": "1020"]),
+      Self.place(48.2, 16.4, "Gasse", "bus_stop"), Self.place(48.2, 16.4, "Gasse", "bus_stop"),
+    ])
+
+    #expect(try names(try await driver.send(.GET, "/api?q=gasse")).count == 4)
+    #expect(try names(try await driver.send(.GET, "/api?q=gasse&dedupe=0")).count == 5)
+    #expect(try names(try await driver.send(.GET, "/api?q=gasse&dedupe=true&layer=street")).count == 2)
+  }
+
+  @Test(arguments: [
+    ("street=am%20markt&housenumber=21", ["Rathaus"]), ("street=Am%20Markt&city=BREMEN", ["Rathaus"]),
+    ("street=am%20markt&city=berlin", []), ("street=am%20markt&housenumber=22", []), ("postcode=28195", ["Rathaus"]),
+    ("postcode=28195&countrycode=AT", []), ("city=rathausen", ["Rathausen"]),
+    ("housenumber=21&state=bremen", ["Rathaus"]),
+    ("city=rathaus", []),
+  ])
+  func addressIsFoundByItsParts(query: String, expected: [String]) async throws {
+    let response = try await driver().send(.GET, "/structured?\(query)")
+
+    #expect(try names(response) == expected)
+  }
+
+  @Test func layersFindAreasToo() async throws {
+    let driver = try await driver()
+    let square = #"{"type":"Polygon","coordinates":[[[8.7,53],[8.9,53],[8.9,53.2],[8.7,53.2],[8.7,53]]]}"#
+    for (name, kind) in [("Bremen", "city"), ("Germany", "country"), ("28195", "postcode")] {
+      let tags = kind == "country" ? #"{"ISO3166-1:alpha2":"DE"}"# : "{}"
+      let response = try await driver.send(
+        .POST, "/areas",
+        json: #"{"name":"\#(name)","names":{"fr":"\#(name)-fr"},"kind":"\#(kind)","tags":\#(tags),"source":"osm","#
+          + #""sourceId":"relation/\#(name.count)","geometry":\#(square)}"#)
+      #expect(response.status == 201, "\(response.text)")
+    }
+
+    let city = try await driver.send(.GET, "/api?q=bremen&layer=city")
+    let properties = try properties(city)
+    #expect(properties.first?["osm_type"] as? String == "R" && properties.first?["type"] as? String == "city")
+    #expect(properties.first?["countrycode"] as? String == "DE", "\(city.text)")
+    #expect(try names(try await driver.send(.GET, "/api?q=bremen")).contains("Bremen") == false)
+    let around = try await driver.send(.GET, "/reverse?lat=53.1&lon=8.8&layer=city&layer=country&limit=5&lang=fr")
+    #expect(try names(around).sorted() == ["Bremen-fr", "Germany-fr"], "\(around.text)")
+    #expect(try names(try await driver.send(.GET, "/structured?city=bremen&countrycode=de")) == ["Bremen"])
+    #expect(try names(try await driver.send(.GET, "/structured?countrycode=DE")) == ["Germany"])
+    #expect(try names(try await driver.send(.GET, "/api?q=bremen&layer=city&bbox=0,0,1,1")).isEmpty)
+    // The name of the area in another language than that of the address.
+    #expect(try names(try await driver.send(.GET, "/structured?street=am%20markt&city=bremen-fr")) == ["Rathaus"])
+    // The area says in which city and country a place without an address is.
+    #expect(
+      try names(try await driver.send(.GET, "/api?q=rathaus&countrycode=DE")).sorted() == [
+        "Rathaus", "Rathaus Apotheke", "Rathaus Museum",
+      ])
+  }
+
   @Test func lastWordMayBeTheBeginningOfAWord() async throws {
     let driver = try await ServiceDriver(places: [
       Self.place(48.2, 16.37, "Bergmannstüberl", nil), Self.place(0, 0, "Ber", nil),

@@ -4,19 +4,26 @@ import Basics
 import NIOHTTP1
 import Points
 
-/// The arguments of Photon's calls `/api` and `/reverse`, as its documentation describes them
+/// The arguments of Photon's calls `/api`, `/structured` and `/reverse`, as its documentation describes them
 /// (https://github.com/komoot/photon/blob/master/docs/api-v1.md).
 struct PhotonArguments {
-  /// The parameters of both calls.
-  static let sharedParameters = ["lat", "lon", "limit", "lang", "osm_tag", "layer", "dedupe", "debug"]
+  /// The parameters of all calls.
+  static let sharedParameters = [
+    "lat", "lon", "limit", "lang", "osm_tag", "layer", "include", "exclude", "dedupe", "debug",
+  ]
 
   /// The parameters of `/api`.
-  static let searchParameters = ["q", "zoom", "location_bias_scale", "bbox"] + sharedParameters
+  static let searchParameters = ["q"] + filterParameters
+
+  /// The parameters of `/structured`.
+  static let structuredParameters = PhotonAddressPart.allCases.map(\.rawValue) + filterParameters
+
+  private static let filterParameters = ["zoom", "location_bias_scale", "bbox", "countrycode"] + sharedParameters
 
   static let reverseParameters = ["radius", "distance_sort"] + sharedParameters
 
   /// The parameters that may be repeated.
-  private static let lists: Set<ExactText> = ["osm_tag", "layer"]
+  private static let lists: Set<ExactText> = ["osm_tag", "layer", "include", "exclude", "countrycode"]
 
   /// The maximum number of places of a response; a greater `limit` counts as this one.
   static let maximumLimit = 100
@@ -75,18 +82,49 @@ struct PhotonArguments {
 
   // MARK: Values
 
-  /// Returns the text of `q`; `nil` where it has no words, which nothing matches.
-  mutating func text() -> String? {
+  /// The texts of a search.
+  enum Text {
+    /// The value of `q`.
+    case words(String)
+    /// No `q`, but a filter by categories.
+    case any
+    /// A `q` without words, which nothing matches.
+    case none
+  }
+
+  /// Returns the text of `q`.
+  mutating func text() -> Text {
     guard let text = value("q"), !text.isEmpty else {
-      note(.missing, "q", "must be given for a search")
-      return nil
+      if !all("include").isEmpty || !all("exclude").isEmpty { return .any }
+      note(.missing, "q", "must be given for a search without include or exclude")
+      return .none
     }
     let length = text.unicodeScalars.count
     guard length <= TextQuery.maximumLength else {
       note(.invalid, "q", "must have 1 to \(TextQuery.maximumLength) characters, got \(length)")
-      return nil
+      return .none
     }
-    return NormalizedText(text).isEmpty ? nil : text
+    return NormalizedText(text).isEmpty ? .none : .words(text)
+  }
+
+  /// Returns the parts of the address of a structured search.
+  mutating func address() -> [PhotonAddressPart: String] {
+    var parts: [PhotonAddressPart: String] = [:]
+    for part in PhotonAddressPart.allCases {
+      guard let text = value(part.rawValue), !text.isEmpty else { continue }
+      if text.unicodeScalars.count > TextQuery.maximumLength || NormalizedText(text).isEmpty {
+        note(
+          .invalid, part.rawValue,
+          "must have a letter or a digit, and at most \(TextQuery.maximumLength) characters, got '\(text.prefix(50))'")
+      } else {
+        parts[part] = text
+      }
+    }
+    if parts.isEmpty, all("countrycode").isEmpty, errors.isEmpty {
+      let names = PhotonAddressPart.allCases.map(\.rawValue).joined(separator: ", ")
+      note(.missing, "city", "or another part of an address must be given: countrycode, \(names)")
+    }
+    return parts
   }
 
   /// Returns the coordinate of `lat` and `lon`; `nil` where neither is given or one is invalid.
@@ -167,16 +205,76 @@ struct PhotonArguments {
         note(.invalid, "layer", "must be one of \(names), got '\(text.prefix(50))'")
       }
     }
+    for text in all("countrycode") {
+      if text.utf8.count == 2, text.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) {
+        filter.countries.insert(ExactText(text.uppercased()))
+      } else {
+        note(.invalid, "countrycode", "must be a code of two letters (ISO 3166-1), got '\(text.prefix(50))'")
+      }
+    }
+    filter.inclusions = categories("include")
+    filter.exclusions = categories("exclude")
     for name in ["dedupe", "debug", "distance_sort"] {
       if let text = value(name), !["0", "1", "true", "false"].contains(text) {
         note(.invalid, name, "must be 0, 1, true or false, got '\(text.prefix(50))'")
       }
     }
+    filter.keepsDuplicates = ["0", "false"].contains(value("dedupe"))
     return filter
+  }
+
+  /// Returns the lists of categories of a parameter.
+  private mutating func categories(_ name: String) -> [[PhotonCategory]] {
+    var lists: [[PhotonCategory]] = []
+    for text in all(name) {
+      let list = text.split(separator: ",", omittingEmptySubsequences: false).map { PhotonCategory(String($0)) }
+      if list.contains(nil) {
+        note(
+          .invalid, name,
+          "must be categories of 2 to 4 labels of letters, digits, '_' and '-', such as osm.tourism.museum, got"
+            + " '\(text.prefix(50))'")
+      }
+      lists.append(list.compactMap(\.self))
+    }
+    return lists
   }
 }
 
-/// The conditions of `osm_tag` and `layer`.
+/// The parts of an address in a structured search, except the country, from the smallest.
+enum PhotonAddressPart: String, CaseIterable {
+  case houseNumber = "housenumber"
+  case street, district, postcode, city, county, state
+}
+
+/// A category by which Photon filters: labels, of which the first is a group.
+struct PhotonCategory: Hashable {
+  private let labels: [ExactText]
+
+  /// Creates a category of 2 to 4 labels; `nil` for another text.
+  init?(_ text: String) {
+    let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard 2...4 ~= labels.count, labels.allSatisfy({ Self.isLabel(String($0)) }) else { return nil }
+    self.labels = labels.map { ExactText(String($0)) }
+  }
+
+  /// Creates the category of a main tag.
+  init(_ tag: PhotonPlace.MainTag) {
+    let isCategory = Self.isLabel(tag.key.text) && Self.isLabel(tag.value.text)
+    labels = ["osm"] + (isCategory ? [tag.key, tag.value] : ["place", "yes"])
+  }
+
+  private static func isLabel(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.unicodeScalars.allSatisfy {
+        $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) || $0 == "_" || $0 == "-"
+      }
+  }
+
+  /// Returns a Boolean value that indicates whether a category is this one or below it.
+  func contains(_ other: PhotonCategory) -> Bool { other.labels.starts(with: labels) }
+}
+
+/// The conditions of the parameters that filter.
 struct PhotonFilter {
   /// A condition on the main tag of a place.
   struct TagCondition: Hashable {
@@ -220,11 +318,37 @@ struct PhotonFilter {
   /// The layers of which a place has one; empty for all.
   var layers: [PhotonLayer] = []
 
+  /// The codes of countries of which a place is in one; empty for all.
+  var countries: Set<ExactText> = []
+
+  /// The lists of categories of which each must have one that the place is in.
+  var inclusions: [[PhotonCategory]] = []
+
+  /// The lists of categories of which none may have only such that the place is in.
+  var exclusions: [[PhotonCategory]] = []
+
+  /// The parts of the address, as they are normalized.
+  var address: [PhotonAddressPart: String] = [:]
+
+  /// A Boolean value that indicates whether streets of one name and postal code all count.
+  var keepsDuplicates = false
+
   /// A Boolean value that indicates whether every place matches.
-  var isEmpty: Bool { tags.isEmpty && layers.isEmpty }
+  var isEmpty: Bool {
+    tags.isEmpty && layers.isEmpty && inclusions.isEmpty && exclusions.isEmpty && !needsAddress
+  }
+
+  /// A Boolean value that indicates whether the areas that complete an address decide.
+  var needsAddress: Bool { !countries.isEmpty || !address.isEmpty }
 
   func matches(_ place: PhotonPlace) -> Bool {
     if !layers.isEmpty, !layers.contains(place.layer) { return false }
+    if !countries.isEmpty, place.countryCode.map({ countries.contains(ExactText($0)) }) != true { return false }
+    let category = PhotonCategory(place.mainTag)
+    guard inclusions.allSatisfy({ $0.contains { $0.contains(category) } }),
+      !exclusions.contains(where: { $0.allSatisfy { $0.contains(category) } }),
+      address.allSatisfy({ part, text in place.has(part, text) })
+    else { return false }
     let inclusions = tags.filter { !$0.isExclusion }
     return (inclusions.isEmpty || inclusions.contains { $0.matches(place.mainTag) })
       && !tags.contains { $0.isExclusion && $0.matches(place.mainTag) }
@@ -234,4 +358,17 @@ struct PhotonFilter {
 /// The kinds of places by their level in an address, which Photon calls layers.
 enum PhotonLayer: String, CaseIterable {
   case house, street, locality, district, city, county, state, country, other
+}
+
+extension PhotonLayer {
+  /// The layer of a kind of areas; `nil` if it has none.
+  init?(_ kind: AreaKind) {
+    switch kind {
+    case .country: self = .country
+    case .region: self = .state
+    case .city: self = .city
+    case .district: self = .district
+    case .postcode, .custom: return nil
+    }
+  }
 }

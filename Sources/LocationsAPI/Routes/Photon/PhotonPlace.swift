@@ -32,6 +32,58 @@ struct PhotonPlace {
     layer = Self.layer(mainTag)
   }
 
+  /// Creates the place of an area, at the centre of its box; `nil` if its kind has no layer.
+  init?(_ area: Area) {
+    guard let layer = PhotonLayer(area.draft.kind), let center = area.draft.outline.center else { return nil }
+    let names = area.draft.names.pairs.map { ("name:" + $0.key, $0.value) }
+    let tags = area.draft.tags.pairs.filter { !Self.mainKeys.contains(ExactText($0.key)) }
+    guard
+      let draft = try? PointDraft(
+        name: area.draft.name, category: "place:" + layer.rawValue, coordinate: center,
+        tags: Tags(tags.map { ($0.key, $0.value) } + names), source: area.draft.origin?.source,
+        sourceID: area.draft.origin?.sourceID)
+    else { return nil }
+    self.init(
+      PointOfInterest(
+        id: area.id, draft: draft, version: area.version, createdAt: area.createdAt, updatedAt: area.updatedAt))
+  }
+
+  /// The code of the country, if it is known.
+  var countryCode: String? { address.countryCode }
+
+  /// Returns a Boolean value that indicates whether the address has a part, or is what the part names.
+  func has(_ part: PhotonAddressPart, _ normalized: String) -> Bool {
+    let own: String?
+    switch part {
+    case .houseNumber: own = address.houseNumber
+    case .street: own = address.street ?? (layer == .street ? point.draft.name : nil)
+    case .district: own = address.district ?? address.neighbourhood ?? (layer == .district ? point.draft.name : nil)
+    case .postcode: own = address.postcode
+    case .city: own = address.city ?? (layer == .city ? point.draft.name : nil)
+    case .county: own = address.county ?? (layer == .county ? point.draft.name : nil)
+    case .state: own = address.state ?? (layer == .state ? point.draft.name : nil)
+    }
+    return own.map { NormalizedText($0).text.hasSameBytes(as: normalized) } == true
+      || names(of: part).contains { NormalizedText($0).text.hasSameBytes(as: normalized) }
+  }
+
+  /// Returns the names in other languages of a place that is itself what a part of an address names.
+  private func names(of part: PhotonAddressPart) -> [String] {
+    guard part.rawValue.hasSameBytes(as: layer.rawValue) else { return [] }
+    return point.draft.tags.pairs.filter { $0.key.hasPrefix("name:") }.map(\.value)
+  }
+
+  /// A text that streets have in common of which one is enough; `nil` for other places.
+  var duplicateKey: String? {
+    guard mainTag.key == "highway" else { return nil }
+    var postcode = address.postcode ?? ""
+    if let space = postcode.firstIndex(of: " ") {
+      if address.countryCode == "NL" { postcode = String(postcode[..<space]) }
+      if address.countryCode == "GB" { postcode = String(postcode.prefix(upTo: space)) + postcode[space...].prefix(2) }
+    }
+    return [mainTag.value.text, postcode, point.draft.name, address.countryCode ?? ""].joined(separator: "\u{0}")
+  }
+
   // MARK: Main tag
 
   /// The keys of OpenStreetMap that say what a place is, the first one that a place has counts.

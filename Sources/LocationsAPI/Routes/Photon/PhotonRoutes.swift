@@ -1,4 +1,5 @@
 import Basics
+import CQL2
 import Geo
 import HTTPServer
 import JSONText
@@ -11,30 +12,46 @@ import Points
 struct PhotonSearchRoute: CallHandler {
   static let call = Call(
     .GET, "/api", scope: .read, id: "photonSearch", group: .photon, summary: "Search for places by name",
-    description: "The last word of `q` is the beginning of a word. A text without letters and digits finds nothing.",
+    description:
+      "The last word of `q` is the beginning of a word. A text without letters and digits finds nothing. With `layer`,"
+      + " areas of it are found too.",
     otherParameters: PhotonArguments.searchParameters,
     describing: [
-      "q": .init("Words of a place's names, category and address.", Parameter.text.description.schema).required,
-      "lat": .init("Latitude of the centre of the bias. Needs `lon`.", Parameter.latitude.description.schema),
-      "lon": .init("Longitude of the centre of the bias. Needs `lat`.", Parameter.longitude.description.schema),
-      "zoom": .init(
-        "Scale of the bias, as of a map: 250 m at 18, doubled with each step below.",
-        Schema(.number, nil, ["minimum": 0, "maximum": 24, "default": 12])),
-      "location_bias_scale": .init(
-        "How much other properties of places count beside their nearness.",
-        Schema(.number, nil, ["minimum": 0, "maximum": 1, "default": 0.4])),
-      "bbox": .init(
-        "Only places in the box: west, south, east, north in degrees. South must not be greater than north.",
-        Parameter.box.description.schema),
-      "limit": .photonLimit(default: PhotonArguments.defaultSearchLimit), "lang": .photonLanguages,
-      "osm_tag": .photonTags, "layer": .photonLayers, "dedupe": .withoutEffect, "debug": .withoutEffect,
+      "q": .init(
+        "Words of a place's names, category and address. May be left out with `include` or `exclude`.",
+        Parameter.text.description.schema)
     ],
+    sharing: Self.filters,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
         200, "The places, the best match first.", headers: [.contentLanguage],
         media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
     ])
+
+  /// The parameters that the searches by text and by address share.
+  fileprivate static let filters: KeyValuePairs<String, ParameterDescription> = [
+    "lat": .init("Latitude of the centre of the bias. Needs `lon`.", Parameter.latitude.description.schema),
+    "lon": .init("Longitude of the centre of the bias. Needs `lat`.", Parameter.longitude.description.schema),
+    "zoom": .init(
+      "Scale of the bias, as of a map: 250 m at 18, doubled with each step below.",
+      Schema(.number, nil, ["minimum": 0, "maximum": 24, "default": 12])),
+    "location_bias_scale": .init(
+      "How much other properties of places count beside their nearness.",
+      Schema(.number, nil, ["minimum": 0, "maximum": 1, "default": 0.4])),
+    "bbox": .init(
+      "Only places in the box: west, south, east, north in degrees. South must not be greater than north.",
+      Parameter.box.description.schema),
+    "countrycode": .init(
+      "Only places in one of these countries: codes of ISO 3166-1 with two letters. May be repeated.",
+      Schema(.array(of: Schema(.string, nil, ["pattern": "^[A-Za-z]{2}$"])), nil, ["minItems": 1], example: ["AT"]),
+      isRepeatable: true),
+    "limit": .photonLimit(default: PhotonArguments.defaultSearchLimit), "lang": .photonLanguages,
+    "osm_tag": .photonTags, "layer": .photonLayers,
+    "include": .photonCategories("Only places of one of these categories."),
+    "exclude": .photonCategories("No places that are of all of these categories."), "dedupe": .photonDuplicates,
+    "debug": .withoutEffect,
+  ]
 
   let service: PointsService
   let revalidation: Revalidation
@@ -51,28 +68,201 @@ struct PhotonSearchRoute: CallHandler {
     let filter = arguments.filter()
     let languages = arguments.languages(request.headers)
     try arguments.check()
-    let query = text.map { text in
-      TextQuery(text: text, completesLastWord: true, bias: bias, filters: PointQuery(box: box), timeLimit: timeLimit)
-    }
+    let filters = PointQuery(proximity: bias.map { .init(center: $0.center) }, box: box, timeLimit: timeLimit)
     return try await revalidation.respond(
       to: request, in: .geoJSON, languages: languages
     ) { () async throws(Problem) in
-      var places: [PhotonPlace] = []
-      if let query { places = try await find(query, filter, limit: limit, for: request) }
+      let search = PhotonSearch(service: service, timeLimit: timeLimit, bias: bias, limit: limit, request: request)
+      let places: [PhotonPlace]
+      switch text {
+      case .words(let text): places = try await search.places(named: text, PointQuery(box: box), filter)
+      case .any: places = try await search.places(matching: filters, filter)
+      case .none: places = []
+      }
       return ExpiringResponse(HTTPResponse(places, languages))
     }
   }
+}
 
+/// `GET /structured`: the search by the parts of an address of Photon's API.
+struct PhotonStructuredRoute: CallHandler {
+  static let call = Call(
+    .GET, "/structured", scope: .read, id: "photonStructuredSearch", group: .photon,
+    summary: "Search for an address by its parts",
+    description:
+      "With `street` or `housenumber` the places with that address, or the street; with `postcode` the places with it;"
+      + " else the district, city, county, state or country. Each part must be equal, without regard to case and"
+      + " accents. What the address of a place lacks is taken from the areas that it is in.",
+    otherParameters: PhotonArguments.structuredParameters,
+    describing: [
+      "housenumber": .part("House number."), "street": .part("Street."), "district": .part("District or suburb."),
+      "postcode": .part("Postal code."), "city": .part("City."), "county": .part("County."), "state": .part("State."),
+    ],
+    sharing: PhotonSearchRoute.filters,
+    requestHeaders: [.acceptLanguage], caching: .versioned,
+    responses: [
+      .init(
+        200, "The places.", headers: [.contentLanguage],
+        media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
+    ])
+
+  let service: PointsService
+  let revalidation: Revalidation
+  let filtering: Filtering
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var arguments = try PhotonArguments(request, allowing: PhotonArguments.structuredParameters)
+    let address = arguments.address()
+    let bias = arguments.bias()
+    let box = arguments.box()
+    let limit = arguments.limit(default: PhotonArguments.defaultSearchLimit)
+    var filter = arguments.filter()
+    let languages = arguments.languages(request.headers)
+    try arguments.check()
+    filter.address = address.mapValues { NormalizedText($0).text }
+    var query = PointQuery(
+      proximity: bias.map { .init(center: $0.center) }, box: box, timeLimit: filtering.timeLimit)
+    var areaPart: PhotonAddressPart?
+    for (part, kind) in [(PhotonAddressPart.district, AreaKind.district), (.city, .city), (.state, .region)] {
+      guard query.area == nil, let name = address[part] else { continue }
+      query.area = RequestAreas.current?.area(named: name, of: kind, near: bias?.center)
+      if query.area != nil { areaPart = part }
+    }
+    return try await revalidation.respond(
+      to: request, in: .geoJSON, languages: languages
+    ) { [query, filter, areaPart] () async throws(Problem) in
+      let search = PhotonSearch(
+        service: service, timeLimit: filtering.timeLimit, bias: bias, limit: limit, request: request)
+      return ExpiringResponse(HTTPResponse(try await find(address, in: areaPart, by: search, query, filter), languages))
+    }
+  }
+
+  /// Returns the places of an address.
+  ///
+  /// - Parameter areaPart: the part of the address that the area of the query is.
   private func find(
-    _ query: TextQuery, _ filter: PhotonFilter, limit: Int, for request: HTTPRequest
+    _ address: [PhotonAddressPart: String], in areaPart: PhotonAddressPart?, by search: PhotonSearch,
+    _ query: PointQuery, _ filter: PhotonFilter
   ) async throws(Problem) -> [PhotonPlace] {
+    var filter = filter
+    if address[.street] != nil || address[.houseNumber] != nil || address[.postcode] != nil {
+      var houses = query
+      houses.filter = condition(on: address)
+      if let areaPart { filter.address[areaPart] = nil }
+      let found = try await search.places(matching: houses, filter)
+      guard found.isEmpty, let street = address[.street] else { return found }
+      // A street has no number.
+      filter.address[.houseNumber] = nil
+      if filter.layers.isEmpty { filter.layers = [.street] }
+      var streets = query
+      streets.proximity = nil
+      return try await search.places(named: street, streets, filter)
+    }
+    let layers: [(part: PhotonAddressPart, layers: [PhotonLayer])] = [
+      (.district, [.district, .locality]), (.city, [.city]), (.county, [.county]), (.state, [.state]),
+    ]
+    var places = query
+    (places.proximity, places.area) = (nil, nil)
+    for (part, layers) in layers {
+      guard let name = address[part] else { continue }
+      if filter.layers.isEmpty { filter.layers = layers }
+      return try await search.places(named: name, places, filter)
+    }
+    if filter.layers.isEmpty { filter.layers = [.country] }
+    return try await search.places(named: nil, places, filter)
+  }
+
+  /// Returns the condition on the tags of the street, the house number and the postal code.
+  private func condition(on address: [PhotonAddressPart: String]) -> PropertyFilter? {
+    let keys: [(part: PhotonAddressPart, keys: [ExactText])] = [
+      (.street, ["addr:street", "addr:place"]), (.houseNumber, ["addr:housenumber"]), (.postcode, ["addr:postcode"]),
+    ]
+    func folded(_ expression: FilterExpression) -> FilterExpression {
+      .operation(.casei, [.operation(.accenti, [expression])])
+    }
+    // Areas may have the postal code of places that have no street.
+    let isHouse = address[.street] != nil || address[.houseNumber] != nil
+    var conditions: [FilterExpression] = []
+    for (part, keys) in keys where !isHouse || part != .postcode {
+      guard let text = address[part] else { continue }
+      // Case folding tells these two spellings apart.
+      let spellings: [String] = [text, text.replacing("ss", with: "ß"), text.replacing("ß", with: "ss")]
+      var equal: [FilterExpression] = []
+      for key in keys {
+        for spelling in spellings {
+          let expected = folded(.string(ExactText(spelling)))
+          equal.append(.operation(.equal, [folded(.property(key)), expected]))
+        }
+      }
+      conditions.append(.operation(.or, equal))
+    }
+    return FilterExpression(allOf: conditions).flatMap { try? filtering.filter($0) }
+  }
+}
+
+/// The searches of Photon's calls.
+private struct PhotonSearch: Sendable {
+  let service: PointsService
+  let timeLimit: Duration
+  let bias: LocationBias?
+  let limit: Int
+  let request: HTTPRequest
+
+  /// Returns the places of a name, and with layers the areas of these that have it.
+  ///
+  /// - Parameter name: the name; `nil` for areas of any name, and no places.
+  func places(
+    named name: String?, _ filters: PointQuery, _ filter: PhotonFilter
+  ) async throws(Problem) -> [PhotonPlace] {
+    var found: [PhotonPlace] = []
+    if let name {
+      let query = TextQuery(
+        text: name, completesLastWord: true, bias: bias, filters: filters,
+        areaReadings: RequestAreas.current?.readings(of: name, isIncomplete: true, near: bias?.center) ?? [],
+        timeLimit: timeLimit)
+      found = try await PhotonMatches.find(limit: limit, matching: filter) {
+        count, after, isFirst, select throws(Problem) in
+        var query = query
+        (query.limit, query.after) = (count, after)
+        return try await service.matches(of: query, isRecorded: isFirst, for: request) { page in
+          (select(page.matches.lazy.map(\.point)), page.next)
+        }
+      }
+    }
+    guard !filter.layers.isEmpty, let areas = RequestAreas.current?.areas else { return found }
+    return found.adding(areas: name.map(areas.matching) ?? areas.all, filter, box: filters.box, limit: limit)
+  }
+
+  /// Returns the places that match conditions, and with layers the areas of these around the centre.
+  func places(matching query: PointQuery, _ filter: PhotonFilter) async throws(Problem) -> [PhotonPlace] {
     try await PhotonMatches.find(limit: limit, matching: filter) { count, after, isFirst, select throws(Problem) in
       var query = query
       (query.limit, query.after) = (count, after)
-      return try await service.matches(of: query, isRecorded: isFirst, for: request) { page in
-        (select(page.matches.lazy.map(\.point)), page.next)
+      return try await service.page(matching: query, isRecorded: isFirst, for: request) { page in
+        (select(page.points.lazy.map(\.point)), page.next)
       }
     }
+  }
+}
+
+extension [PhotonPlace] {
+  /// Returns the places with those of areas, which come behind. An area of which a place has the name and the layer is
+  /// left out.
+  fileprivate func adding(
+    areas: [Area], _ filter: PhotonFilter, box: BoundingBox? = nil, limit: Int
+  ) -> [PhotonPlace] {
+    var places = self
+    for area in areas {
+      guard places.count < limit else { break }
+      guard let place = PhotonPlace(area), box?.contains(place.point.draft.coordinate) ?? true else { continue }
+      let isKnown = contains { other in
+        other.layer == place.layer && other.point.draft.name.hasSameBytes(as: place.point.draft.name)
+      }
+      if !isKnown, filter.matches(PhotonPlace(place.point, in: RequestAreas.areas(of: place.point))) {
+        places.append(place)
+      }
+    }
+    return places
   }
 }
 
@@ -80,6 +270,7 @@ struct PhotonSearchRoute: CallHandler {
 struct PhotonReverseRoute: CallHandler {
   static let call = Call(
     .GET, "/reverse", scope: .read, id: "photonReverse", group: .photon, summary: "Get the nearest places",
+    description: "With `layer`, areas of it that are around the position come first.",
     otherParameters: PhotonArguments.reverseParameters,
     describing: [
       "lat": .init("Latitude of the position.", Parameter.latitude.description.schema).required,
@@ -88,8 +279,10 @@ struct PhotonReverseRoute: CallHandler {
         "Maximum distance from the position in kilometres.",
         Schema(.number, nil, ["minimum": 0, "maximum": 5000, "default": 1])),
       "limit": .photonLimit(default: PhotonArguments.defaultReverseLimit), "lang": .photonLanguages,
-      "osm_tag": .photonTags, "layer": .photonLayers, "dedupe": .withoutEffect, "debug": .withoutEffect,
-      "distance_sort": .withoutEffect,
+      "osm_tag": .photonTags, "layer": .photonLayers,
+      "include": .photonCategories("Only places of one of these categories."),
+      "exclude": .photonCategories("No places that are of all of these categories."), "dedupe": .photonDuplicates,
+      "debug": .withoutEffect, "distance_sort": .withoutEffect,
     ],
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
@@ -114,19 +307,14 @@ struct PhotonReverseRoute: CallHandler {
     return try await revalidation.respond(
       to: request, in: .geoJSON, languages: languages
     ) { () async throws(Problem) in
-      ExpiringResponse(HTTPResponse(try await find(query, filter, limit: limit, for: request), languages))
-    }
-  }
-
-  private func find(
-    _ query: PointQuery, _ filter: PhotonFilter, limit: Int, for request: HTTPRequest
-  ) async throws(Problem) -> [PhotonPlace] {
-    try await PhotonMatches.find(limit: limit, matching: filter) { count, after, isFirst, select throws(Problem) in
-      var query = query
-      (query.limit, query.after) = (count, after)
-      return try await service.page(matching: query, isRecorded: isFirst, for: request) { page in
-        (select(page.points.lazy.map(\.point)), page.next)
+      let search = PhotonSearch(
+        service: service, timeLimit: query.timeLimit, bias: nil, limit: limit, request: request)
+      var areas: [PhotonPlace] = []
+      if !filter.layers.isEmpty, let all = RequestAreas.current?.areas {
+        areas = areas.adding(areas: all.containing(center), filter, limit: limit)
       }
+      if areas.count < limit { areas += try await search.places(matching: query, filter) }
+      return ExpiringResponse(HTTPResponse(Array(areas.prefix(limit)), languages))
     }
   }
 }
@@ -150,13 +338,17 @@ private enum PhotonMatches {
     ) async throws(Problem) -> (places: [PhotonPlace], next: Position?)
   ) async throws(Problem) -> [PhotonPlace] {
     var found: [PhotonPlace] = []
+    var streets: Set<String> = []
     var (examined, next): (Int, Position?) = (0, nil)
     repeat {
       let count = filter.isEmpty ? limit : pageSize
       let (places, position) = try await page(count, next, examined == 0) { points in
-        points.map { PhotonPlace($0) }.filter(filter.matches)
+        points.map { PhotonPlace($0, in: filter.needsAddress ? RequestAreas.areas(of: $0) : []) }.filter(filter.matches)
       }
-      found += places
+      found += places.filter { place in
+        guard !filter.keepsDuplicates, let key = place.duplicateKey else { return true }
+        return streets.insert(key).inserted
+      }
       examined += count
       next = position
     } while next != nil && found.count < limit && examined < maximumExamined
@@ -217,6 +409,25 @@ extension ParameterDescription {
       .array(of: .oneOf(PhotonLayer.allCases.map(\.rawValue))), nil, ["minItems": 1], example: ["house"]),
     isRepeatable: true)
 
+  fileprivate static func photonCategories(_ effect: String) -> ParameterDescription {
+    let category = #"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){1,3}"#
+    return .init(
+      effect + " The main tag `key=value` is `osm.key.value`; `osm.key` has all of its values. A list is separated by"
+        + " commas. May be repeated; then each list counts.",
+      Schema(
+        .array(
+          of: Schema(.string, nil, ["pattern": .string("^\(category)(,\(category))*$")])),
+        nil, ["minItems": 1], example: ["osm.tourism.museum"]),
+      isRepeatable: true)
+  }
+
+  fileprivate static func part(_ description: String) -> ParameterDescription {
+    .init(description, Schema(.string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)]))
+  }
+
+  fileprivate static let photonDuplicates = ParameterDescription(
+    "With `0`, all streets of one name and postal code; else the first of them.", .oneOf(["0", "1", "true", "false"]))
+
   fileprivate static let withoutEffect = ParameterDescription(
     "Accepted without effect.", .oneOf(["0", "1", "true", "false"]))
 }
@@ -230,6 +441,8 @@ package struct PhotonAPI: Sendable {
     let handlers: [any CallHandler] = [
       PhotonSearchRoute(
         service: service, revalidation: revalidation, timeLimit: locations.configuration.filtering.timeLimit),
+      PhotonStructuredRoute(
+        service: service, revalidation: revalidation, filtering: locations.configuration.filtering),
       PhotonReverseRoute(service: service, revalidation: revalidation),
     ]
     endpoints = handlers.map(\.endpoint)
