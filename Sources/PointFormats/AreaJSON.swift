@@ -206,8 +206,16 @@ private struct AreaFields {
       // Those of Overture are in an object of their own.
       if !isStrict, case .string(let primary)? = value["primary"] {
         texts["name"] = texts["name"] ?? primary
-        if case .object(let common)? = value["common"] {
+        switch value["common"] {
+        case .object(let common):
           otherNames += common.compactMap { member in member.value.string.map { (member.name, $0) } }
+        case .array(let pairs):
+          // As their program writes maps: pairs of a language and a name.
+          otherNames += pairs.compactMap { pair in
+            guard case .array(let parts) = pair, parts.count == 2, let language = parts[0].string else { return nil }
+            return parts[1].string.map { (language, $0) }
+          }
+        default: break
         }
         return
       }
@@ -381,7 +389,10 @@ private struct AreaFields {
     if texts["kind"] == nil, other("boundary") == "administrative", let level {
       texts["kind"] = AreaKind(adminLevel: level).rawValue
     }
-    if texts["kind"] == nil, let subtype = other("subtype") {
+    if let subtype = other("subtype") {
+      if other("class") == "maritime" {
+        violate("/class", "is a maritime area; the land of the same division is a row of its own")
+      }
       let kind: AreaKind? =
         switch subtype {
         case "country", "dependency": .country
@@ -390,7 +401,7 @@ private struct AreaFields {
         case "borough", "macrohood", "neighborhood", "microhood": .district
         default: nil
         }
-      texts["kind"] = kind?.rawValue
+      texts["kind"] = texts["kind"] ?? kind?.rawValue
     }
   }
 }

@@ -1,7 +1,7 @@
 """Imports generated files by the built-in mappings, and compares every place with the expected one.
 
-The files are Overture's of both schemas, written by the writers of the command-line program overturemaps, and conversions
-by ogr2ogr of OpenStreetMap, Shapefile and GPX. Of files that can't be read, the command is run that the error says, and
+The files are Overture's places of both schemas and divisions, written by the writers of the command-line program overturemaps
+and as GeoParquet, which the command of docs/import.md converts, and conversions by ogr2ogr of OpenStreetMap, Shapefile and GPX. Of files that can't be read, the command is run that the error says, and
 its result imported. Installs gdal-bin, unzip, xz-utils and zstd, and geopandas, osmium, overturemaps and xlwt from PyPI.
 
   scripts/conformance imports                  # 2,000 places of each schema
@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import urllib.request
@@ -23,6 +24,7 @@ import zipfile
 import geopandas
 import osmium
 import pyarrow as pa
+import pyarrow.parquet
 import shapely
 import xlwt
 from overturemaps import writers
@@ -213,6 +215,48 @@ def overture(waymark, folder, count):
                 yield f"overture {path.name}, {len(expected)} places", difference(expected, server.places())
 
 
+DIVISIONS = pa.schema([
+    ("id", pa.string()), ("geometry", pa.binary()), ("version", pa.int32()), ("subtype", pa.string()), ("class", pa.string()),
+    ("is_land", pa.bool_()), ("country", pa.string()), ("names", NAMES), ("division_id", pa.string()),
+    ("sources", SOURCES),
+])
+KINDS = {"country": "country", "region": "region", "county": "region", "locality": "city", "neighborhood": "district"}
+
+
+def parquet(folder, name, rows, schema):
+    """Returns the path of a GeoParquet file as the command of docs/import.md converts it."""
+    guide = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "import.md").read_text()
+    command = re.search(r"^\$ (python3 -c .*GeoJSONSeqWriter.*)$", guide, re.MULTILINE)[1]
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows, schema=schema), folder / "places.parquet")
+    environment = os.environ | {"PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    subprocess.run(command, shell=True, check=True, cwd=folder, env=environment, capture_output=True)
+    return (folder / "places.geojsonseq").rename(folder / name)
+
+
+def geoparquet(waymark, folder):
+    generator = Generator(12)
+    rows = [generator.row(number, True) for number in range(500)]
+    expected = {row["id"]: place for row in rows if (place := expected_place(row))}
+    with Server(waymark, folder) as server:
+        server.imported("--mapping", "overture", parquet(folder, "release.geojsonseq", rows, CURRENT))
+        yield "Overture's places in GeoParquet", difference(expected, server.places())
+        divisions = [
+            {"id": f"gers-{number}", "geometry": shapely.to_wkb(shapely.box(number, 0, number + 0.5, 1)), "version": 1, "subtype": subtype,
+             "class": "land", "is_land": True, "country": "AT", "division_id": f"d{number}",
+             "names": {"primary": f"Ort {number}", "common": [("en", f"Place {number}")], "rules": None},
+             "sources": [{"property": "", "dataset": "OpenStreetMap", "record_id": f"r{number}"}]}
+            for number, subtype in enumerate(KINDS)]
+        file = parquet(folder, "divisions.geojsonseq", divisions, DIVISIONS)
+        server.imported("--areas", "--source", "overture-divisions", file)
+        with urllib.request.urlopen(server.url + "/areas/export?f=ndjson") as response:
+            areas = {area["sourceId"]: area for area in map(json.loads, response.read().decode().split("\n")[:-1])}
+        wanted = {
+            f"gers-{number}": {"name": f"Ort {number}", "names": {"en": f"Place {number}"}, "kind": KINDS[subtype]}
+            for number, subtype in enumerate(KINDS)}
+        found = {key: {field: area[field] for field in ("name", "names", "kind")} for key, area in areas.items()}
+        yield "Overture's divisions in GeoParquet", difference(wanted, found)
+
+
 OSM = """<?xml version="1.0"?><osm version="0.6">
 <node id="1" lat="52.5" lon="13.4" version="1"><tag k="name" v="Eins &amp; &quot;Co&quot;"/><tag k="amenity" v="cafe"/><tag k="cuisine" v="a;b"/></node>
 <node id="2" lat="-33.9" lon="151.2" version="1"><tag k="shop" v="bakery"/><tag k="name" v="Zwei"/></node>
@@ -345,7 +389,7 @@ def main():
     options = parser.parse_args()
     failed = False
     with temporary_folder("waymark-imports.") as folder:
-        for cases in (overture(options.waymark, folder, options.places), conversions(options.waymark, folder),
+        for cases in (overture(options.waymark, folder, options.places), geoparquet(options.waymark, folder), conversions(options.waymark, folder),
                       commands(options.waymark, folder)):
             for case, problem in cases:
                 print(f"{'differs' if problem else 'equal'}: {case}" + (f": {problem}" if problem else ""), flush=True)

@@ -153,7 +153,8 @@ import Testing
     let driver = try await driver()
     let rows = [
       #"{"type":"Feature","id":"relation/1","properties":{"name":"Wien","name:en":"Vienna","boundary":"administrative","admin_level":"8"},"geometry":\#(Self.square)}"#,
-      #"{"type":"Feature","id":"gers","properties":{"subtype":"county","names":{"primary":"Land","common":{"de":"Land"}}},"geometry":\#(Self.square)}"#,
+      #"{"type":"Feature","id":"gers","properties":{"subtype":"county","class":"land","is_land":true,"country":"AT","names":{"primary":"Land","common":[["de","Landl"],["en","State"]]}},"geometry":\#(Self.square)}"#,
+      #"{"type":"Feature","id":"sea","properties":{"subtype":"country","class":"maritime","is_land":false,"names":{"primary":"Land"}},"geometry":\#(Self.square)}"#,
       #"{"type":"Feature","properties":{"boundary":"postal_code","postal_code":"1010"},"geometry":\#(Self.square)}"#,
       #"{"type":"Feature","properties":{"name":"No area"},"geometry":null}"#,
       "no JSON",
@@ -165,10 +166,13 @@ import Testing
     let areas = try await driver.send(.GET, "/areas").array
 
     #expect(try response.object["created"] as? Int == 3, "\(response.text)")
-    #expect(try response.object["rejected"] as? Int == 2, "\(response.text)")
+    #expect(try response.object["rejected"] as? Int == 3, "\(response.text)")
     let kinds = Dictionary(uniqueKeysWithValues: areas.map { ($0["name"] as? String ?? "", $0["kind"] as? String) })
     #expect(kinds == ["Wien": "city", "Land": "region", "1010": "postcode"])
     #expect(areas.first { $0["name"] as? String == "Wien" }?["sourceId"] as? String == "relation/1")
+    let land = areas.first { $0["name"] as? String == "Land" }
+    #expect(land?["names"] as? [String: String] == ["de": "Landl", "en": "State"])
+    #expect((land?["tags"] as? [String: String])?["country"] == "AT")
   }
 
   @Test func repeatWithAKeyCreatesNoSecondArea() async throws {
