@@ -151,7 +151,7 @@ private struct Durations: CustomStringConvertible {
 }
 
 /// The resident memory of this process, from Linux's `/proc`; 0 elsewhere.
-private struct ResidentMemory {
+struct ResidentMemory {
   private(set) var bytes = 0
   private(set) var peakBytes = 0
 

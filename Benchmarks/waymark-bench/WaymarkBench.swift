@@ -13,7 +13,7 @@ struct WaymarkBench: AsyncParsableCommand {
     abstract: "Writes benchmark data, and measures parts of Waymark in process.",
     subcommands: [
       WritePointsCommand.self, PointsCommand.self, MicroCommand.self, IndexCommand.self, TextIndexCommand.self,
-      WorstTextCommand.self, SearchRecallCommand.self, TextsCommand.self, JournalCommand.self,
+      WorstTextCommand.self, SearchRecallCommand.self, TextsCommand.self, JournalCommand.self, AreasCommand.self,
     ]
   )
 }
