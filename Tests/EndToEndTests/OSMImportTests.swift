@@ -99,8 +99,11 @@ import Testing
     let export = try store.folder.write(try await text("/areas/export?f=geojson"), to: "areas.geojson")
     let exported = try await WaymarkProcess.run(
       ["import", "--areas", export] + target, environment: kind == .memory ? [:] : store.environment)
+    let replaced = try await WaymarkProcess.run(
+      ["import", "--areas", "--replace-source", "osm", "--dry-run", town] + target,
+      environment: kind == .memory ? [:] : store.environment)
     let mixed = try await WaymarkProcess.run(
-      ["import", "--areas", "--replace-source", "osm", town] + target, environment: store.environment)
+      ["import", "--areas", "--exclusive", town] + target, environment: store.environment)
 
     #expect(dry.output.hasPrefix("4 rows: 2 created, 0 updated, 0 unchanged, 2 rejected (dry run"), "\(dry.log)")
     #expect(imported.output.hasPrefix("4 rows: 2 created, 0 updated, 0 unchanged, 2 rejected\n"), "\(imported.log)")
@@ -114,6 +117,7 @@ import Testing
       #""source":"osm","sourceId":"relation/20""#,
     ] { #expect(outside.contains(part), "\(outside)") }
     #expect(exported.output.hasPrefix("2 rows: 0 created, 0 updated, 2 unchanged, 0 rejected\n"), "\(exported.log)")
+    #expect(replaced.status == 0 && replaced.output.contains("0 deleted"), "\(replaced.output) \(replaced.log)")
     #expect(mixed.status == 64)
     withExtendedLifetime(server) {}
   }

@@ -95,18 +95,25 @@ struct AreaMiddleware: Middleware {
     }
   }
 
-  /// Returns a Boolean value that indicates whether the words of a text may name an area.
+  /// Returns a Boolean value that indicates whether there are areas that the words of a text may name.
   private func hasText(_ request: HTTPRequest, _ query: Substring) -> Bool {
-    request.route?.template == "/locations" && hasParameter("q", query)
+    request.route?.template == "/locations" && hasParameter("q", query) && areas.recentAreas()?.isEmpty != true
   }
 
   private func hasParameter(_ name: StaticString, _ query: Substring) -> Bool {
-    // A name with an escape may be that of the parameter.
-    return query.utf8.split(separator: UInt8(ascii: "&")).contains { pair in
+    var rest = query.utf8
+    while !rest.isEmpty {
+      let pair = rest.prefix { $0 != UInt8(ascii: "&") }
       let given = pair.prefix { $0 != UInt8(ascii: "=") }
-      return given.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+      // A name with an escape may be that of the parameter.
+      if given.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
         || given.contains(UInt8(ascii: "%"))
+      {
+        return true
+      }
+      rest = rest[pair.endIndex...].dropFirst()
     }
+    return false
   }
 
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {

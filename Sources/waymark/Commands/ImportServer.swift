@@ -102,7 +102,8 @@ struct ImportServer {
       let counted = sent.counted(after: 0, in: file)
       // The numbers of the rows in their files, of which some were rejected before.
       var report = ImportReport(
-        created: counted.created, updated: counted.updated, unchanged: counted.unchanged, rejected: 0, rejections: [])
+        created: counted.created, updated: counted.updated, unchanged: counted.unchanged, deleted: counted.deleted,
+        rejected: 0, rejections: [])
       for rejection in counted.rejections where rows.indices.contains(rejection.number - 1) {
         report.reject(RejectedRow(number: rows[rejection.number - 1].number, detail: rejection.detail))
       }

@@ -338,7 +338,7 @@ private enum PhotonMatches {
     ) async throws(Problem) -> (places: [PhotonPlace], next: Position?)
   ) async throws(Problem) -> [PhotonPlace] {
     var found: [PhotonPlace] = []
-    var streets: Set<String> = []
+    var streets: Set<ExactText> = []
     var (examined, next): (Int, Position?) = (0, nil)
     repeat {
       let count = filter.isEmpty ? limit : pageSize
@@ -347,7 +347,7 @@ private enum PhotonMatches {
       }
       found += places.filter { place in
         guard !filter.keepsDuplicates, let key = place.duplicateKey else { return true }
-        return streets.insert(key).inserted
+        return streets.insert(ExactText(key)).inserted
       }
       examined += count
       next = position
