@@ -63,6 +63,9 @@ static const unsigned char map_live[] = {
 static const unsigned char map_draw[] = {
 #embed "map/draw.js"
 };
+static const unsigned char map_areas[] = {
+#embed "map/areas.js"
+};
 static const unsigned char map_request[] = {
 #embed "map/request.js"
 };
@@ -107,6 +110,7 @@ static const waymark_page_file files[] = {
   FILE("/map/sheet.js", "getMapSheetScript", "Get the map page's script of the list on narrow screens", map_sheet),
   FILE("/map/live.js", "getMapLiveScript", "Get the map page's script of changes", map_live),
   FILE("/map/draw.js", "getMapDrawingScript", "Get the map page's script of areas and routes", map_draw),
+  FILE("/map/areas.js", "getMapAreasScript", "Get the map page's script of named areas", map_areas),
   FILE("/map/request.js", "getMapRequestScript", "Get the map page's script of requests and exports", map_request),
   FILE("/map/symbols.js", "getMapSymbolsScript", "Get the map page's script of symbols", map_symbols),
   FILE("/ogc/page.css", "getFeaturesStyle", "Get the style of the pages of features", ogc_style),

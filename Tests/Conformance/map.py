@@ -347,6 +347,18 @@ def a_named_area_that_a_search_names_is_drawn(pages):
     with pages.tab("#map=12/48.2/16.37", locale="de") as screen:
         screen.submit_search("BEZIRK")
         screen.wait_until(lambda: screen.shape_text() == "Nur Orte in Innenbezirk", "the name in German")
+    # Deeper than the base map knows, all areas in view are drawn, below the places.
+    with pages.tab("#map=13/48.2/16.37") as screen:
+        names = screen.page.locator(".areas text")
+        screen.wait_until(lambda: set(names.all_text_contents()) == {"Bezirk", HOSTILE + " Quarter"}, "the names of areas")
+        box = screen.page.locator(".areas path").first.bounding_box()
+        expect(60 < box["width"] < 300, f"the outline is {box}")
+        screen.drag(100, 50)
+        screen.wait_until(lambda: near((screen.page.locator(".areas path").first.bounding_box()["x"],), (box["x"] + 100,), 1.5),
+                          "the outline at its new place")
+        expect(not low_contrast(screen.page) and not screen.overlaps(), f"{low_contrast(screen.page)} {screen.overlaps()}")
+        screen.wheel(3000)
+        screen.wait_until(lambda: not names.count(), "the view without areas")
     # An area that there is no longer.
     pages.expect_statuses(400, 404)
     with pages.browser.tab() as page:
@@ -797,6 +809,8 @@ def controls_are_large_enough_for_fingers(pages):
 
 
 def moving_the_map_with_many_places_is_smooth(pages):
+    # A server that has not finished with former views; the page tries again.
+    pages.expect_statuses(503)
     figures = []
     for zoom in (14.2, 16):
         with pages.tab(f"#map={zoom}/48.1989/16.371", calm=False) as screen:

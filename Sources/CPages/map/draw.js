@@ -61,10 +61,8 @@ export async function showArea(id) {
   show();
   const area = await json("areas/" + encodeURIComponent(id));
   if (kind !== "in") return;
-  const { type, coordinates } = area.geometry;
-  rings = (type === "Polygon" ? [coordinates] : coordinates).flat()
-    .map((ring) => ring.map(([long, lat]) => ({ lat, long })));
-  name = area.names?.[locale.split("-")[0]] || area.name;
+  rings = ringsOf(area.geometry);
+  name = nameOf(area);
   show();
   const [lats, longs] = ["lat", "long"].map((axis) => rings.flat().map((point) => point[axis]));
   const most = (values, choose) => values.reduce((a, b) => choose(a, b));
@@ -72,6 +70,13 @@ export async function showArea(id) {
 }
 
 export const areaName = () => name;
+
+/** Returns the name of an area in the language of the page, or else its own. */
+export const nameOf = (area) => area.names?.[locale.split("-")[0]] || area.name;
+
+/** Returns the rings of an area's geometry as coordinates. */
+export const ringsOf = ({ type, coordinates }) => (type === "Polygon" ? [coordinates] : coordinates).flat()
+  .map((ring) => ring.map(([long, lat]) => ({ lat, long })));
 
 function add({ lat, long }) {
   points.push({ lat: Number(lat.toFixed(6)), long: Number(long.toFixed(6)) });
@@ -104,8 +109,9 @@ function clear(isTold) {
 function show() {
   byId("draw").hidden = !kind;
   byId("draw").classList.toggle("drawing", isDrawing);
-  const names = kind === "in" ? [name ? "map.onlyInNamedArea" : "map.onlyInArea"] : kind === "route" ? ["map.onlyAlongRoute", "map.clickRoute", "map.pointsOfRoute"]
-    : ["map.onlyInArea", "map.clickArea", "map.pointsOfArea"];
+  const names = kind === "in" ? [name ? "map.onlyInNamedArea" : "map.onlyInArea"]
+    : kind === "route" ? ["map.onlyAlongRoute", "map.clickRoute", "map.pointsOfRoute"]
+      : ["map.onlyInArea", "map.clickArea", "map.pointsOfArea"];
   const step = !isDrawing ? 0 : points.length < least[kind] ? 1 : 2;
   byId("draw-text").textContent = text(names[step], { count: points.length, name });
   byId("radius-field").hidden = kind !== "route";
@@ -127,17 +133,26 @@ export function moveShape() {
   }
   drawn = { zoom: view.zoom, ...origin };
   layer.style.transform = "";
-  const turn = view.worldWidth();
-  const places = shapes.map((shape) => {
+  const places = placed(shapes);
+  const isRoute = kind === "route";
+  layer.replaceChildren(
+    drawing("path", { d: pathOf(places, isRoute ? "" : "Z"), class: isRoute ? "route" : "within", "fill-rule": "evenodd" }),
+    ...(isDrawing ? places[0].map(({ x, y }) => drawing("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 5 })) : []));
+}
+
+/** Returns where the view has the points of shapes. */
+export function placed(shapes) {
+  const [turn, origin] = [view.worldWidth(), view.placeOf(shapes[0][0])];
+  return shapes.map((shape) => {
     let last = origin;
     // Neighbours are less than half a turn apart, also across the antimeridian.
     return shape.map(view.placeOf).map(({ x, y }) => (last = { x: x - Math.round((x - last.x) / turn) * turn, y }));
   });
-  const d = places.map((shape) => `M${visible(shape).map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}${
-    kind === "route" ? "" : "Z"}`).join("");
-  layer.replaceChildren(drawing("path", { d, class: kind === "route" ? "route" : "within", "fill-rule": "evenodd" }),
-    ...(isDrawing ? places[0].map(({ x, y }) => drawing("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 5 })) : []));
 }
+
+/** Returns the path of shapes in the view, each with an end, such as `Z`. */
+export const pathOf = (places, end) => places.map((shape) =>
+  `M${visible(shape).map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}${end}`).join("");
 
 /** Returns the points that are at least a pixel from the one before, and the last one. */
 function visible(shape) {

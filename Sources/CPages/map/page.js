@@ -28,6 +28,8 @@ let retry = 0;
 let changed = new Set();
 let update = 0;
 let loadMilliseconds = 0;
+/** The module of named areas, once there was a view that shows them. */
+let areas;
 
 view.startMap({
   report,
@@ -35,6 +37,7 @@ view.startMap({
   onMove: () => {
     movePopup();
     moveShape();
+    areas?.moveAreas();
   },
   onSettle: () => {
     writeAddress();
@@ -111,6 +114,13 @@ async function load(told = "") {
   loadMilliseconds = performance.now() - begin;
   view.show(features, fresh);
   showList(told);
+  showAreas();
+}
+
+async function showAreas() {
+  if (!areas && !view.isDeep()) return;
+  areas ??= await import("./areas.js");
+  areas.showAreas(view.isDeep() ? query().bbox : undefined);
 }
 
 // MARK: Changes

@@ -122,6 +122,9 @@ export function box() {
 
 export const coordinate = () => unprojected(centre);
 
+/** Returns whether the view is deeper than the base map knows. */
+export const isDeep = () => zoom > graticuleZoom && !hasImages();
+
 function pointAt({ x, y }) {
   return { x: centre.x + (x - width / 2) / scale(), y: centre.y + (y - height / 2) / scale() };
 }
@@ -216,9 +219,8 @@ function draw() {
   if (tiles) drawTiles();
   drawMarkers();
   land?.show({ width, height, centre, zoom, scale: scale() }, !isMoving, taken);
-  const isDeep = zoom > graticuleZoom && !hasImages();
-  node.classList.toggle("deep", isDeep);
-  if (isDeep || !(land || tiles)) drawGraticule();
+  node.classList.toggle("deep", isDeep());
+  if (isDeep() || !(land || tiles)) drawGraticule();
   else lines.replaceChildren();
   if (handle) put(handle, placeOf(handle.coordinate));
   const metresPerPixel = equatorMetres * Math.cos(coordinate().lat * Math.PI / 180) / scale();
