@@ -81,7 +81,8 @@ def the_page_of_the_api_groups_calls_in_light_and_dark(pages):
                 expect(screen.scroll_width() <= size[0], f"the page is {screen.scroll_width()} wide")
                 grounds.add(page.evaluate("() => getComputedStyle(document.body).backgroundColor"))
                 screen.element("filter").fill("cluster")
-                expect(screen.element("listLocations").is_hidden() and screen.element("getClusters").is_visible(), "the filter")
+                expect(screen.element("listLocations").is_hidden(), "a call is shown that does not match")
+                expect(screen.element("getClusters").is_visible(), "the call that matches is not shown")
                 screen.element("filter").fill("nothing like that")
                 expect(screen.element("state").inner_text() == "No call matches.", "there is no explanation")
     expect(len(grounds) == 2, f"the backgrounds are {grounds}")
@@ -187,7 +188,8 @@ def all_pages_are_in_english_korean_and_german(pages):
                 with pages.browser.tab(size=size, locale=language) as page:
                     screen = Screen(pages.browser, page)
                     page.goto(pages.browser.url + path)
-                    screen.wait_until(lambda: words[short] in page.locator("body").inner_text(), f"{words[short]} in {path}")
+                    word = words[short]
+                    screen.wait_until(lambda: word in page.locator("body").inner_text(), f"{word} in {path}")
                     expect(page.evaluate("() => document.documentElement.lang") == short, f"{path} is in another language")
                     expect(screen.scroll_width() <= size[0], f"{path} in {language} is {screen.scroll_width()} wide")
                     expect(unnamed(page) == [], f"{path} has without a name: {unnamed(page)}")
@@ -318,6 +320,7 @@ CHECKS = [
     the_page_of_the_api_groups_calls_in_light_and_dark, every_call_has_an_example_and_reading_works_as_it_is,
     a_place_is_created_changed_and_deleted_as_the_page_suggests, curl_has_what_was_filled_in,
     the_pages_of_features_have_a_map_in_light_and_dark, all_pages_are_in_english_korean_and_german,
-    axe_finds_no_violation, names_from_right_to_left_are_written_so, pages_work_where_storage_is_denied, failures_of_scripts_are_shown,
+    axe_finds_no_violation, names_from_right_to_left_are_written_so, pages_work_where_storage_is_denied,
+    failures_of_scripts_are_shown,
 ]
 BUDGET_CHECKS = [all_pages_keep_their_budgets]

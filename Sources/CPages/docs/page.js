@@ -208,7 +208,9 @@ function detailsOf(operation, method, path) {
   const typed = ([type]) => element("option", {}, type);
   const media = requestMedia(operation);
   const { status, media: results } = successOf(operation);
-  const [command, example, output] = ["pre", "pre", "div"].map((name) => element(name, { tabindex: name === "pre" && "0" }));
+  const [command, example] = ["docs.request", "docs.example"].map((name) =>
+    element("pre", { tabindex: "0", "aria-label": text(name) }));
+  const output = element("div");
   const form = element("form", {
     oninput: () => {
       command.textContent = requestOf(form, method, path).command;

@@ -22,7 +22,9 @@ async function outlineOf({ id, version }) {
   const area = await json("areas/" + id);
   const rings = ringsOf(area.geometry);
   const step = Math.ceil(rings.flat().length / maximumPoints);
-  const outline = { version, name: nameOf(area), rings: rings.map((ring) => ring.filter((_, index) => index % step === 0)) };
+  const outline = {
+    version, name: nameOf(area), rings: rings.map((ring) => ring.filter((_, index) => index % step === 0)),
+  };
   outlines.set(id, outline);
   return outline;
 }

@@ -163,7 +163,7 @@ function showList(told) {
   const total = entries.reduce((sum, { feature }) => sum + feature.count, 0);
   const summary = [told, total ? text("map.inView", { count: total }) : text("map.nothingInView"),
     filters.q && text("map.matching", { q: filters.q }), filters.open && text("map.openNow"),
-    filters.in && areaName() ? text("map.inNamedArea", { name: areaName() }) : (filters.in || filters.within) && text("map.inArea"),
+    areaName() ? text("map.inNamedArea", { name: areaName() }) : (filters.in || filters.within) && text("map.inArea"),
     filters.route && text("map.alongRoute"),
     groups && text(groups < entries.length ? "map.someInGroups" : "map.allInGroups", { count: groups }),
   ].filter(Boolean).join(" · ");
@@ -210,7 +210,8 @@ async function show(id) {
 
 async function showCategories() {
   const categories = (await loadCategories().catch(() => [])).slice(0, 300);
-  byId("categories").replaceChildren(...categories.map(({ category }) => element("option", { value: category }, labelOf(category))));
+  byId("categories").replaceChildren(...categories.map(({ category }) =>
+    element("option", { value: category }, labelOf(category))));
   byId("category").replaceChildren(element("option", { value: "" }, text("map.allCategories")), ...categories.map(
     ({ category, count, depth }) => element("option", { value: category },
       `${"\u2003".repeat(depth)}${labelOf(category)} (${count.toLocaleString(locale)})`)));

@@ -85,7 +85,8 @@ export function startSearch({ centre, onPlace, onCategory, onArea, onText }) {
     list.replaceChildren(...suggestions.map((suggestion, index) => {
       const { type, name, category, count } = suggestion;
       const [title, kind] = type === "area" ? [name, text("map.suggestedArea")]
-        : type === "category" ? [suggestion.label ?? category, text("map.suggestedCategory", { count })] : [name, labelOf(category)];
+        : type === "category" ? [suggestion.label ?? category, text("map.suggestedCategory", { count })]
+          : [name, labelOf(category)];
       return element("li", { id: `suggestion-${index}`, role: "option", "aria-selected": "false",
         onclick: () => choose(suggestion), onpointerdown: (event) => event.preventDefault() },
       element("span", { dir: "auto" }, title), " ", element("small", {}, kind),
