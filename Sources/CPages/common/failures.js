@@ -4,6 +4,8 @@
   const show = (message) => {
     const node = document.getElementById("message");
     node.hidden = false;
+    // It stays, also where a later call succeeds.
+    node.dataset.failed = "true";
     node.textContent = node.dataset.failure.replace("{message}", message);
   };
   addEventListener("error", ({ message, target }) => {

@@ -58,6 +58,7 @@ startPopup({
 });
 
 function report(text = "") {
+  if (!text && byId("message").dataset.failed) return;
   byId("message").hidden = !text;
   byId("message").textContent = text;
 }

@@ -470,7 +470,7 @@ async function update() {
     settings ??= await counting("status/settings.json", json);
     if (!mayCall("read")) throw new Problem(401);
     await readMetrics();
-    byId("message").hidden = true;
+    byId("message").hidden = !byId("message").dataset.failed;
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     const needed = text(access.key ? "common.keyInvalid" : "status.keyRead");
