@@ -291,6 +291,8 @@ import Testing
 
     for medium in call.body?.media ?? [MediaDescription("", Schema(.any))] {
       for isMinimal in [true, false] {
+        // One of several parameters must be given there, whichever.
+        if isMinimal, ["/api", "/structured"].contains(call.path) { continue }
         var target = call.path.concrete
         let query = call.describedParameters.filter {
           // A route is given instead of a position, and `within` instead of an area's name.
