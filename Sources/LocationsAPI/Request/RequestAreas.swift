@@ -122,7 +122,14 @@ struct AreaMiddleware: Middleware {
       let hasAddresses = hasAddresses(request, query)
       let names = try AreaNamesOfRequest(request)
       if names.area == nil, !hasAddresses, !mayName(names) { return await next.respond(to: request) }
-      let context = try await areas.forRequest(request, completesAddresses: hasAddresses)
+      let context: RequestAreas
+      do throws(Problem) {
+        context = try await areas.forRequest(request, completesAddresses: hasAddresses)
+      } catch {
+        guard names.area == nil else { throw error }
+        // Texts and addresses do without areas, as where the index answers while the database is away.
+        return await next.respond(to: request)
+      }
       if let text = names.area { try await context.prepare(areaNamed: text, near: names.position, for: request) }
       if let text = names.text { try await context.prepare(text, names, for: request) }
       return await context.respond { await next.respond(to: request) }

@@ -14,6 +14,9 @@ struct PageFile: Sendable {
   let id, summary: String
   let bytes: [UInt8]
 
+  /// The bytes, or those for each language of ``PageTexts``.
+  let versions: [[UInt8]]
+
   static let all: [PageFile] = {
     let pages = waymark_pages()
     return UnsafeBufferPointer(start: pages.files, count: pages.count).map { file in
@@ -23,7 +26,15 @@ struct PageFile: Sendable {
     }
   }()
 
-  var mediaType: String {
+  private init(path: String, id: String, summary: String, bytes: [UInt8]) {
+    (self.path, self.id, self.summary, self.bytes) = (path, id, summary, bytes)
+    let isPage = Self.mediaType(of: path).hasPrefix("text/html")
+    versions = isPage ? PageTexts.all.map { $0.filling(bytes) } : [bytes]
+  }
+
+  var mediaType: String { Self.mediaType(of: path) }
+
+  private static func mediaType(of path: String) -> String {
     let type =
       if path.hasSuffix(".css") { "text/css" } else if path.hasSuffix(".js") { "text/javascript" } else { "text/html" }
     return type + "; charset=utf-8"
@@ -81,7 +92,7 @@ struct PageRoute: RouteHandler {
           media: .init(String(file.mediaType.prefix { $0 != ";" }), Schema(.string)), isTranslated: isPage
         ).handled(
           by: PageRoute(
-            isPage ? PageTexts.all.map { $0.filling(file.bytes) } : [file.bytes], mediaType: file.mediaType,
+            file.versions, mediaType: file.mediaType,
             baseMap: file.path.hasPrefix("/map") ? baseMap : nil))
       }
   }

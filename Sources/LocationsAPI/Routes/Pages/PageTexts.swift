@@ -59,12 +59,26 @@ struct PageTexts: Sendable {
 
   /// Returns a page in HTML with texts in place of their names in double braces.
   func filling(_ page: [UInt8]) -> [UInt8] {
-    var filled = ""
-    var rest = String(decoding: page, as: UTF8.self)[...]
-    while let start = rest.firstRange(of: "{{"), let end = rest.firstRange(of: "}}") {
-      filled += rest[..<start.lowerBound] + HTML.escape(text(String(rest[start.upperBound..<end.lowerBound])))
-      rest = rest[end.upperBound...]
+    var filled: [UInt8] = []
+    filled.reserveCapacity(page.count * 2)
+    // The end of the last name.
+    var end = 0
+    while let start = Self.index(ofPair: UInt8(ascii: "{"), in: page, from: end),
+      let close = Self.index(ofPair: UInt8(ascii: "}"), in: page, from: start + 2)
+    {
+      filled += page[end..<start]
+      filled += HTML.escape(text(String(decoding: page[start + 2..<close], as: UTF8.self))).utf8
+      end = close + 2
     }
-    return Array((filled + rest).utf8)
+    return filled + page[end...]
+  }
+
+  private static func index(ofPair byte: UInt8, in page: [UInt8], from start: Int) -> Int? {
+    var index = start
+    while index + 1 < page.count {
+      if page[index] == byte, page[index + 1] == byte { return index }
+      index += 1
+    }
+    return nil
   }
 }
