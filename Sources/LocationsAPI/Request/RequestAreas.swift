@@ -83,43 +83,27 @@ struct AreaMiddleware: Middleware {
 
   func intercepts(_ request: HTTPRequest) -> Bool {
     guard request.route?.scope == .read, let query = request.query else { return false }
-    return hasParameter("in", query) || hasAddresses(request, query) || hasText(request, query)
+    let hints = AreaHints(query)
+    return hints.namesArea || hasAddresses(request, hints) || hasText(request, hints)
   }
 
   /// Returns a Boolean value that indicates whether a response has addresses.
-  private func hasAddresses(_ request: HTTPRequest, _ query: Substring) -> Bool {
+  private func hasAddresses(_ request: HTTPRequest, _ hints: AreaHints) -> Bool {
     switch request.route?.template {
+    case "/locations": hints.hasLabel
     case "/locations/reverse", "/locations/suggest", "/api", "/reverse", "/structured": true
-    case "/locations": query.contains("label")
     default: false
     }
   }
 
   /// Returns a Boolean value that indicates whether there are areas that the words of a text may name.
-  private func hasText(_ request: HTTPRequest, _ query: Substring) -> Bool {
-    request.route?.template == "/locations" && hasParameter("q", query) && areas.recentAreas()?.isEmpty != true
-  }
-
-  private func hasParameter(_ name: StaticString, _ query: Substring) -> Bool {
-    var rest = query.utf8
-    while !rest.isEmpty {
-      let pair = rest.prefix { $0 != UInt8(ascii: "&") }
-      let given = pair.prefix { $0 != UInt8(ascii: "=") }
-      // A name with an escape may be that of the parameter.
-      if given.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-        || given.contains(UInt8(ascii: "%"))
-      {
-        return true
-      }
-      rest = rest[pair.endIndex...].dropFirst()
-    }
-    return false
+  private func hasText(_ request: HTTPRequest, _ hints: AreaHints) -> Bool {
+    hints.hasText && request.route?.template == "/locations" && areas.recentAreas()?.isEmpty != true
   }
 
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
     do throws(Problem) {
-      let query = request.query ?? ""
-      let hasAddresses = hasAddresses(request, query)
+      let hasAddresses = hasAddresses(request, AreaHints(request.query ?? ""))
       let names = try AreaNamesOfRequest(request)
       if names.area == nil, !hasAddresses, !mayName(names) { return await next.respond(to: request) }
       let context: RequestAreas
@@ -146,6 +130,56 @@ struct AreaMiddleware: Middleware {
     guard let text = names.text else { return false }
     guard let recent = areas.recentAreas() else { return true }
     return !recent.readings(of: text, isIncomplete: names.isIncomplete, near: names.position).isEmpty
+  }
+}
+
+/// The parameters of a query that areas may matter for, found in one pass without allocation, which every read takes.
+private struct AreaHints {
+  private(set) var namesArea = false
+  private(set) var hasText = false
+  private(set) var hasLabel = false
+
+  init(_ query: Substring) {
+    var query = query
+    query.withUTF8 { query in
+      var start = 0
+      while start < query.count {
+        let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+        note(UnsafeBufferPointer(rebasing: query[start..<end]))
+        start = end + 1
+      }
+    }
+  }
+
+  private mutating func note(_ pair: UnsafeBufferPointer<UInt8>) {
+    let nameEnd = pair.firstIndex(of: UInt8(ascii: "="), from: 0) ?? pair.count
+    let name = UnsafeBufferPointer(rebasing: pair[..<nameEnd])
+    if name.isEqual(toLowercase: "in") {
+      namesArea = true
+    } else if name.isEqual(toLowercase: "q") {
+      hasText = true
+    } else if name.isEqual(toLowercase: "fields") {
+      hasLabel = hasLabel || pair[nameEnd...].containsLabel
+    } else if name.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil {
+      // A name with an escape may be that of any.
+      (namesArea, hasText, hasLabel) = (true, true, true)
+    }
+  }
+}
+
+extension Slice<UnsafeBufferPointer<UInt8>> {
+  /// A Boolean value that indicates whether the bytes have the name of the field `label`, or an escape that may stand
+  /// for a part of it.
+  fileprivate var containsLabel: Bool {
+    var rest = self
+    while let index = rest.firstIndex(where: { $0 == UInt8(ascii: "l") || $0 == UInt8(ascii: "%") }) {
+      rest = rest[index...]
+      if rest.starts(with: "label".utf8) { return true }
+      // `%2C` is a comma.
+      if rest.first == UInt8(ascii: "%"), !rest.starts(with: "%2C".utf8), !rest.starts(with: "%2c".utf8) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
   }
 }
 
