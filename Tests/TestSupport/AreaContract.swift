@@ -105,8 +105,17 @@ package struct AreaContract: Sendable, CustomTestStringConvertible {
       let report = try await AreaEditor(stores.first).importRows(rows, once: importKey)
       let repeatedReport = try await AreaEditor(stores.second).importRows(rows, once: importKey)
 
+      let replacementKey = IdempotencyKey(text: "user:c", requestHash: 3)
+      let others = [AreaRow(number: 1, id: nil, draft: try .sample("D", sourceID: "d"))]
+      let replacement = (source: try #require(others[0].draft.origin).source, limit: DeletionLimit.percentage(100))
+      let replaced = try await AreaEditor(stores.first).importRows(
+        others, once: replacementKey, replacing: replacement)
+      let repeatedReplacement = try await AreaEditor(stores.second).importRows(
+        others, once: replacementKey, replacing: replacement)
+
       #expect(repeated == created)
       #expect(report.created == 1 && repeatedReport == report)
+      #expect(replaced.deleted == 1 && repeatedReplacement == replaced)
       await #expect(throws: PointWriteError.keyReused) {
         _ = try await AreaEditor(stores.second).create(
           .sample("C"), once: IdempotencyKey(text: "user:a", requestHash: 9))

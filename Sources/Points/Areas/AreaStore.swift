@@ -348,10 +348,11 @@ extension AreaRecord {
     case .imported(let report):
       let counts = [report.created, report.updated, report.unchanged, report.rejected].map { JSONValue.number("\($0)") }
       let rows = report.rejections.map { JSONValue.array([.number("\($0.number)"), .string($0.detail)]) }
-      let report = JSONValue.object([
+      let members: [JSONValue.Member] = [
         .init(name: "counts", value: .array(counts)), .init(name: "rows", value: .array(rows)),
-      ])
-      return String(decoding: report.text, as: UTF8.self)
+      ]
+      let deletions = report.deleted.map { JSONValue.Member(name: "deleted", value: .number("\($0)")) }
+      return String(decoding: JSONValue.object(members + [deletions].compactMap(\.self)).text, as: UTF8.self)
     }
   }
 
@@ -378,6 +379,7 @@ extension AreaRecord {
       key: key,
       outcome: .imported(
         ImportReport(
-          created: counts[0], updated: counts[1], unchanged: counts[2], rejected: counts[3], rejections: rejections)))
+          created: counts[0], updated: counts[1], unchanged: counts[2], deleted: value["deleted"].flatMap(number),
+          rejected: counts[3], rejections: rejections)))
   }
 }
