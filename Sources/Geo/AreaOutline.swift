@@ -215,7 +215,8 @@ public struct AreaOutline: Sendable {
     return Span(west: min(from, to), east: max(from, to))
   }
 
-  /// Whether all edges are short and none near a pole, and a bound of their lengths altogether.
+  /// A Boolean value that indicates whether all edges are short and none is near a pole, and an upper bound of the sum of
+  /// their lengths.
   private var measured: (isShort: Bool, metres: Double) {
     var units: Int64 = 0
     for ring in rings {

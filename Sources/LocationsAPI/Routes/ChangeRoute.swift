@@ -45,7 +45,7 @@ struct ChangeRoute: CallHandler {
     } catch {
       throw Problem(error)
     }
-    try document.checkID(is: point.id)
+    try point.id.check(document.id, isForeign: document.hasForeignID)
     return document.draft
   }
 }

@@ -21,7 +21,7 @@ struct ReplaceRoute: CallHandler {
     let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
     let document = try await PointBody.read(request).document
-    try document.checkID(is: id)
+    try id.check(document.id, isForeign: document.hasForeignID)
 
     let (point, wasCreated) = try await request.reportingWriteErrors { () throws(PointWriteError) in
       try await service.put(document.draft, id: id, if: condition)
@@ -32,18 +32,17 @@ struct ReplaceRoute: CallHandler {
   }
 }
 
-extension PointDocument {
-  /// Checks that the body names no other id than the path.
+extension PointID {
+  /// Checks that a body names no other id than this one, which is that of the path.
   ///
+  /// - Parameter isForeign: a Boolean value that indicates whether the body has an id that is no UUID.
   /// - Throws: `Problem` 422.
-  func checkID(is id: PointID) throws(Problem) {
-    guard !hasForeignID, self.id == nil || self.id == id else {
+  func check(_ id: PointID?, isForeign: Bool) throws(Problem) {
+    guard !isForeign, id == nil || id == self else {
       throw Problem(InvalidPoint([.init(pointer: "/id", detail: "must be that of the path, or left out")]))
     }
   }
-}
 
-extension PointID {
   /// Creates the id from the path of a request.
   ///
   /// - Throws: `Problem` 400 where it is not a UUID.

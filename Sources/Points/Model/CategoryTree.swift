@@ -128,7 +128,7 @@ package final class CategoryTree: Sendable {
     for name in names {
       for words in Plural.forms(of: name.words, name.language) {
         let term = Self.joined(words[...])
-        // What another category is called is no plural.
+        // The name of another category is not a plural.
         guard terms[term] == nil || plurals.contains(term) else { continue }
         plurals.insert(term)
         if terms[term]?.contains(name.category) != true { terms[term, default: []].append(name.category) }

@@ -50,9 +50,7 @@ extension ImportCommand {
   ) async throws -> ImportReport {
     let configuration = try database.configuration()
     do {
-      let store = try PostgresStore(
-        configuration: try PostgresConfiguration(configuration),
-        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      let store = try configuration.makeStore()
       try await store.checkReadiness()
       let report = try await AreaEditor(PostgresAreas(store)).importRows(
         rows, mode: mode, dryRun: dryRun,

@@ -65,9 +65,7 @@ struct ExportCommand: AsyncParsableCommand {
   private func exportDatabase(as format: PointFormat) async throws {
     let configuration = try database.configuration()
     do {
-      let store = try PostgresStore(
-        configuration: try PostgresConfiguration(configuration),
-        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      let store = try configuration.makeStore()
       // Before the places are read. A standby has no positions.
       let position = try? await ChangeFeed(store).presentPosition()
       let output = try ExportFile(path: file)

@@ -225,9 +225,7 @@ struct ImportCommand: AsyncParsableCommand {
   private func importIntoDatabase(_ input: ImportInput, _ notes: ImportNotes) async throws -> ImportReport {
     let configuration = try database.configuration()
     do {
-      let store = try PostgresStore(
-        configuration: try PostgresConfiguration(configuration),
-        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      let store = try configuration.makeStore()
       // Before the files are parsed, which may take a while.
       try await store.checkReadiness()
       let report = try await importing(input, into: store, notes)

@@ -22,9 +22,7 @@ struct SourcesCommand: AsyncParsableCommand {
   func run() async throws {
     let configuration = try database.configuration()
     do {
-      let store = try PostgresStore(
-        configuration: try PostgresConfiguration(configuration),
-        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      let store = try configuration.makeStore()
       try await store.checkReadiness()
       for source in try await store.sources() {
         let values = [source.name, source.licence ?? "", source.attribution ?? "", source.url ?? ""]

@@ -105,9 +105,7 @@ struct StoreCopy: FollowCopy {
   init(_ configuration: DatabaseConfiguration) async throws {
     let store: PostgresStore
     do {
-      store = try PostgresStore(
-        configuration: try PostgresConfiguration(configuration),
-        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      store = try configuration.makeStore()
     } catch {
       throw FollowError.damaged("\(error)")
     }

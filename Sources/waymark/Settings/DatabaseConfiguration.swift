@@ -1,6 +1,7 @@
 import Foundation
 import IndexedStore
 import PostgresClient
+import PostgresStore
 
 /// The connection to PostgreSQL and its limits.
 struct DatabaseConfiguration: Hashable {
@@ -93,6 +94,17 @@ struct ConnectionShares: Hashable {
     imports = usual
     bulk = min(exports + imports, room)
     requests = room + 1 - bulk
+  }
+}
+
+extension DatabaseConfiguration {
+  /// Returns the store of the places, which connects when it is first used.
+  ///
+  /// - Throws: ``ConfigurationError``, or `MigrationError` if the migrations can't be read.
+  func makeStore() throws -> PostgresStore {
+    try PostgresStore(
+      configuration: PostgresConfiguration(self),
+      migrations: Migration.all(inDirectory: migrationsPath))
   }
 }
 

@@ -138,10 +138,14 @@ extension ParameterValues {
   fileprivate mutating func kind() -> AreaKind? {
     has(.kind) ? choice(.kind, default: AreaKind.custom) : nil
   }
+}
 
-  /// Returns the format of a response with areas.
-  fileprivate func areaFormat(_ request: HTTPRequest) throws(Problem) -> PointFormat {
-    try .chosen(by: self[.format], accept: request.headers, from: AreasRoute.formats)
+extension HTTPRequest {
+  /// Returns the format of the response with an area, which is all that the query says.
+  fileprivate func areaFormat() throws(Problem) -> PointFormat {
+    let values = try ParameterValues(self, allowing: [.format])
+    try values.check()
+    return try .chosen(by: values[.format], accept: headers, from: AreasRoute.formats)
   }
 }
 
@@ -168,9 +172,7 @@ struct AreaRoute: CallHandler {
   let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.call.parameters)
-    try values.check()
-    let format = try values.areaFormat(request)
+    let format = try request.areaFormat()
     let id = try PointID(inPathOf: request)
     guard let area = try await areas.forRequest(request).areas[id] else { throw .noArea(id) }
     let plain = EntityTag.of(version: area.version, format: format)
@@ -254,17 +256,6 @@ private enum AreaBody {
   }
 }
 
-extension AreaDocument {
-  /// Checks that the body names no other id than the path.
-  ///
-  /// - Throws: `Problem` 422.
-  fileprivate func checkID(is id: PointID) throws(Problem) {
-    guard !hasForeignID, self.id == nil || self.id == id else {
-      throw Problem(InvalidPoint([.init(pointer: "/id", detail: "must be that of the path, or left out")]))
-    }
-  }
-}
-
 extension Problem {
   fileprivate static func noArea(_ id: PointID) -> Problem { .notFound("there is no area with the id \(id)") }
 }
@@ -318,9 +309,7 @@ struct CreateAreaRoute: CallHandler {
   let address: PublicAddress
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.call.parameters)
-    try values.check()
-    let format = try values.areaFormat(request)
+    let format = try request.areaFormat()
     let (document, body) = try await AreaBody.read(request)
     let key = try IdempotencyKey.read(request, of: request.principal, body: body)
     let area = try await request.writingAreas { () throws(PointWriteError) in
@@ -345,13 +334,11 @@ struct ReplaceAreaRoute: CallHandler {
   let requiresIfMatch: Bool
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.call.parameters)
-    try values.check()
-    let format = try values.areaFormat(request)
+    let format = try request.areaFormat()
     let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
     let document = try await AreaBody.read(request).document
-    try document.checkID(is: id)
+    try id.check(document.id, isForeign: document.hasForeignID)
     let (area, wasCreated) = try await request.writingAreas { () throws(PointWriteError) in
       try await AreaEditor(areas).put(document.draft, id: id, if: condition)
     }
@@ -379,9 +366,7 @@ struct ChangeAreaRoute: CallHandler {
   let requiresIfMatch: Bool
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.call.parameters)
-    try values.check()
-    let format = try values.areaFormat(request)
+    let format = try request.areaFormat()
     let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
     let patch = try await PointBody.readPatch(request)
@@ -389,7 +374,7 @@ struct ChangeAreaRoute: CallHandler {
     do throws(PointUpdateError<Problem>) {
       area = try await AreaEditor(areas).update(id: id, if: condition) { area throws(Problem) in
         let document = try AreaBody.document(AreaJSON.value(of: area).merging(patch))
-        try document.checkID(is: id)
+        try id.check(document.id, isForeign: document.hasForeignID)
         return document.draft
       }
     } catch {

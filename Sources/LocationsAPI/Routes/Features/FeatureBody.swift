@@ -125,7 +125,7 @@ enum FeatureBody {
     } catch {
       throw Problem(error)
     }
-    if let id { try document.checkID(is: id) }
+    if let id { try id.check(document.id, isForeign: document.hasForeignID) }
     guard collection.contains(category: document.draft.category) else {
       let names = collection.categories.joined(separator: ", ")
       throw Problem(
