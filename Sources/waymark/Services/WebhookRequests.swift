@@ -32,7 +32,8 @@ struct WebhookNetworks: Sendable {
 
   /// Returns a Boolean value that indicates whether a request may be sent to an address.
   ///
-  /// - Parameter isEncrypted: a Boolean value that indicates whether the request is sent over TLS, without which only allowed networks are reached.
+  /// - Parameter isEncrypted: a Boolean value that indicates whether the request is sent over TLS, without which only
+  ///   allowed networks are reached.
   func admits(_ address: SocketAddress, isEncrypted: Bool) -> Bool {
     guard let address = IPAddress(address) else { return false }
     if allowed.contains(where: { $0.contains(address) }) { return true }

@@ -6,8 +6,8 @@ import NIOHTTP1
 /// A file of a web page: `/docs`, `/map`, `/status`, and what they load.
 ///
 /// The pages load nothing from elsewhere but the images of a base map of the operator's choice. Their references are
-/// relative, so that they work under a path prefix. They are open to everyone, since they have nothing of the places: their scripts call the
-/// service with the key of the caller.
+/// relative, so that they work under a path prefix. They are open to everyone, since they have nothing of the places:
+/// their scripts call the service with the key of the caller.
 struct PageFile: Sendable {
   let path: String
   /// The name of the call for programs, and its summary.
