@@ -12,6 +12,7 @@ Debian, and sseclient-py and Playwright from PyPI.
 import asyncio
 import collections
 import json
+import os
 import re
 import shutil
 import signal
@@ -195,7 +196,7 @@ def check_readers(check, folder, browser):
     server = Waymark(
         check.options.waymark,
         {"POINT_STORE": "memory", "MEMORY_STORE_PATH": str(folder / "places.db"), "TRUSTED_PROXIES": "127.0.0.1"})
-    nginx = Nginx(shutil.which("nginx") or "/usr/sbin/nginx", folder, [server.port] * 2)
+    nginx = Nginx(shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin"), folder, [server.port] * 2)
     caddy = Caddy(shutil.which("caddy"), folder, server.port)
     readers = []
     # The proxies end after the server, as they wait for the ends of streams.
