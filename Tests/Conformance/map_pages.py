@@ -420,6 +420,8 @@ class MapScreen(Screen):
 
     def curl(self):
         self.element("curl").click()
+        # The dialog's script is loaded when it is asked for.
+        self.element("curl-dialog").wait_for()
         text = self.element("curl-text").inner_text()
         self.element("curl-close").click()
         return text

@@ -78,12 +78,13 @@ function fieldOf(parameter, id) {
   const schema = resolve(parameter.schema);
   const choices = schema.type === "boolean" ? ["true", "false"] : schema.enum;
   const common = { id, "data-in": parameter.in, "data-name": name, required, "aria-describedby": id + "-note" };
-  const example = [schema.examples?.[0] ?? ""].flat().join(",");
+  const example = [parameter.example ?? schema.examples?.[0] ?? ""].flat().join(",");
   const input = choices ? element("select", common, required ? undefined : element("option", { value: "" }),
     choices.map((value) => element("option", {}, String(value))))
     : element("input", { ...common, autocomplete: "off", spellcheck: "false", placeholder: example });
-  // With what is required the call works; what changes something needs a choice, and an id one that exists.
-  if (required && !choices && name !== "id") input.value = example || (schema.minimum ?? "");
+  // With what is required or has an example of its own the call works; what changes something needs a choice, and an
+  // id one that exists.
+  if ((required || "example" in parameter) && !choices && name !== "id") input.value = example || (schema.minimum ?? "");
   return element("div", { class: "field" },
     element("label", { for: id }, element("code", {}, name), required ? ` ${text("docs.required")}` : ""), input,
     element("p", { class: "note", id: id + "-note", lang: "en" },

@@ -115,6 +115,7 @@ struct OpenAPIDocument {
       members.append(.init(name: "explode", value: false))
     }
     members.append(.init(name: "schema", value: parameter.schema.json(openAPI)))
+    if let example = parameter.example { members.append(.init(name: "example", value: example)) }
     return .object(members)
   }
 

@@ -12,16 +12,19 @@ struct ParameterDescription: Sendable {
   /// A Boolean value that indicates whether `style` and `explode` are stated although the value is no array. OGC API
   /// Features prescribes it for `limit` and `datetime`, and QGIS recognises conditions on properties by it.
   var statesStyle = false
+  /// A value with which a first request is answered, of a parameter that may be left out if there are others.
+  var example: JSONValue?
 
   init(
     _ description: String, _ schema: Schema, isRequired: Bool = false, isRepeatable: Bool = false,
-    statesStyle: Bool = false
+    statesStyle: Bool = false, example: JSONValue? = nil
   ) {
     self.description = description
     self.schema = schema
     self.isRequired = isRequired
     self.isRepeatable = isRepeatable
     self.statesStyle = statesStyle
+    self.example = example
   }
 
   /// The parameter where it must be given.

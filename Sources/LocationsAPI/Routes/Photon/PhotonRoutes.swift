@@ -19,7 +19,7 @@ struct PhotonSearchRoute: CallHandler {
     describing: [
       "q": .init(
         "Words of a place's names, category and address. May be left out with `include` or `exclude`.",
-        Parameter.text.description.schema)
+        Parameter.text.description.schema, example: "winchester")
     ],
     sharing: Self.filters,
     requestHeaders: [.acceptLanguage], caching: .versioned,
@@ -96,7 +96,8 @@ struct PhotonStructuredRoute: CallHandler {
     otherParameters: PhotonArguments.structuredParameters,
     describing: [
       "housenumber": .part("House number."), "street": .part("Street."), "district": .part("District or suburb."),
-      "postcode": .part("Postal code."), "city": .part("City."), "county": .part("County."), "state": .part("State."),
+      "postcode": .part("Postal code."), "city": .part("City.", example: "San Jose"), "county": .part("County."),
+      "state": .part("State."),
     ],
     sharing: PhotonSearchRoute.filters,
     requestHeaders: [.acceptLanguage], caching: .versioned,
@@ -421,8 +422,10 @@ extension ParameterDescription {
       isRepeatable: true)
   }
 
-  fileprivate static func part(_ description: String) -> ParameterDescription {
-    .init(description, Schema(.string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)]))
+  fileprivate static func part(_ description: String, example: JSONValue? = nil) -> ParameterDescription {
+    .init(
+      description, Schema(.string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)]),
+      example: example)
   }
 
   fileprivate static let photonDuplicates = ParameterDescription(
