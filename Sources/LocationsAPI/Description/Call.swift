@@ -273,7 +273,7 @@ extension [MediaDescription] {
   /// The representations of an OpenAPI document.
   static func openAPI(_ version: OpenAPIVersion) -> [MediaDescription] {
     [version.mediaType, "application/json"].map {
-      .init($0, Schema(.object([.required("openapi", Schema(.string))], others: Schema(.any))))
+      .init($0, .component("OpenAPIDocument"))
     }
   }
 }

@@ -7,17 +7,17 @@ extension Schema {
   static let features: [(name: String, schema: Schema)] = [
     ("FeaturesLanding", landing), ("FeaturesConformance", conformance), ("Collections", collections),
     ("Collection", collection), ("FeatureItems", items), ("FeatureItem", item), ("FeaturePatch", featurePatch),
+    ("Link", link), ("JSONSchema", Schema(.object([.required("type", .oneOf(["object"]))], others: any))),
   ]
 
-  private static let links = Schema(
-    .array(
-      of: Schema(
-        .object(
-          [
-            .required("rel", Schema(.string)), .required("type", Schema(.string)),
-            .required("href", Schema(.string, nil, ["format": "uri-reference"])),
-          ], others: nil))),
-    "Links (RFC 8288).")
+  private static let links = Schema(.array(of: .component("Link")), "Links (RFC 8288).")
+
+  private static let link = Schema(
+    .object(
+      [
+        .required("rel", Schema(.string)), .required("type", Schema(.string)),
+        .required("href", Schema(.string, nil, ["format": "uri-reference"])),
+      ], others: nil))
 
   private static let landing = Schema(
     .object(

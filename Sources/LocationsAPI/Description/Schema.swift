@@ -206,15 +206,18 @@ extension Schema {
       ("Place", place), ("PlaceDraft", draft), ("PlacePatch", patch), ("Feature", feature),
       ("FeatureDraft", featureDraft),
       ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
-      ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
+      ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("Match", match),
+      ("PointGeometry", geometry),
+      ("CheckResult", check),
       ("CategoryCount", categoryCount), ("Hours", hours), ("PlaceDetails", placeDetails),
-      ("Area", area), ("AreaDraft", areaDraft), ("AreaPatch", areaPatch), ("AreaFeature", areaFeature),
+      ("Area", area), ("AreaGeometry", areaGeometry), ("AreaDraft", areaDraft), ("AreaPatch", areaPatch),
+      ("AreaFeature", areaFeature),
       ("AreaFeatureCollection", areaCollection), ("DataSource", dataSource), ("ImportReport", importReport),
       ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
       ("StatusSettings", statusSettings), ("StatusHistory", statusHistory),
-      ("Problem", problem),
+      ("OpenAPIDocument", Schema(.object([.required("openapi", Schema(.string))], others: any))), ("Problem", problem),
     ] + features + webhooks + enumerationComponents
 
   // MARK: Places
@@ -268,7 +271,7 @@ extension Schema {
     .optional("label", Schema(.string, "Name and address in one line, where `fields` names it.")),
     .optional(
       "score", Schema(.number, "Rank of the match of `q`, greater is better; where `fields` has it.", ["minimum": 0])),
-    .optional("match", match),
+    .optional("match", .component("Match")),
   ]
 
   /// The typed values of the tags of a place.
@@ -454,7 +457,8 @@ extension Schema {
   private static let feature = Schema(
     .object(
       [
-        .required("type", .oneOf(["Feature"])), .optional("id", uuid), .required("geometry", geometry),
+        .required("type", .oneOf(["Feature"])), .optional("id", uuid),
+        .required("geometry", .component("PointGeometry")),
         .required(
           "properties",
           Schema(.object([.optional("name", name), .optional("category", category)] + otherFields, others: nil))),
@@ -514,7 +518,8 @@ extension Schema {
     let feature = Schema(
       .object(
         [
-          .required("type", .oneOf(["Feature"])), .required("id", uuid), .required("geometry", geometry),
+          .required("type", .oneOf(["Feature"])), .required("id", uuid),
+          .required("geometry", .component("PointGeometry")),
           .required("properties", properties),
         ], others: nil))
     return Schema(

@@ -603,7 +603,7 @@ extension Examples {
 extension Schema {
   private static let areaNames = Schema(.object([], others: Schema(.string)), "Names by language.")
 
-  private static let areaGeometry = Schema(
+  static let areaGeometry = Schema(
     .object(
       [
         .required("type", .oneOf(["Polygon", "MultiPolygon"])),
@@ -628,7 +628,7 @@ extension Schema {
   ]
 
   static let area = Schema(
-    .object([.required("id", uuid)] + areaFields + [.optional("geometry", areaGeometry)], others: nil),
+    .object([.required("id", uuid)] + areaFields + [.optional("geometry", .component("AreaGeometry"))], others: nil),
     "A named area; lists have no geometries.", example: Examples.area)
 
   private static let areaChanges: [Property] =
@@ -641,17 +641,18 @@ extension Schema {
 
   static let areaDraft = Schema(
     .object(
-      [.required("name", name), .required("geometry", areaGeometry)] + areaChanges, others: nil),
+      [.required("name", name), .required("geometry", .component("AreaGeometry"))] + areaChanges, others: nil),
     "The fields of an area that a client sets.", example: Examples.areaDraft)
 
   static let areaPatch = Schema(
-    .object([.optional("name", name), .optional("geometry", areaGeometry)] + areaChanges, others: nil),
+    .object([.optional("name", name), .optional("geometry", .component("AreaGeometry"))] + areaChanges, others: nil),
     "The fields to change; `null` removes one.", example: ["importance": 0.9])
 
   static let areaFeature = Schema(
     .object(
       [
-        .required("type", .oneOf(["Feature"])), .optional("id", uuid), .required("geometry", areaGeometry),
+        .required("type", .oneOf(["Feature"])), .optional("id", uuid),
+        .required("geometry", .component("AreaGeometry")),
         .required("properties", Schema(.object([], others: any), "The other fields.")),
       ], others: any),
     nil, example: Examples.areaFeature)

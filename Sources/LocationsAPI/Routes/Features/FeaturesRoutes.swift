@@ -236,7 +236,7 @@ extension [MediaDescription] {
   }
 
   fileprivate static let jsonSchema: [MediaDescription] = {
-    let schema = Schema(.object([.required("type", .oneOf(["object"]))], others: Schema(.any)))
+    let schema = Schema.component("JSONSchema")
     return [.init(FeatureFormat.schema.mediaType, schema), .init(.json, schema), .page]
   }()
 }
