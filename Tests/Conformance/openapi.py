@@ -14,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import urllib.request
 
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
@@ -126,7 +127,12 @@ def run_schemathesis(port, folder, store, options):
     # A call that this store does not have, 501.
     if store == "postgres":
         command += ["--exclude-operation-id", "backUp"]
-    environment = os.environ | {"SCHEMATHESIS_HOOKS": "openapi_hooks", "PYTHONPATH": str(FOLDER)}
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/changes", headers={"Authorization": (folder / "authorization").read_text()})
+    with urllib.request.urlopen(request) as response:
+        position = json.load(response)["position"]
+    environment = os.environ | {
+        "SCHEMATHESIS_HOOKS": "openapi_hooks", "PYTHONPATH": str(FOLDER), "CHANGES_POSITION": position}
     return subprocess.run(command, env=environment, cwd=folder).returncode == 0
 
 
@@ -141,6 +147,7 @@ def check(store, options):
         (folder / "authorization").write_text(f"Bearer {key}")
         (folder / "client.json").write_text(json.dumps({"post_hooks": []}))
         server.environment["API_KEYS_FILE"] = str(folder / "keys.txt")
+        server.environment["WEBHOOK_ALLOWED_NETWORKS"] = "127.0.0.0/8"
         server.start()
         server.wait_until_ready()
         validate_documents(server.port, folder)

@@ -4,6 +4,8 @@ They change valid requests alone, those that the server is expected to accept; i
 """
 
 import base64
+import json
+import os
 import re
 import uuid
 
@@ -17,6 +19,14 @@ BODIES = {
         '\x1e{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"North"}}\n'],
     "application/geo+json": [{"type": "FeatureCollection", "features": [
         {"type": "Feature", "geometry": {"type": "Point", "coordinates": [2, 1]}, "properties": {"name": "North"}}]}],
+}
+SQUARE = {"type": "Polygon", "coordinates": [[[16.3, 48.1], [16.5, 48.1], [16.4, 48.3], [16.3, 48.1]]]}
+AREA_BODIES = {
+    "application/x-ndjson": ['{"name":"Wien","geometry":' + json.dumps(SQUARE) + "}\n"],
+    "application/geo+json-seq": [
+        "\x1e" + json.dumps({"type": "Feature", "geometry": SQUARE, "properties": {"name": "Wien"}}) + "\n"],
+    "application/geo+json": [{"type": "FeatureCollection", "features": [
+        {"type": "Feature", "geometry": SQUARE, "properties": {"name": "Wien", "kind": "city"}}]}],
 }
 ENTITY_TAGS = re.compile(r'\*|(W/)?"[^"]*"([ \t]*,[ \t]*(W/)?"[^"]*")*')
 
@@ -84,7 +94,8 @@ def correct_features(query):
 
 
 def correct_shapes(query):
-    """A shape is one, a route is given instead of a position, and has a radius."""
+    """A shape is one, an area exists, a route is given instead of a position, and has a radius."""
+    query.pop("in", None)
     if "within" in query:
         query["within"] = "POLYGON((16.3 48.1, 16.5 48.1, 16.4 48.3, 16.3 48.1))"
     if "route" in query:
@@ -94,6 +105,20 @@ def correct_shapes(query):
         query["radius"] = 500
         if query.get("sort") == "distance":
             query.pop("sort")
+
+
+def correct_combinations(query, path):
+    """Some parameters need others, or exclude them."""
+    if path == "/categories" and "lang" in query:
+        query["tree"] = "true"
+    if path == "/changes":
+        query.pop("wait", None)
+    if path.startswith("/locations/") and query.get("view") == "details":
+        query.pop("f", None)
+    if path == "/api" and not any(name in query for name in ("q", "include", "exclude")):
+        query["q"] = "museum"
+    if path == "/structured":
+        query["city"] = "San Jose"
 
 
 def correct_conditions(body, query):
@@ -130,14 +155,17 @@ def correct_import(query):
         query.pop("mode")
 
 
-def correct_body(body, method):
-    """A source and an id in it are given both or neither; an id is that of the path; a latitude is one."""
+def correct_body(body, method, path):
+    """A source and an id in it are given both or neither; an id is that of the path; a latitude and a ring are ones."""
     if not isinstance(body, dict):
         return
     fields = body.get("properties", body)
     geometry = body.get("geometry")
     position = geometry.get("coordinates") if isinstance(geometry, dict) else None
-    if position:
+    if path.startswith("/areas"):
+        if geometry is not None:
+            body["geometry"] = SQUARE
+    elif position:
         position[1] = max(-90, min(90, position[1]))
     if body.get("type") == "Feature":
         # RFC 7946 leaves other members to applications; GeoJSON 2008 had this one.
@@ -155,6 +183,10 @@ def correct_body(body, method):
 def before_call(context, case, kwargs):
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
+    if case.path == "/structured" and not case.query:
+        case.query = {"city": "San Jose"}
+    if case.path == "/api" and not case.query:
+        case.query = {"q": "museum"}
     query = case.query
     if query:
         correct_position(query)
@@ -163,20 +195,26 @@ def before_call(context, case, kwargs):
         if case.path.startswith("/ogc/"):
             correct_features(query)
         correct_shapes(query)
+        correct_combinations(query, case.path)
         if "source" not in query:
             query.pop("sourceId", None)
         # A cursor comes from a response, and a period depends on now.
         for name in ("cursor", "since", "until"):
             query.pop(name, None)
-    if case.path == "/locations/import":
+    if case.path.endswith("/replay"):
+        case.query = {"since": os.environ["CHANGES_POSITION"]}
+    if case.path in ("/locations/import", "/areas/import"):
         correct_import(query or {})
-        if case.media_type in BODIES:
-            bodies = BODIES[case.media_type]
+        bodies = (BODIES if case.path == "/locations/import" else AREA_BODIES).get(case.media_type)
+        if bodies:
             case.body = bodies[len(str(case.body)) % len(bodies)]
     elif case.path == "/locations/search" and isinstance(case.body, dict):
         correct_conditions(case.body, query or {})
     else:
-        correct_body(case.body, case.method)
+        correct_body(case.body, case.method, case.path)
+    if case.path == "/webhooks" and isinstance(case.body, dict):
+        # The receiver's name must be known; nothing listens there.
+        case.body["url"] = "https://127.0.0.1:9/waymark"
     if case.headers:
         # A position comes from a response, and a key stands for one request.
         case.headers.pop("Waymark-Min-Position", None)

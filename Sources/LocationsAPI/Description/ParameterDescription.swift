@@ -236,8 +236,8 @@ extension Parameter {
         .oneOf(PlaceView.allCases.map(\.rawValue)))
     case .from:
       .init(
-        "First day, by the calendar of the place; today by default.",
-        Schema(.string, nil, ["format": "date"], example: "2026-11-23"))
+        "First day, from 2000 to 2100, by the calendar of the place; today by default.",
+        Schema(.string, nil, ["format": "date", "pattern": "^2(0\\d\\d|100)-"], example: "2026-11-23"))
     case .days:
       .init(
         "Number of days.",

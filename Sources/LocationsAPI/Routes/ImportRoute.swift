@@ -153,7 +153,7 @@ private struct ImportArguments {
 
 extension ParameterValues {
   /// Returns the options for parsing the rows of an import. Invalid values are noted.
-  fileprivate mutating func rowOptions() -> RowOptions {
+  mutating func rowOptions() -> RowOptions {
     do {
       return try RowOptions(
         unknownFields: choice(.unknownFields, default: .tags), source: self[.source], idField: self[.idField])

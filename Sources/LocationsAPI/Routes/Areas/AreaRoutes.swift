@@ -453,7 +453,7 @@ struct ImportAreasRoute: CallHandler {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
     let mode = values.choice(.mode, default: ImportMode.partial)
     let dryRun = values.flag(.dryRun)
-    let source = values.source()?.name.text
+    let source = values.rowOptions().source
     let removal = values.removal()
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }), format != .csv else {
@@ -607,7 +607,9 @@ extension Schema {
     .object(
       [
         .required("type", .oneOf(["Polygon", "MultiPolygon"])),
-        .required("coordinates", Schema(.array(of: Schema(.any)), "Rings of positions, longitude before latitude.")),
+        .required(
+          "coordinates",
+          Schema(.array(of: Schema(.any)), "Rings of positions, longitude before latitude.", ["minItems": 1])),
       ], others: Schema(.any)),
     "At most \(AreaOutline.maximumPositions) positions, which are rounded to 7 decimals of a degree.")
 
