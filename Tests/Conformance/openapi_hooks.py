@@ -46,6 +46,12 @@ def correct_position(query):
         query.pop("radius", None)
 
 
+def correct_radius(query):
+    """A position of conditions has a radius."""
+    if "lat" in query and "radius" not in query:
+        query["radius"] = 500
+
+
 def correct_box(query):
     """South is at most north, and both are latitudes."""
     box = query.get("bbox")
@@ -113,6 +119,9 @@ def correct_combinations(query, path):
         query["tree"] = "true"
     if path == "/changes":
         query.pop("wait", None)
+        correct_radius(query)
+    if "open" not in query:
+        query.pop("openUnknown", None)
     if path.startswith("/locations/") and query.get("view") == "details":
         query.pop("f", None)
     if path == "/api" and not any(name in query for name in ("q", "include", "exclude")):
@@ -212,9 +221,13 @@ def before_call(context, case, kwargs):
         correct_conditions(case.body, query or {})
     else:
         correct_body(case.body, case.method, case.path)
-    if case.path == "/webhooks" and isinstance(case.body, dict):
+    if case.path.startswith("/webhooks") and isinstance(case.body, dict):
         # The receiver's name must be known; nothing listens there.
-        case.body["url"] = "https://127.0.0.1:9/waymark"
+        if "url" in case.body:
+            case.body["url"] = "https://127.0.0.1:9/waymark"
+        if isinstance(case.body.get("filter"), dict):
+            correct_conditions(case.body["filter"], {})
+            correct_radius(case.body["filter"])
     if case.headers:
         # A position comes from a response, and a key stands for one request.
         case.headers.pop("Waymark-Min-Position", None)

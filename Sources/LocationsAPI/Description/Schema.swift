@@ -211,7 +211,7 @@ extension Schema {
       ("CheckResult", check),
       ("CategoryCount", categoryCount), ("Hours", hours), ("PlaceDetails", placeDetails),
       ("Area", area), ("AreaGeometry", areaGeometry), ("AreaDraft", areaDraft), ("AreaPatch", areaPatch),
-      ("AreaFeature", areaFeature),
+      ("AreaFeature", areaFeature), ("AreaFeatureDraft", areaFeatureDraft),
       ("AreaFeatureCollection", areaCollection), ("DataSource", dataSource), ("ImportReport", importReport),
       ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),

@@ -471,14 +471,14 @@ extension Schema {
   /// The schemas of webhooks, by name.
   static let webhooks: [(name: String, schema: Schema)] = [
     ("Webhook", webhook), ("WebhookDraft", webhookDraft), ("WebhookPatch", webhookPatch),
-    ("WebhookDelivery", webhookDelivery),
+    ("WebhookDelivery", webhookDelivery), ("WebhookFilter", webhookFilter),
   ]
 
   private static let webhookURL = Schema(
     .string, "The address that messages are sent to.", ["maxLength": 2000],
     example: "https://partner.example.com/waymark")
   private static let webhookFilter = Schema(
-    .object([], others: any),
+    .object(members(for: .changeFilters), others: nil),
     "The conditions, as in `POST /locations/search`: places that do not match are `outside`.",
     example: ["category": ["cafe"]])
   private static let webhookSecret = Schema(
@@ -488,13 +488,14 @@ extension Schema {
   private static let webhookDraft = Schema(
     .object(
       [
-        .required("url", webhookURL), .optional("filter", webhookFilter), .optional("secret", webhookSecret),
+        .required("url", webhookURL), .optional("filter", .component("WebhookFilter")),
+        .optional("secret", webhookSecret),
       ], others: nil))
 
   private static let webhookPatch = Schema(
     .object(
       [
-        .optional("url", webhookURL), .optional("filter", webhookFilter.orNull),
+        .optional("url", webhookURL), .optional("filter", Schema.component("WebhookFilter").orNull),
         .optional("secret", webhookSecret.orNull), .optional("enabled", Schema(.boolean)),
       ], others: nil))
 
@@ -511,7 +512,7 @@ extension Schema {
   private static let webhook = Schema(
     .object(
       [
-        .required("id", uuid), .required("url", webhookURL), .optional("filter", webhookFilter),
+        .required("id", uuid), .required("url", webhookURL), .optional("filter", .component("WebhookFilter")),
         .optional("secret", webhookSecret), .required("enabled", Schema(.boolean)),
         .optional("disabledReason", Schema(.string, "The reason why nothing is sent.")),
         .required("position", Schema(.string, "The position after the last message that was received.")),

@@ -224,7 +224,8 @@ extension BodyDescription {
   fileprivate static let area = BodyDescription(
     description: "The area. Fields that the service sets are ignored.",
     media: [
-      .init(.json, .component("AreaDraft"), example: Examples.areaDraft), .init(.geoJSON, .component("AreaFeature")),
+      .init(.json, .component("AreaDraft"), example: Examples.areaDraft),
+      .init(.geoJSON, .component("AreaFeatureDraft")),
     ])
 }
 
@@ -655,9 +656,19 @@ extension Schema {
       [
         .required("type", .oneOf(["Feature"])), .optional("id", uuid),
         .required("geometry", .component("AreaGeometry")),
-        .required("properties", Schema(.object([], others: any), "The other fields.")),
+        .required("properties", Schema(.object(areaFields, others: nil))),
       ], others: any),
-    nil, example: Examples.areaFeature)
+    "An area as a Feature (RFC 7946).")
+
+  static let areaFeatureDraft = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["Feature"])),
+        .optional("id", Schema(.any, "That of the path, or left out. One that is no UUID is ignored.")),
+        .required("geometry", .component("AreaGeometry")),
+        .required("properties", Schema(.object([.required("name", name)] + areaChanges, others: nil))),
+      ], others: any),
+    "The fields of an area that a client sets, as a Feature (RFC 7946).", example: Examples.areaFeature)
 
   static let areaCollection = Schema(
     .object(

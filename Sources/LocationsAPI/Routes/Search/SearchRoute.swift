@@ -79,23 +79,23 @@ struct SearchRoute: CallHandler {
 
 extension Schema {
   /// The conditions of a search: the parameters of a list as members.
-  static let search: Schema = {
-    let properties = Parameter.allCases.filter { ListRoute.call.parameters.contains($0) }.map { parameter in
-      Property.optional(parameter.name, schema(of: parameter))
-    }
-    return Schema(
-      .object(properties, others: Schema(.anyOf([value, Schema(.array(of: value))]))),
-      "The parameters of `GET /locations` as members. The names of others begin with `tag.`; their values are those that"
-        + " the tag may have.",
-      example: [
-        "filter": ["op": "=", "args": [["property": "wheelchair"], "yes"]],
-        "within": [
-          "type": "Polygon",
-          "coordinates": [[[16.3, 48.1], [16.5, 48.1], [16.4, 48.3], [16.3, 48.1]]],
-        ],
-        "category": ["cafe"], "limit": 10,
-      ])
-  }()
+  static let search = Schema(
+    .object(members(for: ListRoute.call.parameters), others: Schema(.anyOf([value, Schema(.array(of: value))]))),
+    "The parameters of `GET /locations` as members. The names of others begin with `tag.`; their values are those that"
+      + " the tag may have.",
+    example: [
+      "filter": ["op": "=", "args": [["property": "wheelchair"], "yes"]],
+      "within": [
+        "type": "Polygon",
+        "coordinates": [[[16.3, 48.1], [16.5, 48.1], [16.4, 48.3], [16.3, 48.1]]],
+      ],
+      "category": ["cafe"], "limit": 10,
+    ])
+
+  /// Returns the members of a body for parameters.
+  static func members(for parameters: Set<Parameter>) -> [Property] {
+    Parameter.allCases.filter { parameters.contains($0) }.map { .optional($0.name, schema(of: $0)) }
+  }
 
   private static let value = Schema(.anyOf([Schema(.string), Schema(.number), Schema(.boolean)]))
 
