@@ -210,13 +210,15 @@ extension Schema {
       ("PointGeometry", geometry),
       ("CheckResult", check),
       ("CategoryCount", categoryCount), ("Hours", hours), ("PlaceDetails", placeDetails),
-      ("Area", area), ("AreaGeometry", areaGeometry), ("AreaDraft", areaDraft), ("AreaPatch", areaPatch),
+      ("Area", area), ("AreaNames", areaNames), ("AreaGeometry", areaGeometry), ("AreaDraft", areaDraft),
+      ("AreaPatch", areaPatch),
       ("AreaFeature", areaFeature), ("AreaFeatureDraft", areaFeatureDraft),
       ("AreaFeatureCollection", areaCollection), ("DataSource", dataSource), ("ImportReport", importReport),
       ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
       ("StatusSettings", statusSettings), ("StatusHistory", statusHistory),
+      ("JSONObject", Schema(.object([], others: any))),
       ("OpenAPIDocument", Schema(.object([.required("openapi", Schema(.string))], others: any))), ("Problem", problem),
     ] + features + webhooks + enumerationComponents
 

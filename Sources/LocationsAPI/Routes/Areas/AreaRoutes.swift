@@ -602,7 +602,7 @@ extension Examples {
 }
 
 extension Schema {
-  private static let areaNames = Schema(.object([], others: Schema(.string)), "Names by language.")
+  static let areaNames = Schema(.object([], others: Schema(.string)), "Names by language.")
 
   static let areaGeometry = Schema(
     .object(
@@ -622,7 +622,7 @@ extension Schema {
     .number, "Rank among areas of the same name.", ["minimum": 0, "maximum": 1])
 
   private static let areaFields: [Property] = [
-    .required("name", name), .optional("names", areaNames),
+    .required("name", name), .optional("names", .component("AreaNames")),
     .required("kind", .oneOf(AreaKind.allCases.map(\.rawValue))),
     .optional("level", areaLevel), .required("importance", areaImportance), .required("tags", .component("Tags")),
     .optional("source", source), .optional("sourceId", sourceID),
@@ -636,7 +636,7 @@ extension Schema {
 
   private static let areaChanges: [Property] =
     [
-      .optional("id", uuid.orNull), .optional("names", areaNames.orNull),
+      .optional("id", uuid.orNull), .optional("names", Schema.component("AreaNames").orNull),
       .optional("kind", .oneOf(AreaKind.allCases.map(\.rawValue))), .optional("level", areaLevel.orNull),
       .optional("importance", areaImportance.orNull), .optional("tags", .component("TagsDraft")),
       .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),

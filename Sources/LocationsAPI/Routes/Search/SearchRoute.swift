@@ -105,8 +105,8 @@ extension Schema {
     var schema: Schema
     switch parameter {
     case .filter:
-      schema = Schema(.anyOf([Schema(.string), Schema(.object([], others: Schema(.any))), Schema(.boolean)]))
-    case .within, .route: schema = Schema(.anyOf([Schema(.string), Schema(.object([], others: Schema(.any)))]))
+      schema = Schema(.anyOf([Schema(.string), .component("JSONObject"), Schema(.boolean)]))
+    case .within, .route: schema = Schema(.anyOf([Schema(.string), .component("JSONObject")]))
     case .category, .fields, .languages:
       schema = Schema(.anyOf([Schema(.string), Schema(.array(of: Schema(.string)), nil, ["minItems": 1])]))
     default: schema = description.schema
