@@ -220,7 +220,13 @@ private struct AreaFields {
         return
       }
       names = tags(value, pointer)
-    case "tags": tags = tags(value, pointer)
+    case "tags":
+      guard case .object(let members) = value else { return tags = tags(value, pointer) }
+      // As in places, numbers and Booleans become text, and null is no tag.
+      let texts = members.filter { $0.value != .null }.map { member in
+        JSONValue.Member(name: member.name, value: member.value.scalarText.map(JSONValue.string) ?? member.value)
+      }
+      tags = tags(.object(texts), pointer)
     case "geometry": takeGeometry(value)
     default: takeOther(name, value, pointer)
     }

@@ -53,6 +53,15 @@ import Testing
     #expect(known.status == 304)
   }
 
+  @Test func numbersInTagsBecomeTextAndNullIsNoTag() async throws {
+    let driver = try await driver()
+
+    let id = try await create(driver, Self.area("A", #","tags":{"population":1900000,"capital":true,"fax":null}"#))
+
+    let tags = try await driver.send(.GET, "/areas/\(id)").object["tags"] as? [String: String]
+    #expect(tags == ["population": "1900000", "capital": "true"])
+  }
+
   @Test func patchAndDeletionFollowTheirConditions() async throws {
     let driver = try await driver()
     let id = try await create(driver, Self.area("A", #","level":4"#))

@@ -483,6 +483,7 @@ extension Schema {
     example: ["category": ["cafe"]])
   private static let webhookSecret = Schema(
     .string, "The key of the signatures: `whsec_` and 24 to 64 bytes in base 64.",
+    ["pattern": "^whsec_[A-Za-z0-9+/]{32,}={0,2}$", "maxLength": 94],
     example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
   private static let webhookDraft = Schema(

@@ -637,7 +637,7 @@ extension Schema {
   private static let areaChanges: [Property] =
     [
       .optional("id", uuid.orNull), .optional("names", Schema.component("AreaNames").orNull),
-      .optional("kind", .oneOf(AreaKind.allCases.map(\.rawValue))), .optional("level", areaLevel.orNull),
+      .optional("kind", .oneOf(AreaKind.allCases.map(\.rawValue)).orNull), .optional("level", areaLevel.orNull),
       .optional("importance", areaImportance.orNull), .optional("tags", .component("TagsDraft")),
       .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
     ] + ["version", "createdAt", "updatedAt"].map { .optional($0, Schema(.any, "Set by the service; ignored.")) }
