@@ -77,7 +77,7 @@ package enum Loopback {
 
   /// Returns a Boolean value that indicates whether an `Origin` field is the serialized origin of a page on such a host
   /// (RFC 6454, section 6.2): `http://localhost:3000`.
-  static func contains(origin: String) -> Bool {
+  package static func contains(origin: String) -> Bool {
     for scheme in ["http://", "https://"] where origin.hasPrefix(scheme) {
       return contains(authority: origin.dropFirst(scheme.count))
     }

@@ -140,6 +140,18 @@ public struct HTTPRequest: Sendable {
     self.head = head
     self.body = body
   }
+
+  /// Returns a request in process for another route, of the same sender and with the same id.
+  package func subrequest(
+    _ method: HTTPMethod, _ target: String, headers: HTTPHeaders, body: HTTPRequestBody = .empty
+  ) -> HTTPRequest {
+    let head = Head(
+      method: method, target: RequestTarget(target), headers: headers, id: id, remoteAddress: remoteAddress,
+      logger: head.logger, server: server)
+    var request = HTTPRequest(head, body: body)
+    request.context = context
+    return request
+  }
 }
 
 /// A request's body: a sequence of buffers, read once.

@@ -57,6 +57,9 @@ package struct LocationsAPI: Sendable {
     /// The address under which clients see the service.
     package var address = PublicAddress()
 
+    /// The pages that may read responses.
+    package var cors = CORSPolicy()
+
     /// The highest zoom level of which all tiles are clustered.
     package var clusterMaximumZoom = TileQuery.defaultClusterMaximumZoom
 
@@ -138,14 +141,17 @@ package struct LocationsAPI: Sendable {
     let list = ListRoute(
       service: service, revalidation: revalidation, shortLived: shortLived, address: configuration.address,
       filtering: filtering)
+    let search = SearchRoute(list, areas: configuration.areas)
+    let location = LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock)
+    let categories = CategoriesRoute(service: service, revalidation: revalidation, tree: filtering.categories)
     var handlers: [any CallHandler] = [
-      list,
-      SearchRoute(list, areas: configuration.areas),
-      LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock),
+      list, search, location, categories,
+      MCPRoute(
+        service: service, address: configuration.address, cors: configuration.cors, version: configuration.version,
+        calls: [search, location, categories]),
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
       FeaturedRoute(service: service, policy: policy),
-      CategoriesRoute(service: service, revalidation: revalidation, tree: filtering.categories),
       SourcesRoute(service: service, policy: policy),
       SuggestRoute(
         service: service, revalidation: shortLived,

@@ -93,6 +93,7 @@ struct Application {
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
     api.address = configuration.address
+    api.cors = configuration.cors
     api.clusterMaximumZoom = configuration.clusterMaximumZoom
     api.baseMap = try configuration.baseMap?.open()
     api.settingsDigest = configuration.responseDigest

@@ -221,6 +221,10 @@ def before_call(context, case, kwargs):
         bodies = (BODIES if case.path == "/locations/import" else AREA_BODIES).get(case.media_type)
         if bodies:
             case.body = bodies[len(str(case.body)) % len(bodies)]
+    elif case.path == "/mcp":
+        # The methods of the protocol, and the fields that must agree with them, are not part of the document.
+        case.body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
+        case.headers = {name: value for name, value in (case.headers or {}).items() if not name.lower().startswith("mcp-")}
     elif case.path == "/locations/search" and isinstance(case.body, dict):
         correct_conditions(case.body, query or {})
     else:

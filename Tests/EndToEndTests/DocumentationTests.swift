@@ -30,8 +30,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "README.md", "docs/api.md", "docs/areas.md", "docs/categories.md", "docs/filters.md", "docs/ogc-api-features.md",
-    "docs/search.md", "docs/tiles.md",
+    "README.md", "docs/api.md", "docs/areas.md", "docs/assistants.md", "docs/categories.md", "docs/filters.md",
+    "docs/ogc-api-features.md", "docs/search.md", "docs/tiles.md",
   ])
   func examplesFindPlacesOfTheSampleAndPrintWhatIsShown(page: String) async throws {
     let commands = try ConsoleCommand.all(in: Self.page(page)).filter(\.isRequest)

@@ -36,7 +36,8 @@ package struct CORSPolicy: Sendable {
     ],
     allowedHeaders: [String] = [
       "Authorization", "Content-Crs", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match",
-      "If-Modified-Since", "If-None-Match", "Traceparent", "Tracestate", "Waymark-Min-Position", "X-Request-Id",
+      "If-Modified-Since", "If-None-Match", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Traceparent",
+      "Tracestate", "Waymark-Min-Position", "X-Request-Id",
     ],
     maximumAgeSeconds: Int = 86_400
   ) {
@@ -47,6 +48,11 @@ package struct CORSPolicy: Sendable {
     ]
     self.allowedHeaders = allowedHeaders.joined(separator: ", ")
     self.maximumAge = String(maximumAgeSeconds)
+  }
+
+  /// Returns a Boolean value that indicates whether the policy names an origin, instead of allowing all.
+  package func names(_ origin: String) -> Bool {
+    if case .list(let allowed) = origins { allowed.contains(ExactText(origin)) } else { false }
   }
 }
 

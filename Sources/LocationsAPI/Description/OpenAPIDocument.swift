@@ -140,7 +140,9 @@ struct OpenAPIDocument {
   // MARK: Responses
 
   private func responses(of call: Call) -> JSONValue {
-    var members = call.responses.map { response in
+    let problems = Dictionary(grouping: call.problems, by: \.status)
+    // One that is no problem, of the status of problems, is a further representation there.
+    var members = call.responses.filter { problems[$0.status] == nil }.map { response in
       var value: [JSONValue.Member] = [
         .init(name: "description", value: .string(response.description)),
         .init(name: "headers", value: headers(response.headers + HeaderDescription.ofEveryResponse)),
@@ -148,18 +150,22 @@ struct OpenAPIDocument {
       if !response.media.isEmpty { value.append(.init(name: "content", value: content(response.media))) }
       return JSONValue.Member(name: String(response.status), value: .object(value))
     }
-    let problems = Dictionary(grouping: call.problems, by: \.status)
     for (status, problems) in problems.sorted(by: { $0.key < $1.key }) {
-      let codes = problems.map(\.code.rawValue).sorted()
-      members.append(
-        .init(
-          name: String(status), value: ["$ref": .string("#/components/responses/\(Self.problemName(status, codes))")]))
+      let name = Self.problemName(status, Self.codes(of: problems), Self.otherMedia(of: call, status))
+      members.append(.init(name: String(status), value: ["$ref": .string("#/components/responses/\(name)")]))
     }
     return .object(members)
   }
 
-  private static func problemName(_ status: Int, _ codes: [String]) -> String {
-    ([String(status)] + codes).joined(separator: ".")
+  private static func codes(of problems: [ProblemDescription]) -> [String] { problems.map(\.code.rawValue).sorted() }
+
+  /// Returns the representations of a response of the status of problems that is none.
+  private static func otherMedia(of call: Call, _ status: Int) -> [MediaDescription] {
+    call.responses.first { $0.status == status }?.media ?? []
+  }
+
+  private static func problemName(_ status: Int, _ codes: [String], _ others: [MediaDescription]) -> String {
+    ([String(status)] + codes + (others.isEmpty ? [] : ["others"])).joined(separator: ".")
   }
 
   private func headers(_ headers: [HeaderDescription]) -> JSONValue {
@@ -172,19 +178,22 @@ struct OpenAPIDocument {
 
   /// Returns the response of the problems of a status. Its schema is that of all problems, so that a generated client
   /// has one type for them; the examples have the codes.
-  private func problem(_ status: Int, _ codes: [String]) -> JSONValue {
+  private func problem(_ status: Int, _ codes: [String], _ others: [MediaDescription]) -> JSONValue {
     let title = HTTPResponseStatus(statusCode: status).reasonPhrase
     let examples = codes.map { code -> JSONValue.Member in
       let type = JSONValue.string("\(Problem.serviceTypePrefix)\(code)")
       let value: JSONValue = ["type": type, "title": .string(title), "status": .count(status), "code": .string(code)]
       return .init(name: code, value: ["value": value])
     }
+    let schema = Schema.component("Problem").json(openAPI)
+    var media: [JSONValue.Member] = [
+      .init(name: Problem.mediaType, value: ["schema": schema, "examples": .object(examples)])
+    ]
+    if case .object(let further) = content(others) { media += further }
     return [
       "description": .string(codes.map { "`\($0)`" }.joined(separator: ", ")),
       "headers": headers(HeaderDescription.ofProblem(status) + HeaderDescription.ofEveryResponse),
-      "content": [
-        Problem.mediaType: ["schema": Schema.component("Problem").json(openAPI), "examples": .object(examples)]
-      ],
+      "content": .object(media),
     ]
   }
 
@@ -196,10 +205,10 @@ struct OpenAPIDocument {
     var parameters: [(name: String, value: JSONValue)] = []
     for call in calls {
       for (status, group) in Dictionary(grouping: call.problems, by: \.status) {
-        let codes = group.map(\.code.rawValue).sorted()
-        let name = Self.problemName(status, codes)
+        let (codes, others) = (Self.codes(of: group), Self.otherMedia(of: call, status))
+        let name = Self.problemName(status, codes, others)
         if !problems.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
-          problems.append((name, problem(status, codes)))
+          problems.append((name, problem(status, codes, others)))
         }
         headers += HeaderDescription.ofProblem(status)
       }

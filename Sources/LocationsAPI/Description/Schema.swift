@@ -170,7 +170,8 @@ extension Schema {
     ("OperatingStatus", OperatingStatus.allCases.map(\.rawValue)),
     ("Wheelchair", PlaceDetails.Wheelchair.allCases.map(\.rawValue)),
     ("AreaKind", AreaKind.allCases.map(\.rawValue)), ("AreaFormat", AreasRoute.formats.map(\.rawValue)),
-    ("PointType", ["Point"]), ("FeatureType", ["Feature"]),
+    ("ProtocolVersion", MCPRevision.allCases.map(\.rawValue)), ("JSONRPCVersion", ["2.0"]), ("PointType", ["Point"]),
+    ("FeatureType", ["Feature"]),
     ("FeatureCollectionType", ["FeatureCollection"]),
   ]
 
@@ -216,6 +217,7 @@ extension Schema {
       ("AreaFeatureCollection", areaCollection), ("DataSource", dataSource), ("ImportReport", importReport),
       ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
+      ("ProtocolRequest", protocolRequest), ("ProtocolResponse", protocolResponse),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),
       ("StatusSettings", statusSettings), ("StatusHistory", statusHistory),
       ("JSONObject", Schema(.object([], others: any))),

@@ -565,7 +565,7 @@ extension JSONValue {
   }
 
   /// The texts of a string, a number or a Boolean value, or of an array of these; `nil` for any other value.
-  fileprivate var texts: [String]? {
+  var texts: [String]? {
     switch self {
     case .string(let text), .number(let text): return [text]
     case .bool(let isSet): return [isSet ? "true" : "false"]

@@ -31,6 +31,10 @@ package struct PublicAddress: Sendable {
     return url.wholeMatch(of: address) != nil
   }
 
+  /// Returns a Boolean value that indicates whether an `Origin` field (RFC 6454, section 6.2) is that of the configured
+  /// address.
+  func hasOrigin(_ origin: String) -> Bool { url.map { "\($0)/".utf8.starts(with: "\(origin)/".utf8) } ?? false }
+
   /// Returns the target of a resource in the response to a request.
   ///
   /// - Parameters:

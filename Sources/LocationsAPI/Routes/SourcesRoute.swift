@@ -123,6 +123,9 @@ struct Attributions {
     }
   }
 
+  /// The attributions, each once, in the order of their texts.
+  var all: [String] { Set(texts.values.map { ExactText($0) }).sorted().map(\.text) }
+
   /// Adds the attribution of each place's data set.
   func add(to points: inout [FoundPoint]) {
     for index in points.indices {

@@ -50,7 +50,11 @@ enum DescribedService {
     guard method != .OPTIONS, let call = call(method, target), !isWithoutRoute(response) else { return }
     let name = "\(method.rawValue) \(target.prefix(80)) \(response.status)"
     let mediaType = response.headers.first(name: "content-type")
-    if response.status >= 400 {
+    // An error of another interface is described as a response of its own.
+    let isDescribed = call.responses.contains { described in
+      described.status == response.status && described.media.contains { $0.type == mediaType }
+    }
+    if response.status >= 400, !isDescribed {
       let code = (try? response.code).flatMap { $0 }
       // Only the stubs of tests report it for a read.
       if call.method == .GET, code == "outcome-unknown" { return }

@@ -94,13 +94,13 @@ extension Schema {
 
   /// Returns the members of a body for parameters.
   static func members(for parameters: Set<Parameter>) -> [Property] {
-    Parameter.allCases.filter { parameters.contains($0) }.map { .optional($0.name, schema(of: $0)) }
+    Parameter.allCases.filter { parameters.contains($0) }.map { .optional($0.name, member(for: $0)) }
   }
 
   private static let value = Schema(.anyOf([Schema(.string), Schema(.number), Schema(.boolean)]))
 
   /// Returns the schema of the member for a parameter.
-  private static func schema(of parameter: Parameter) -> Schema {
+  static func member(for parameter: Parameter) -> Schema {
     let description = parameter.description
     var schema: Schema
     switch parameter {
