@@ -14,6 +14,7 @@ struct PointFilter: Sendable {
   private let categories: [String]
   private let excludedCategories: [String]
   private let source: PointQuery.Source?
+  private let ids: [PointID]
   /// The maximum chord from the centre to a match within the radius, in metres.
   let greatestChord: Double?
 
@@ -23,6 +24,7 @@ struct PointFilter: Sendable {
     categories = query.categories.sorted().map(\.text)
     excludedCategories = query.excludedCategories.sorted().map(\.text)
     source = query.source
+    ids = query.ids
     greatestChord = query.proximity?.radiusMetres.map { radius in
       Geodesic.greatestChordMetres(distanceMetres: radius) + SpatialBox.slackMetres
     }
@@ -48,7 +50,7 @@ struct PointFilter: Sendable {
   var planning: Statement.Planning { mayBeSelective ? .eachTime : .once }
 
   /// A Boolean value that indicates whether few places may match, independent of their distance.
-  var mayBeSelective: Bool { box != nil || hasCategories || excludesCategories || source != nil }
+  var mayBeSelective: Bool { box != nil || hasCategories || excludesCategories || source != nil || !ids.isEmpty }
 
   /// A short identifier of the filter's SQL, for statement names.
   var shape: String {
@@ -59,6 +61,7 @@ struct PointFilter: Sendable {
     if hasCategories { shape += "c" }
     if excludesCategories { shape += "e" }
     if let source { shape += source.sourceID == nil ? "s" : "i" }
+    if !ids.isEmpty { shape += "n" }
     return shape
   }
 
@@ -94,6 +97,7 @@ struct PointFilter: Sendable {
       conditions.append("source = \(values.bind(source.name.text))")
       if let sourceID = source.sourceID { conditions.append("source_id = \(values.bind(sourceID.text))") }
     }
+    if !ids.isEmpty { conditions.append("id = ANY (\(values.bind(ids)))") }
     return conditions
   }
 }

@@ -81,7 +81,7 @@ extension PostgresStore {
 }
 
 extension PostgresStore {
-  /// Returns the statement for a page of places ordered by id.
+  /// Returns the statement for a page of places in the order of the query's ids, or else by id.
   static func listing(
     including ids: [PointID] = [],
     _ query: PointQuery,
@@ -89,19 +89,22 @@ extension PostgresStore {
   ) -> (Statement, Parameters) {
     var values = BoundValues()
     var conditions = filter.conditions(&values)
-    if let after = query.after { conditions.append("id > \(values.bind(after.id))") }
+    let rank = query.ids.isEmpty ? nil : "array_position(\(values.bind(query.ids)), "
+    func position(_ id: String) -> String { rank.map { "\($0)\(id))" } ?? id }
+    if let after = query.after { conditions.append("\(position("id")) > \(position(values.bind(after.id)))") }
     let sql = """
       SELECT \(PointColumns.list(including: ids, &values))
       FROM (
         SELECT \(PointColumns.all)
         FROM points
         \(conditions.asWhereClause)
-        ORDER BY id
+        ORDER BY \(position("id"))
         LIMIT \(values.bind(Int64(query.limit + 1)))
       ) AS found
-      ORDER BY id
+      ORDER BY \(position("id"))
       """
-    let name = "\(PointColumns.prefix(including: ids))list\(query.after == nil ? "" : "_on")"
+    let name =
+      "\(PointColumns.prefix(including: ids))list\(rank == nil ? "" : "_named")\(query.after == nil ? "" : "_on")"
     // The places in a small box are best fetched and then sorted, those in a large one read in order of id.
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }

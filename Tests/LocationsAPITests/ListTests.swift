@@ -65,6 +65,64 @@ import Testing
     #expect(incomplete.status == 400 && incomplete.text.contains("got '0.005,-1,0.035'"))
   }
 
+  @Test(arguments: [",", "%2C", "&ids="])
+  func placesAreListedInTheOrderOfTheirIdsEachOnceAndMissingOnesAreLeftOut(comma: String) async throws {
+    let driver = try await driver()
+    let places = try await driver.send(.GET, "/locations?limit=8").array.compactMap { $0["id"] as? String }
+    let named = [places[5], places[2].uppercased(), PointID(high: 1, low: 2).description, places[7], places[2]]
+
+    let found = try await driver.send(.GET, "/locations?ids=\(named.joined(separator: comma))&fields=id")
+    let none = try await driver.send(.GET, "/locations?ids=\(named[2])")
+    let etag = try #require(found.headers["etag"].first)
+    let again = try await driver.send(
+      .GET, "/locations?ids=\(named.joined(separator: comma))&fields=id", headers: ["if-none-match": etag])
+
+    #expect(try found.array.compactMap { $0["id"] as? String } == [places[5], places[2], places[7]])
+    #expect(found.headers["link"].isEmpty)
+    #expect(none.status == 200 && none.text == "[]")
+    #expect(again.status == 304)
+  }
+
+  @Test func idsCombineWithFiltersFormatsAndPages() async throws {
+    let driver = try await driver()
+    let places = try await driver.send(.GET, "/locations?limit=8").array.compactMap { $0["id"] as? String }
+    let ids = places.reversed().joined(separator: ",")
+
+    let odd = try await driver.send(.GET, "/locations?ids=\(ids)&category=odd&tag.n=3&fields=id,name")
+    let inBox = try await driver.send(.GET, "/locations?ids=\(ids)&bbox=-1,-1,1,1&f=geojson&lang=de")
+    let first = try await driver.send(.GET, "/locations?ids=\(ids)&limit=5&fields=id")
+    let link = try #require(first.headers["link"].first)
+    let next = try #require(link.split(separator: ">").first?.split(separator: "?").last)
+    let second = try await driver.send(.GET, "/locations?" + next)
+    let searched = try await driver.send(
+      .POST, "/locations/search", json: #"{"ids":["\#(places[3])","\#(places[1])"],"fields":["id"]}"#)
+
+    #expect(try odd.names == ["E3"])
+    #expect(try (inBox.object["features"] as? [Any])?.count == 6)
+    #expect(try (first.array + second.array).compactMap { $0["id"] as? String } == places.reversed())
+    #expect(second.headers["link"].isEmpty)
+    #expect(try searched.array.compactMap { $0["id"] as? String } == [places[3], places[1]])
+  }
+
+  @Test(arguments: [
+    ("ids=", "ids must be UUIDs"), ("ids=a", "got 'a'"), ("ids=,", "got ''"), ("ids=ID,", "got ''"),
+    ("ids=ID%00", "must be UUIDs"), ("ids=node/1", "got 'node/1'"), ("ids=ID&lat=1&long=2", "lat"),
+    ("ids=ID&lon=1", "lon"), ("ids=ID&radius=5", "radius"), ("ids=ID&q=a", "q must not"),
+    ("ids=ID&sort=distance", "sort"),
+    ("ids=ID&autocomplete=true", "autocomplete"), ("ids=ID&route=abc", "route"), ("ids=ID&limit=0", "limit"),
+    ("ids=ID&cursor=abc", "cursor"),
+    ("ids=" + [String](repeating: "ID", count: 101).joined(separator: ","), "got 101"),
+  ])
+  func idsThatAreInvalidOrContradictedAreRejected(query: String, detail: String) async throws {
+    let id = PointID(high: 1, low: 2).description
+
+    let response = try await driver().send(.GET, "/locations?" + query.replacingOccurrences(of: "ID", with: id))
+
+    #expect(response.status == 400)
+    #expect(try response.code == "invalid-parameter")
+    #expect(response.text.contains(detail), "\(response.text)")
+  }
+
   @Test func onlyTheNamedFieldsAreGiven() async throws {
     let response = try await driver().send(.GET, "/locations?lat=0&long=0&limit=1&fields=name,lat")
 

@@ -101,6 +101,9 @@ package struct BruteForce: Sendable {
   package struct Ordered: Sendable {
     fileprivate let found: [FoundPoint]
 
+    /// A Boolean value that indicates whether the order is that of the ids, and not by distance or along a route.
+    package var isByID: Bool { found.first.map { $0.distanceMetres == nil } ?? true }
+
     /// Returns the result of a query with this order.
     package func page(matching query: PointQuery) -> PointPage {
       let matches = matches(of: query)
@@ -109,7 +112,7 @@ package struct BruteForce: Sendable {
 
     /// Returns all matches of a query, whatever its limit.
     package func matches(of query: PointQuery) -> [FoundPoint] {
-      found.filter { found in
+      places(of: query).filter { found in
         if let radius = query.proximity?.radiusMetres, (found.distanceMetres ?? 0) > radius { return false }
         if let box = query.box, !box.contains(found.point.draft.coordinate) { return false }
         if !query.categories.isEmpty {
@@ -128,11 +131,18 @@ package struct BruteForce: Sendable {
         if let filter = query.filter {
           guard filter.condition.matches(PlaceRecord(point: found.point, tags: filter.tags)) else { return false }
         }
-        guard let after = query.after else { return true }
+        guard let after = query.after, query.ids.isEmpty else { return true }
         if query.route != nil { return (found.alongMetres ?? 0, found.point.id) > (after.distanceMetres, after.id) }
         guard query.proximity != nil else { return found.point.id > after.id }
         return (found.distanceMetres ?? 0, found.point.id) > (after.distanceMetres, after.id)
       }
+    }
+
+    /// Returns all places, or those of the query's ids after its position.
+    private func places(of query: PointQuery) -> [FoundPoint] {
+      if query.ids.isEmpty { return found }
+      let ids = query.after.map { after in query.ids.drop { $0 != after.id }.dropFirst() } ?? query.ids[...]
+      return ids.compactMap { id in found.first { $0.point.id == id } }
     }
   }
 }

@@ -46,6 +46,33 @@ extension PointStoreContract {
         #expect(Set(found.map(\.point.id)).count == 30)
       }
     },
+    PointStoreContract("places are found by ids in their order, page by page, where they match") { makeStore in
+      let store = try await makeStore(
+        (0..<30).map { try .sample("\($0)", 1, Double($0), category: $0.isMultiple(of: 2) ? "even" : "odd") })
+      let places = try await store.allPoints()
+      let unknown = PointID(high: 0, low: 0)
+      var ids = (places.prefix(20).reversed() + places.suffix(5)).map(\.id)
+      ids.insert(unknown, at: 7)
+
+      for limit in [1, 2, 7, 24, 25, 100] {
+        var query = PointQuery(limit: limit)
+        query.ids = ids
+        let page = try await store.page(matching: query)
+        #expect(page.points.map(\.point.id) == Array(ids.filter { $0 != unknown }.prefix(limit)))
+        #expect(page.hasMore == (limit < 25))
+        #expect(page.copied == page.points)
+        #expect(try await store.allMatches(of: query).map(\.point.id) == ids.filter { $0 != unknown })
+        #expect(try await store.count(matching: query) == 25)
+        query.categories = ["even"]
+        let matches = try await store.allMatches(of: query).map(\.point)
+        let even = Set(places.filter { $0.draft.category == "even" }.map(\.id))
+        #expect(matches.map(\.id) == ids.filter { even.contains($0) })
+        #expect(try await store.count(matching: query) == matches.count)
+      }
+      var none = PointQuery()
+      none.ids = [unknown]
+      #expect(try await store.page(matching: none).points.isEmpty)
+    },
     PointStoreContract("borrowed places of a page are the same as the copied ones") { makeStore in
       var rows = try (0..<30).map { try ImportRow.sample("Ünï \($0) \"x\"", 1, Double($0) / 10, category: "all") }
       rows.append(

@@ -14,11 +14,13 @@ package struct RandomQueries {
   private let coordinates: [Coordinate]
   private let categories: [String]
   private let origins: [SourceReference]
+  private let ids: [PointID]
 
   /// Creates a generator over at least one place.
   package init(over points: [PointOfInterest], seed: UInt64) {
     generator = SeededGenerator(seed: seed)
     coordinates = points.map(\.draft.coordinate)
+    ids = points.map(\.id) + [PointID(high: 0, low: 0), PointID(high: .max, low: .max)]
     categories = Set(points.compactMap(\.draft.category)).sorted() + ["no such category"]
     origins =
       points.compactMap(\.draft.origin).sorted { $0.sourceID < $1.sourceID }
@@ -111,6 +113,11 @@ package struct RandomQueries {
     if chance(8) {
       let origin = origins[Int.random(in: origins.indices, using: &generator)]
       query.source = .init(name: origin.source, sourceID: chance(4) ? origin.sourceID : nil)
+    }
+    if ordered.isByID, chance(2) {
+      let count = Int.random(in: 1...PointQuery.maximumIDs, using: &generator)
+      query.ids = Set((0..<count).map { _ in ids[Int.random(in: ids.indices, using: &generator)] })
+        .sorted().shuffled(using: &generator)
     }
     if chance(2) {
       let matches = ordered.matches(of: query)

@@ -258,6 +258,14 @@ extension Parameter {
           ]))
     case .tree:
       .init("`true` returns the categories as a tree. `false` without it.", Schema(.boolean, nil, example: true))
+    case .ids:
+      .init(
+        "Only the places with these ids, separated by commas, in this order and each once; ids without a place are left"
+          + " out. All of them are on one page, unless `limit` is given or their texts are longer than 4 MiB. Not together"
+          + " with `lat` and `long`, `route` or `q`.",
+        Schema(
+          .array(of: Schema(.string, nil, ["format": "uuid"])), nil,
+          ["minItems": 1, "maxItems": .count(PointQuery.maximumIDs)], example: [.string(Examples.id)]))
     case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
     case .facets:
       .init(

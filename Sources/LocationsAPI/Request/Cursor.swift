@@ -155,6 +155,11 @@ enum Cursor {
         hash.combine(bytes: sourceID.text.utf8)
       }
     }
+    for id in query.ids {
+      hash.combine(11)
+      hash.combine(id.high)
+      hash.combine(id.low)
+    }
     if let filter = query.filter {
       hash.combine(6)
       hash.combine(bytes: filter.expression.json)

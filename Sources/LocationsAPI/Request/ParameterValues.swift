@@ -18,6 +18,7 @@ enum Parameter: Int, CaseIterable {
   case open, openUnknown, from, days
   case wait, tree, status, view
   case area, kind
+  case ids
 
   private static let all = allCases
 
@@ -36,7 +37,7 @@ enum Parameter: Int, CaseIterable {
   /// the name: clients that are generated from descriptions often send lists in that way.
   var isList: Bool {
     switch self {
-    case .box, .fields, .languages, .tags, .facets: true
+    case .box, .fields, .languages, .tags, .facets, .ids: true
     default: false
     }
   }
@@ -92,6 +93,7 @@ enum Parameter: Int, CaseIterable {
     case .view: "view"
     case .area: "in"
     case .kind: "kind"
+    case .ids: "ids"
     }
   }
 }
@@ -112,7 +114,9 @@ extension Set<Parameter> {
   /// The parameters of a place's representation in the response to a read.
   static let translation: Set = [.fields, .format, .languages]
 
-  static let list: Set = filters.union(opening).union(translation).union([.limit, .cursor, .text, .autocomplete, .sort])
+  static let list: Set = filters.union(opening).union(translation).union([
+    .limit, .cursor, .text, .autocomplete, .sort, .ids,
+  ])
 }
 
 /// The parameters of a request. Their violations are collected, so that one problem names them all.
@@ -388,6 +392,30 @@ struct ParameterValues {
     return fields
   }
 
+  /// Returns the ids of `ids` in their order, each once; empty where they are not given or invalid.
+  ///
+  /// - Throws: `Problem` 400 where there are parameters of another order beside them.
+  mutating func ids() throws(Problem) -> [PointID] {
+    guard let text = self[.ids] else { return [] }
+    for parameter in [Parameter.latitude, .longitude, .radius, .route, .text, .autocomplete, .sort]
+    where has(parameter) { note(.invalid, name(of: parameter), "must not be given where ids are") }
+    try check()
+    let names = Self.list(text)
+    guard names.count <= PointQuery.maximumIDs else {
+      note(.invalid, "ids", "must be 1 to \(PointQuery.maximumIDs) ids with commas between, got \(names.count)")
+      return []
+    }
+    var ids: [PointID] = []
+    for name in names where !hasAllErrors {
+      if let id = PointID(String(name)) {
+        if !ids.contains(id) { ids.append(id) }
+      } else {
+        note(.invalid, "ids", "must be UUIDs with commas between, got \(quoted(String(name)))")
+      }
+    }
+    return ids
+  }
+
   /// Returns the languages of `lang`; `nil` where it is not given or invalid.
   mutating func languages() -> LanguagePriorityList? {
     guard let text = self[.languages] else { return nil }
@@ -541,7 +569,7 @@ extension ParameterValues {
     case (.autocomplete, .bool(let isSet)): set(parameter, to: isSet ? "true" : "false")
     case (.category, _):
       if let names = value.strings { categoryNames = names } else { noteType(parameter, "a text or an array of texts") }
-    case (.fields, _), (.languages, _):
+    case (.fields, _), (.languages, _), (.ids, _):
       guard let names = value.strings else { return noteType(parameter, "a text or an array of texts") }
       set(parameter, to: names.joined(separator: ","))
     case (.box, .array(let edges)):

@@ -12,7 +12,7 @@ struct ListRoute: CallHandler {
     .GET, "/locations", scope: .read, id: "listLocations", group: .search, link: "locations", summary: "List places",
     description:
       "The places that match all filters: with `q` the best match first, else with a position the nearest first, with a"
-      + " route in the order along it, else by id. With `q` a position without `radius` makes matches near it rank"
+      + " route in the order along it, with `ids` in their order, else by id. With `q` a position without `radius` makes matches near it rank"
       + " higher. A `Link` leads to the next page.",
     parameters: .list,
     describing: [
@@ -50,7 +50,9 @@ struct ListRoute: CallHandler {
   /// Returns the response of the search.
   func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> ExpiringResponse {
     if arguments.areBorrowed, arguments.text == nil {
-      return try await service.page(matching: arguments.query, isCopied: false, for: request) { page in
+      return try await service.page(
+        matching: arguments.query, isRecorded: arguments.isSearch, isCopied: false, for: request
+      ) { page in
         ExpiringResponse(response(of: page, arguments, for: request), expiry: page.expiry)
       }
     }
@@ -70,7 +72,7 @@ struct ListRoute: CallHandler {
           for: request)
       }
     }
-    return try await service.page(matching: arguments.query, for: request) { page in
+    return try await service.page(matching: arguments.query, isRecorded: arguments.isSearch, for: request) { page in
       let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
       return response(
         of: page.points, attributions, next: next, expiry: page.expiry, arguments, for: request)
@@ -153,6 +155,9 @@ final class ListArguments: Sendable {
     format == .json && fields.isDisjoint(with: .derived) && languages.languages == nil
   }
 
+  /// A Boolean value that indicates whether the request is a search, which analytics count, and not a look-up by ids.
+  var isSearch: Bool { query.ids.isEmpty }
+
   /// A Boolean value that indicates whether the response depends on the time of the request.
   var expire: Bool {
     query.opening.map { $0.isNow && !$0.isOfFirstPage } ?? !fields.isDisjoint(with: .opening)
@@ -170,8 +175,10 @@ final class ListArguments: Sendable {
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ values: ParameterValues, _ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
     var values = values
+    let ids = try values.ids()
     var query = values.filters(by: filtering)
-    query.limit = values.limit()
+    query.ids = ids
+    query.limit = values.limit(default: ids.isEmpty ? PointQuery.defaultLimit : ids.count)
     text = values.textArguments(&query, by: filtering)
     if values.has(.text) {
       fields = values.fields(additional: FieldSet.opening.union([.label, .score, .match]))

@@ -12,6 +12,7 @@ struct QueryFilter {
   private let categories: Set<ExactText>
   private let excludedCategories: Set<ExactText>
   private let source: PointQuery.Source?
+  private let ids: Set<PointID>
   private let filter: PropertyFilter?
   private let opening: PointQuery.Opening?
 
@@ -25,6 +26,7 @@ struct QueryFilter {
     categories = query.categories
     excludedCategories = query.excludedCategories
     source = query.source
+    ids = Set(query.ids)
     filter = query.filter
     opening = query.opening
   }
@@ -35,6 +37,7 @@ struct QueryFilter {
     if let region, !region.contains(slot, columns) { return false }
     if !categories.isEmpty || !excludedCategories.isEmpty, !matchesCategory(slot, of: segment) { return false }
     if let source, !segment.records.isPoint(at: slot, of: source) { return false }
+    if !ids.isEmpty, !ids.contains(columns.ids[slot]) { return false }
     if let route, route.nearest(to: slot, columns) == nil { return false }
     if let proximity, !proximity.contains(slot, columns) { return false }
     if let filter, !filter.matches(slot, of: segment) { return false }

@@ -40,6 +40,7 @@ extension PointSnapshot {
 
   /// Returns the first matching places, in order, and one more than the limit where there is one.
   private func filteredCandidates(for query: PointQuery) throws(PointStoreError) -> [Candidate] {
+    if !query.ids.isEmpty { return try namedCandidates(for: query) }
     guard query.needsIndex else {
       if query.needsBuiltIndexes, stepsToIndex(sourceOf: query) > Self.stepsToIndexAtOnce { throw .stepLimit }
       guard !query.excludedCategories.isEmpty else { return candidates(for: query) }
@@ -59,6 +60,23 @@ extension PointSnapshot {
     let slotFilter = SlotFilter(query, in: self, limit)
     let found =
       plan.map { candidates(of: $0, for: narrowed, slotFilter, limit) } ?? candidates(for: narrowed, slotFilter, limit)
+    if limit.isExpired { throw limit.error }
+    return found
+  }
+
+  /// Returns the first matching places of the ids of a query, in their order, and one more than the limit where there is
+  /// one.
+  private func namedCandidates(for query: PointQuery) throws(PointStoreError) -> [Candidate] {
+    let limit = SearchLimit(query)
+    let filter = QueryFilter(query, limit)
+    let ids = query.after.map { after in query.ids.drop { $0 != after.id }.dropFirst() } ?? query.ids[...]
+    var found: [Candidate] = []
+    for id in ids where found.count <= query.limit {
+      guard let location = location(of: id),
+        filter.matches(Int(location.slot), of: parts[Int(location.part)].segment)
+      else { continue }
+      found.append(Candidate(distance: 0, id: id, part: location.part, slot: location.slot))
+    }
     if limit.isExpired { throw limit.error }
     return found
   }
@@ -347,6 +365,10 @@ extension PointSnapshot {
   public func count(matching query: PointQuery) throws(PointStoreError) -> Int {
     guard var query = query.narrowedByFilter else { return 0 }
     query.after = nil
+    if !query.ids.isEmpty {
+      query.limit = query.ids.count
+      return try namedCandidates(for: query).count
+    }
     if let source = query.source, let sourceID = source.sourceID {
       return candidate(of: SourceReference(source: source.name.text, sourceID: sourceID.text), query).count
     }

@@ -5,8 +5,8 @@ public import Geo
 /// A query for places: conditions, order and page.
 ///
 /// The order is by geodesic distance from ``proximity``'s centre where there is one, or along the ``route`` where there
-/// is one, then by id; otherwise by id alone. A query has a proximity or a route, not both. Every condition that is
-/// given must hold.
+/// is one, then by id; that of the ``ids`` where there are some; otherwise by id alone. A query has a proximity, a route
+/// or ids, not several of these. Every condition that is given must hold.
 public struct PointQuery: Hashable, Sendable {
   /// A centre that sets the order, with a radius outside of which places do not match.
   public struct Proximity: Hashable, Sendable {
@@ -101,6 +101,9 @@ public struct PointQuery: Hashable, Sendable {
     }
   }
 
+  /// The maximum number of ``ids`` in lists.
+  public static let maximumIDs = 100
+
   /// The accepted range of ``limit`` in lists.
   public static let limits = 1...1000
 
@@ -124,6 +127,9 @@ public struct PointQuery: Hashable, Sendable {
 
   /// The data set that the places come from; `nil` for any place, with or without one.
   public var source: Source?
+
+  /// The ids that the places have, each once, in the order of the result; empty for any id.
+  public var ids: [PointID] = []
 
   /// The condition on the properties of the places; `nil` for any place. Only an index evaluates it.
   public var filter: PropertyFilter?
@@ -180,7 +186,7 @@ public struct PointQuery: Hashable, Sendable {
   /// A Boolean value that indicates whether there are places that do not match the query.
   public var hasConditions: Bool {
     proximity?.radiusMetres != nil || box != nil || !categories.isEmpty || !excludedCategories.isEmpty || source != nil
-      || needsIndex
+      || !ids.isEmpty || needsIndex
   }
 
   /// Sets the categories to some of a tree and those below them, without others and those below these. A name that is

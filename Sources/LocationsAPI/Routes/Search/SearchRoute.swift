@@ -107,7 +107,7 @@ extension Schema {
     case .filter:
       schema = Schema(.anyOf([Schema(.string), .component("JSONObject"), Schema(.boolean)]))
     case .within, .route: schema = Schema(.anyOf([Schema(.string), .component("JSONObject")]))
-    case .category, .fields, .languages:
+    case .category, .fields, .languages, .ids:
       schema = Schema(.anyOf([Schema(.string), Schema(.array(of: Schema(.string)), nil, ["minItems": 1])]))
     default: schema = description.schema
     }
