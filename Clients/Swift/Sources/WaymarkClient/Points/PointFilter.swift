@@ -5,6 +5,7 @@ public import Foundation
 ///
 /// ```swift
 /// let filter = PointFilter(center: here, radiusMetres: 2000, categories: ["cafe", "bar"])
+/// let favourites = PointFilter(ids: [id])
 /// let stations = PointFilter(categories: ["station"], source: "osm")
 /// let accessible = PointFilter(area: area, tags: ["wheelchair": ["yes", "limited"]], condition: "website IS NOT NULL")
 /// ```
@@ -50,12 +51,16 @@ public struct PointFilter: Hashable, Sendable {
   /// good.
   public var leavesOutClosed: Bool
 
+  /// The ids of up to 100 places, in whose order the result is; empty for any. Those of places that do not exist are
+  /// left out. It excludes a center, a route and a text, and maps and exports do not take it.
+  public var ids: [UUID]
+
   /// Creates a filter.
   public init(
     center: Coordinate? = nil, radiusMetres: Double? = nil, box: BoundingBox? = nil, area: SearchArea? = nil,
     route: SearchRoute? = nil, categories: [String] = [], source: String? = nil, sourceID: String? = nil,
     tags: [String: [String]] = [:], condition: PointCondition? = nil, open: OpeningTime? = nil,
-    includesUnknownHours: Bool = false, leavesOutClosed: Bool = false
+    includesUnknownHours: Bool = false, leavesOutClosed: Bool = false, ids: [UUID] = []
   ) {
     self.center = center
     self.radiusMetres = radiusMetres
@@ -70,6 +75,7 @@ public struct PointFilter: Hashable, Sendable {
     self.open = open
     self.includesUnknownHours = includesUnknownHours
     self.leavesOutClosed = leavesOutClosed
+    self.ids = ids
   }
 
   /// Returns the query parameters, in a fixed order.
@@ -109,6 +115,7 @@ public struct PointFilter: Hashable, Sendable {
       if includesUnknownHours { parameters.append(QueryParameter("openUnknown", .text("include"))) }
     }
     if leavesOutClosed { parameters.append(QueryParameter("status", .text("operating"))) }
+    if !ids.isEmpty { parameters.append(QueryParameter("ids", .texts(ids.map { $0.uuidString.lowercased() }))) }
     return parameters
   }
 
@@ -120,7 +127,9 @@ public struct PointFilter: Hashable, Sendable {
   /// - Throws: ``RequestError/unsupportedFilter`` if there is such a condition, ``RequestError/invalidText``, and the
   /// errors of ``parameters()``.
   func mapParameters(matching text: String?, takesBox: Bool = true) throws(RequestError) -> [QueryParameter] {
-    guard center == nil, radiusMetres == nil, route == nil, takesBox || box == nil else { throw .unsupportedFilter }
+    guard center == nil, radiusMetres == nil, route == nil, ids.isEmpty, takesBox || box == nil else {
+      throw .unsupportedFilter
+    }
     guard let text else { return try parameters() }
     return [try QueryParameter(searchText: text)] + (try parameters())
   }

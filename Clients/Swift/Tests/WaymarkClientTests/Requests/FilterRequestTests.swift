@@ -52,6 +52,20 @@ import WaymarkClient
     )
   }
 
+  @Test func idsAreInTheQueryInTheirOrderAndMapsDoNotTakeThem() throws {
+    let texts = ["01000000-0000-0000-0000-0000000000AB", "00000000-0000-0000-0000-000000000000"]
+    let ids = texts.compactMap { UUID(uuidString: $0) }
+
+    let filter = PointFilter(ids: ids)
+
+    #expect(
+      try request(filter).url?.query()
+        == "ids=01000000-0000-0000-0000-0000000000ab,00000000-0000-0000-0000-000000000000")
+    #expect(throws: RequestError.unsupportedFilter) {
+      try ClustersRequest(baseURL: baseURL, zoom: 1).makeRequest(from: filter)
+    }
+  }
+
   @Test func routeHasItsRadius() throws {
     let polyline = try SearchRoute(polyline: "_p~iF~ps|U_ulLnnqC", radiusMetres: 1.5)
 
