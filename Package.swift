@@ -146,7 +146,7 @@ let package = Package(
     module(
       "SQLiteJournal",
       [
-        "Basics", "Geo", "MemoryStore", "Points", "Webhooks", .product(name: "GRDB", package: "GRDB.swift"),
+        "Basics", "Geo", "JSONText", "MemoryStore", "Points", "Webhooks", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       tests: ["PointIndex"]

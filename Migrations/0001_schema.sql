@@ -158,12 +158,12 @@ CREATE TABLE webhook_lease (
 CREATE UNIQUE INDEX webhook_lease_single ON webhook_lease ((true));
 INSERT INTO webhook_lease (owner, expires_at) VALUES (0, '-infinity');
 
--- The outcomes of creations and imports with an idempotency key, which are the responses to repeats.
+-- The outcomes of creations, batches and imports with an idempotency key, which are the responses to repeats.
 CREATE TABLE idempotency_keys (
   key text COLLATE "C" PRIMARY KEY,
   request_hash bigint NOT NULL,
 
-  -- The place as it was created, whatever has become of it since; null, with version 1, for an import.
+  -- The place as it was created, whatever has become of it since; null, with version 1, for others.
   point_id uuid,
   lat double precision,
   long double precision,
@@ -175,7 +175,7 @@ CREATE TABLE idempotency_keys (
   created_at timestamptz NOT NULL,
   version bigint NOT NULL DEFAULT 1,
 
-  -- The report of an import; null for a place.
+  -- The report of an import; null for others.
   created bigint,
   updated bigint,
   unchanged bigint,
@@ -185,7 +185,13 @@ CREATE TABLE idempotency_keys (
   rejected_details text[] COLLATE "C",
   deleted bigint,
 
-  CONSTRAINT idempotency_keys_response CHECK (point_id IS NOT NULL OR created IS NOT NULL)
+  -- The results of the operations of a batch, in a form of the program's, and their versions, 0 for none; null for
+  -- others.
+  results text[] COLLATE "C",
+  result_versions bigint[],
+
+  CONSTRAINT idempotency_keys_response CHECK (
+    point_id IS NOT NULL OR created IS NOT NULL OR results IS NOT NULL)
 );
 
 -- To find the oldest: each new key removes a few that have expired.

@@ -228,6 +228,10 @@ package struct IndexedStore: PointStore, StoreIndex {
     try await write(.delete) { () throws(PointWriteError) in try await database.delete(id: id, if: condition) }
   }
 
+  package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
+    try await write(.batch) { () throws(PointWriteError) in try await database.apply(batch) }
+  }
+
   package func deleteBatch(
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch {

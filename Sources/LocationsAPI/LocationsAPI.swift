@@ -172,6 +172,7 @@ package struct LocationsAPI: Sendable {
       ReplaceRoute(service: service, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),
       ChangeRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
       DeleteRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
+      BatchRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
       DeleteSourceRoute(service: service),
       RemoveSourceRoute(service: service),
       ImportRoute(service: service),

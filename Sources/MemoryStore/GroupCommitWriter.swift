@@ -13,12 +13,17 @@ actor GroupCommitWriter {
 
   private struct PendingWrite: Sendable {
     let isAlone: Bool
+    /// The number of places that the write changes.
+    let size: Int
     /// Applies the write to the transaction, and returns what to call after the commit.
     let apply: @Sendable (inout WriteTransaction) -> Completion
   }
 
-  /// The maximum number of writes of a group.
+  /// The maximum number of places that a group of several writes changes.
   private static let maximumGroup = 512
+
+  /// The number of places above which the changes of a group would delay reads of this actor.
+  private static let maximumAtOnce = 64
 
   private let index: PointIndex
   private let journal: (any PointJournal)?
@@ -113,15 +118,17 @@ actor GroupCommitWriter {
   ///
   /// - Parameters:
   ///   - isAlone: a Boolean value that indicates whether the write forms a group of its own, because it is large.
+  ///   - size: the number of places that the write changes.
   ///   - write: applies the write to the transaction, and returns its outcome.
   /// - Throws: ``PointStoreError`` where the commit failed; the write had no effect then.
   func commit<Outcome: Sendable>(
     alone isAlone: Bool = false,
+    size: Int = 1,
     _ write: @escaping @Sendable (inout WriteTransaction) -> Outcome
   ) async throws(PointStoreError) -> Outcome {
     let result: Result<Outcome, PointStoreError> = await withCheckedContinuation { continuation in
       pending.append(
-        PendingWrite(isAlone: isAlone) { transaction in
+        PendingWrite(isAlone: isAlone, size: size) { transaction in
           let outcome = write(&transaction)
           return { committed in continuation.resume(returning: committed.map { outcome }) }
         }
@@ -146,7 +153,12 @@ actor GroupCommitWriter {
   }
 
   private func nextGroup() -> [PendingWrite] {
-    let count = pending[0].isAlone ? 1 : pending.prefix(Self.maximumGroup).prefix { !$0.isAlone }.count
+    var (count, size) = (1, pending[0].size)
+    while !pending[0].isAlone, count < pending.count, !pending[count].isAlone {
+      size += pending[count].size
+      if size > Self.maximumGroup { break }
+      count += 1
+    }
     defer { pending.removeFirst(count) }
     return Array(pending[..<count])
   }
@@ -154,8 +166,9 @@ actor GroupCommitWriter {
   private func commit(_ group: [PendingWrite]) async -> ([Completion], Result<Void, PointStoreError>) {
     // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
     // this actor go on meanwhile.
+    let takesLong = group[0].isAlone || group.reduce(0) { $0 + $1.size } > Self.maximumAtOnce
     let (batch, next, nextAreas, completions) =
-      group[0].isAlone
+      takesLong
       ? await offThreadPool { [work = groupWork()] in work.applied(group) } : groupWork().applied(group)
     // Even if the commit fails: the journal may have kept the batch all the same.
     versions.pass(batch.highestVersion)

@@ -70,8 +70,17 @@ struct IdempotencyKeyCache: Sendable {
     let outcome =
       switch record.outcome {
       case .created(let point): point.draft.name.utf8.count + point.draft.tags.json.utf8.count
+      case .applied(let results): results.reduce(0) { $0 + $1.keptBytes }
       case .imported(let report): report.rejections.reduce(0) { $0 + 32 + $1.detail.utf8.count }
       }
     return 200 + record.key.text.utf8.count + outcome
+  }
+}
+
+extension PointOperationResult {
+  /// The approximate number of bytes in memory.
+  fileprivate var keptBytes: Int {
+    guard case .rejected(let rejection) = self else { return 40 }
+    return 40 + rejection.text.utf8.count
   }
 }

@@ -250,10 +250,7 @@ package final class MemoryStore: PointStore, StoreIndex {
         }
         return point
       }
-      if let origin = place.origin, transaction.owner(of: origin) != nil { throw .originTaken }
-      var generator = SystemRandomNumberGenerator()
-      let id = place.origin.flatMap(transaction.formerID) ?? PointID(at: transaction.now, using: &generator)
-      let point = transaction.put(place, id: id)
+      let point = try transaction.create(place)
       if let key { transaction.record(.created(point), of: key) }
       return point
     }
@@ -262,20 +259,22 @@ package final class MemoryStore: PointStore, StoreIndex {
   package func put(
     _ place: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    try await write { transaction throws(PointWriteError) in
-      let former = transaction.point(id: id)
-      guard condition.holds(of: former?.version) else { throw .conditionFailed(currentVersion: former?.version) }
-      if let former, former.draft == place { return (former, false) }
-      if let origin = place.origin, let owner = transaction.owner(of: origin), owner != id { throw .originTaken }
-      return (transaction.put(place, id: id), former == nil)
-    }
+    try await write { transaction throws(PointWriteError) in try transaction.replace(place, id: id, if: condition) }
   }
 
   package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
-    try await write { transaction throws(PointWriteError) in
-      guard let point = transaction.point(id: id) else { throw .notFound }
-      guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
-      transaction.remove(point)
+    try await write { transaction throws(PointWriteError) in try transaction.delete(id: id, if: condition) }
+  }
+
+  package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
+    try await write(size: batch.operations.count) { transaction throws(PointWriteError) in
+      if let key = batch.key, let record = transaction.record(of: key) {
+        guard record.key.requestHash == key.requestHash, case .applied(let results) = record.outcome else {
+          throw .keyReused
+        }
+        return results
+      }
+      return transaction.apply(batch)
     }
   }
 
@@ -312,11 +311,11 @@ package final class MemoryStore: PointStore, StoreIndex {
   }
 
   private func write<Outcome: Sendable>(
-    _ write: @escaping @Sendable (inout WriteTransaction) throws(PointWriteError) -> Outcome
+    size: Int = 1, _ write: @escaping @Sendable (inout WriteTransaction) throws(PointWriteError) -> Outcome
   ) async throws(PointWriteError) -> Outcome {
     let result: Result<Outcome, PointWriteError>
     do throws(PointStoreError) {
-      result = try await writer.commit { transaction in
+      result = try await writer.commit(size: size) { transaction in
         Result { () throws(PointWriteError) in try write(&transaction) }
       }
     } catch {

@@ -211,6 +211,8 @@ package struct IdempotencyRecord: Hashable, Sendable {
     case created(PointOfInterest)
     /// Places were imported.
     case imported(ImportReport)
+    /// A batch was applied.
+    case applied([PointOperationResult])
   }
 
   package init(key: IdempotencyKey, time: Timestamp, outcome: Outcome) {

@@ -3,7 +3,7 @@ import PointIndex
 import Points
 
 /// A group of writes that are committed together: each sees the effects of those before it.
-struct WriteTransaction: Sendable {
+struct WriteTransaction: PointTransaction, Sendable {
   /// The places before the first of the writes.
   let snapshot: PointSnapshot
 
@@ -110,6 +110,23 @@ struct WriteTransaction: Sendable {
     points[point.id] = .some(nil)
     // A removal takes a version that no place gets: the highest version is the time of the last write.
     _ = versions.next(at: now)
+  }
+
+  /// Makes the changes of a batch, and returns their results; see ``Points/PointStore/apply(_:)``.
+  mutating func apply(_ batch: PointBatch) -> [PointOperationResult] {
+    let former = batch.isAtomic ? self : nil
+    var results: [PointOperationResult] = []
+    results.reserveCapacity(batch.operations.count)
+    for operation in batch.operations {
+      let result = apply(operation)
+      results.append(result)
+      if let former, result.isFailure {
+        self = former
+        return results
+      }
+    }
+    if let key = batch.key { record(.applied(results), of: key) }
+    return results
   }
 
   /// Returns the version of all the places that an import creates or changes.

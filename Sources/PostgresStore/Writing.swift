@@ -243,7 +243,7 @@ enum WriteStatements {
   /// wait was cancelled or interrupted by a restart. A response that reports them must be as durable as the original
   /// one, but a transaction that has written nothing does not wait. This query writes a message to the write-ahead log
   /// after the rows that it found, so that waiting for the message includes them.
-  private static let confirmation = "SELECT pg_logical_emit_message(true, 'waymark', '') AS position"
+  static let confirmation = "SELECT pg_logical_emit_message(true, 'waymark', '') AS position"
 }
 
 extension PostgresStore {
@@ -341,7 +341,7 @@ extension PostgresStore {
   private static let attempts = 20
 
   /// Retries an attempt until it has an outcome. An attempt that returns `nil` has done nothing.
-  private func retrying<Outcome>(
+  func retrying<Outcome>(
     _ attempt: () async throws(PointWriteError) -> Outcome?
   ) async throws(PointWriteError) -> Outcome {
     for _ in 0..<Self.attempts {
@@ -376,7 +376,7 @@ extension PostgresStore {
     }
   }
 
-  private func runOnFollowedServer(
+  func runOnFollowedServer(
     _ statement: Statement, _ parameters: Parameters
   ) async throws(DatabaseError) -> QueryResult {
     let server = try await followClock(again: false)

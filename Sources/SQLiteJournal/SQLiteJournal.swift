@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import GRDB
 import Geo
+import JSONText
 package import MemoryStore
 package import Points
 
@@ -218,6 +219,10 @@ enum Committing {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
+  private static let deleteBatch = "DELETE FROM answered_batch WHERE text = ?"
+  private static let insertBatch =
+    "INSERT OR REPLACE INTO answered_batch (text, request_hash, time, results) VALUES (?, ?, ?, ?)"
+
   private static let putSource = "INSERT OR REPLACE INTO source (name, licence, attribution, url) VALUES (?, ?, ?, ?)"
 
   private static let removeSource = "DELETE FROM source WHERE name = ?"
@@ -255,7 +260,9 @@ enum Committing {
     try run(removeSource, database, batch.removedSources) { [$0] }
     try run(putFormerID, database, batch.formerIDs) { [$0.key.source, $0.key.sourceID, $0.value.bytes] }
     try run(updateCounter, database, CollectionOfOne(batch)) { [$0.highestVersion, $0.hasChanges] }
-    for statement in [deleteCreation, deleteImport] { try run(statement, database, batch.evictedKeys) { [$0] } }
+    for statement in [deleteCreation, deleteImport, deleteBatch] {
+      try run(statement, database, batch.evictedKeys) { [$0] }
+    }
     for record in batch.records { try commit(record, to: database) }
     try run(removeArea, database, batch.removedAreas) { [$0.bytes] }
     try run(putArea, database, batch.areas, values(of:))
@@ -282,13 +289,17 @@ enum Committing {
     let key: StatementArguments = [
       record.key.text, Int64(bitPattern: record.key.requestHash), record.time.microsecondsSinceEpoch,
     ]
-    // An expired record of the key may be of the other kind.
+    // An expired record of the key may be of another kind.
+    for statement in [deleteCreation, deleteImport, deleteBatch] {
+      try run(statement, database, CollectionOfOne(record.key.text)) { [$0] }
+    }
     switch record.outcome {
     case .created(let point):
-      try run(deleteImport, database, CollectionOfOne(record.key.text)) { [$0] }
       try run(insertCreation, database, CollectionOfOne(point)) { values(of: $0) + key }
+    case .applied(let results):
+      let texts = JSONValue.array(results.map { .string($0.text) })
+      try run(insertBatch, database, CollectionOfOne(String(decoding: texts.text, as: UTF8.self))) { key + [$0] }
     case .imported(let report):
-      try run(deleteCreation, database, CollectionOfOne(record.key.text)) { [$0] }
       let rejections = try JournalRejection.text(of: report.rejections)
       try run(insertImport, database, CollectionOfOne(report)) { report in
         key + [report.created, report.updated, report.unchanged, report.rejected, rejections, report.deleted]
@@ -358,6 +369,8 @@ struct Loading {
     SELECT text, request_hash, time, created, updated, unchanged, rejected, rejections, rowid, deleted
     FROM answered_import
     """
+
+  private static let batches = "SELECT text, request_hash, time, results, rowid FROM answered_batch"
 
   private static let areas = """
     SELECT id, name, names, kind, level, importance, shape, tags, source, source_id, version, created_at, updated_at,
@@ -440,6 +453,13 @@ struct Loading {
         contents.records.append(try Self.importRecord(row))
       } catch {
         note(error, in: "answered_import", row: try? row.integer(8, "rowid"))
+      }
+    }
+    try StoredRow.forEach(database, Self.batches) { row in
+      do throws(RowDamage) {
+        contents.records.append(try Self.batchRecord(row))
+      } catch {
+        note(error, in: "answered_batch", row: try? row.integer(4, "rowid"))
       }
     }
     try StoredRow.forEach(database, Self.sources) { row in
@@ -525,6 +545,23 @@ struct Loading {
       time: try row.time(13, "time"),
       outcome: .created(try row.point())
     )
+  }
+
+  private static func batchRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
+    var results: [PointOperationResult] = []
+    guard case .array(let elements)? = try? JSONReader.value(of: try row.text(3, "results").utf8) else {
+      throw RowDamage("results are not a list")
+    }
+    for element in elements {
+      guard case .string(let text) = element, let result = PointOperationResult(text: text) else {
+        throw RowDamage("results are not those of a batch")
+      }
+      results.append(result)
+    }
+    return IdempotencyRecord(
+      key: IdempotencyKey(
+        text: try row.text(0, "text"), requestHash: UInt64(bitPattern: try row.integer(1, "request_hash"))),
+      time: try row.time(2, "time"), outcome: .applied(results))
   }
 
   private static func importRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {

@@ -112,6 +112,17 @@ enum Schema {
     ) STRICT;
     """
 
+  private static let createBatchTable = """
+    -- The outcomes of batches with idempotency keys. A key is here, in answered_key or in answered_import.
+    CREATE TABLE answered_batch (
+      text TEXT NOT NULL PRIMARY KEY,
+      request_hash INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      -- The result of each operation: ["deleted 0199…"].
+      results TEXT NOT NULL
+    ) STRICT;
+    """
+
   /// The migrations of all versions of the program. A released one never changes.
   private static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -121,6 +132,7 @@ enum Schema {
     }
     migrator.registerMigration("version 2") { try $0.execute(sql: createAreaTables) }
     migrator.registerMigration("version 3") { try $0.execute(sql: WebhookRows.createTable) }
+    migrator.registerMigration("version 4") { try $0.execute(sql: createBatchTable) }
     return migrator
   }
 

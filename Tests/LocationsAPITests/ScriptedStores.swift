@@ -117,6 +117,10 @@ extension ForwardingStore {
     try await store.delete(id: id, if: condition)
   }
 
+  func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
+    try await store.apply(batch)
+  }
+
   func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
     try await store.deleteBatch(ofSource: source, after: position)
   }

@@ -107,6 +107,11 @@ package struct StubStore: PointStore {
     throw unexpectedWrite()
   }
 
+  package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
+    Issue.record("unexpected batch")
+    return []
+  }
+
   package func deleteBatch(
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch { throw unexpectedWrite() }

@@ -30,7 +30,8 @@ package struct WriteContract: Sendable {
 
   /// The complete contract.
   package static let all =
-    creations + replacements + removals + keys + races + bulk + importKeys + versions + growth + sources + replacing
+    creations + replacements + removals + keys + races + batches + bulk + importKeys + versions + growth + sources
+    + replacing
 }
 
 extension WriteContract: CustomTestStringConvertible {

@@ -45,6 +45,11 @@ final class SwitchedStore: PointStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { try checkWrite() }
 
+  func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
+    try checkWrite()
+    return []
+  }
+
   func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
     try checkWrite()
     return DeletedBatch(count: 0, next: nil)

@@ -8,6 +8,14 @@ enum Examples {
     "name": "Corner Café", "category": "cafe", "lat": 48.2, "long": 16.37, "tags": ["wheelchair": "yes"],
   ]
 
+  static let batch: JSONValue = [
+    "operations": [
+      ["op": "create", "place": draft],
+      ["op": "patch", "id": .string(id), "ifMatch": "3", "patch": ["name": "New Café"]],
+      ["op": "delete", "id": "0199a1c2-7b3f-7c44-8a11-2f6d5e9b0c22"],
+    ]
+  ]
+
   static let place: JSONValue = [
     "id": .string(id), "name": "Corner Café", "category": "cafe", "lat": 48.2, "long": 16.37,
     "tags": ["wheelchair": "yes"], "source": "demo", "sourceId": "17", "version": 3,

@@ -266,6 +266,10 @@ extension Parameter {
         Schema(
           .array(of: Schema(.string, nil, ["format": "uuid"])), nil,
           ["minItems": 1, "maxItems": .count(PointQuery.maximumIDs)], example: [.string(Examples.id)]))
+    case .atomic:
+      .init(
+        "`true` changes nothing if an operation fails; otherwise each succeeds or fails by itself.",
+        Schema(.boolean, nil, ["default": false]))
     case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
     case .facets:
       .init(

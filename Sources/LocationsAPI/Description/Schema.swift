@@ -215,7 +215,7 @@ extension Schema {
       ("AreaPatch", areaPatch),
       ("AreaFeature", areaFeature), ("AreaFeatureDraft", areaFeatureDraft),
       ("AreaFeatureCollection", areaCollection), ("DataSource", dataSource), ("ImportReport", importReport),
-      ("Deletion", deletion),
+      ("Batch", batch), ("BatchOperation", batchOperation), ("BatchResults", batchResults), ("Deletion", deletion),
       ("SearchReport", searchReport), ("Changes", changes), ("Change", change),
       ("ProtocolRequest", protocolRequest), ("ProtocolResponse", protocolResponse),
       ("Health", health), ("Index", index), ("MapLayer", mapLayer), ("MapSettings", mapSettings),

@@ -11,12 +11,14 @@ extension IdempotencyKey {
 
   /// Returns the key of a request; `nil` where it has none. Keys of different principals never conflict.
   ///
+  /// - Parameter variant: what makes the request another one beside its path and body, if anything.
   /// - Throws: `Problem` 400 for a key that is not 1 to 255 visible ASCII characters.
   static func read(
-    _ request: HTTPRequest, of principal: Principal, body: ByteBuffer
+    _ request: HTTPRequest, of principal: Principal, body: ByteBuffer, variant: String? = nil
   ) throws(Problem) -> IdempotencyKey? {
     guard let text = try text(of: request, principal) else { return nil }
-    let hash = RequestHash("\(request.method.rawValue) \(request.path) \(request.mediaType ?? "")")
+    let variant = variant.map { " \($0)" } ?? ""
+    let hash = RequestHash("\(request.method.rawValue) \(request.path) \(request.mediaType ?? "")\(variant)")
     hash.update(body)
     return IdempotencyKey(text: text, requestHash: hash.value)
   }

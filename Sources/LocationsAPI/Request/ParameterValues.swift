@@ -18,7 +18,7 @@ enum Parameter: Int, CaseIterable {
   case open, openUnknown, from, days
   case wait, tree, status, view
   case area, kind
-  case ids
+  case ids, atomic
 
   private static let all = allCases
 
@@ -94,6 +94,7 @@ enum Parameter: Int, CaseIterable {
     case .area: "in"
     case .kind: "kind"
     case .ids: "ids"
+    case .atomic: "atomic"
     }
   }
 }

@@ -38,7 +38,10 @@ struct ChangeRoute: CallHandler {
     return HTTPResponse(written: point, createdAt: nil, presentation)
   }
 
-  private static func draft(of point: PointOfInterest, changedBy patch: PointPatch) throws(Problem) -> PointDraft {
+  /// Returns the place with the changes of a patch.
+  ///
+  /// - Throws: `Problem` 422, as also for another id.
+  static func draft(of point: PointOfInterest, changedBy patch: PointPatch) throws(Problem) -> PointDraft {
     let document: PointDocument
     do {
       document = try patch.applied(to: point)

@@ -265,6 +265,11 @@ public final class PointsService: Sendable {
     try await observe(.delete) { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
   }
 
+  /// Makes several changes in one transaction; see ``PointStore/apply(_:)``.
+  package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
+    try await observe(.batch) { () throws(PointWriteError) in try await store.apply(batch) }
+  }
+
   /// Removes a registered data set without places; see ``PointStore/removeSource(named:)``.
   package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
     try await observe(.deletions) { () throws(PointWriteError) in try await store.removeSource(named: name) }
@@ -449,11 +454,11 @@ public protocol StoreObserver: Sendable {
 public enum StoreOperation: Int, CaseIterable, Sendable {
   case page, matches, count, point, shuffled, categories, sources, version, readiness
   case tile, clusters, facets
-  case create, put, delete, deletions, `import`, export, changes, areas, areaChanges
+  case create, put, delete, batch, deletions, `import`, export, changes, areas, areaChanges
 
   public var isWrite: Bool {
     switch self {
-    case .create, .put, .delete, .deletions, .import, .areaChanges: true
+    case .create, .put, .delete, .batch, .deletions, .import, .areaChanges: true
     case .page, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
       .clusters, .facets, .export, .changes, .areas:
       false

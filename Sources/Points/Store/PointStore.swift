@@ -98,6 +98,13 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointWriteError``: `notFound`, `conditionFailed` or `store`.
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError)
 
+  /// Makes several changes in one transaction. Each sees the effects of those before it.
+  ///
+  /// - Returns: the result of each operation, in their order. Where one fails an atomic batch, the results end with it;
+  ///   nothing was changed then, and the key is not kept.
+  /// - Throws: ``PointWriteError``: `keyInFlight`, `keyReused` or `store`.
+  func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult]
+
   /// Deletes a batch of the places of a data set. The batch is one transaction, of a size that the store chooses and at
   /// most 1,000 places; each is deleted and logged as by ``delete(id:if:)``.
   ///

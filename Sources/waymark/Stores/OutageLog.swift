@@ -110,7 +110,7 @@ final class OutageLog: StoreObserver {
 
 /// The operations that need the same privileges of a database's role.
 private enum Privilege: UInt16 {
-  case search, lookUp, readiness, export, create, put, delete, `import`, sources, changes, areas, areaChanges
+  case search, lookUp, readiness, export, create, put, delete, batch, `import`, sources, changes, areas, areaChanges
 
   init(_ operation: StoreOperation) {
     self =
@@ -122,6 +122,7 @@ private enum Privilege: UInt16 {
       case .create: .create
       case .put: .put
       case .delete, .deletions: .delete
+      case .batch: .batch
       case .import: .import
       case .sources: .sources
       case .changes: .changes
@@ -142,6 +143,7 @@ private enum Privilege: UInt16 {
     case .create: "create"
     case .put: "replace"
     case .delete: "delete"
+    case .batch: "batch"
     case .import: "import"
     case .sources: "sources"
     case .changes: "changes"

@@ -295,9 +295,9 @@ import Testing
         if isMinimal, ["/api", "/structured"].contains(call.path) { continue }
         var target = call.path.concrete
         let query = call.describedParameters.filter {
-          // A route is given instead of a position, and `within` instead of an area's name.
+          // A position is given instead of a route or ids, and `within` instead of an area's name.
           $0.place == "query" && ($0.description.isRequired || !isMinimal)
-            && ![Parameter.route.name, Parameter.area.name].contains($0.name)
+            && ![Parameter.route, .ids, .area].map(\.name).contains($0.name)
         }
         target += (query.isEmpty ? "" : "?") + query.compactMap(Self.pair).joined(separator: "&")
         let example =

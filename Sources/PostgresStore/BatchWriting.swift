@@ -1,0 +1,485 @@
+import Basics
+import Geo
+package import Points
+import PostgresClient
+
+/// The SQL of batches. A batch is decided on the places that were read before, and written if they are still the same:
+/// by one statement, unless an operation depends on the effect of another one; see ``BatchWave``.
+private enum BatchStatements {
+  static let points = Statement(
+    "batch_points", planning: .eachTime,
+    "SELECT \(PointColumns.all) FROM points WHERE id = ANY ($1::uuid[])")
+
+  /// The query for the owner of each origin, and for the id of the deleted place that had it last.
+  static let origins = Statement(
+    "batch_origins", planning: .eachTime,
+    """
+    SELECT origin.source, origin.source_id, points.id, former_ids.id
+    FROM unnest($1::text[], $2::text[]) AS origin (source, source_id)
+    LEFT JOIN points USING (source, source_id)
+    LEFT JOIN former_ids USING (source, source_id)
+    """)
+
+  /// The statement that returns the results of an earlier request with a key. Value: key. It also deletes a few expired
+  /// keys, and that one if it has expired.
+  ///
+  /// It updates the key's row without a change, so that the response to a repeat is as durable as the first one.
+  static let results = Statement(
+    "batch_results",
+    """
+    WITH pruned AS (
+      DELETE FROM idempotency_keys
+      WHERE key IN (
+        SELECT key
+        FROM idempotency_keys
+        WHERE created_at < \(WriteStatements.expiry) AND key <> $1::text
+        ORDER BY created_at
+        LIMIT 4
+        FOR UPDATE SKIP LOCKED
+      ) OR key = $1::text AND created_at < \(WriteStatements.expiry)
+    ), known AS (
+      UPDATE idempotency_keys
+      SET request_hash = request_hash
+      WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
+      RETURNING request_hash, results, result_versions
+    )
+    SELECT request_hash, result, version
+    FROM known
+    LEFT JOIN LATERAL unnest(results, result_versions) WITH ORDINALITY AS kept (result, version, number) ON true
+    ORDER BY number
+    """)
+
+  /// The number of locks on ids above which batches are written one after the other, as the server has room for some
+  /// thousands of locks.
+  private static let manyLocks = WriteStatements.deleteBatchLength
+
+  /// The statement that writes a wave, if the places that it depends on are as they were read. Values: the ids that were
+  /// read and their versions, 0 for no place; the places to create or replace; the ids to delete; the key or null, the
+  /// hash of the request, the results of all operations as text, and for each the id whose version it has, and its
+  /// version if it is known.
+  ///
+  /// It returns whether the places were as they were read, and the versions of those that were created or replaced.
+  ///
+  /// Creations under ids that may have existed before, and deletions, take the locks of ``VersionStatements``. A place
+  /// that was created after it was looked for violates a constraint, so that the statement is rolled back and retried.
+  static let write = Statement(
+    "batch_write", planning: .eachTime,
+    """
+    WITH expected AS MATERIALIZED (
+      SELECT id, version FROM unnest($1::uuid[], $2::int8[]) AS expected (id, version)
+    ), puts AS MATERIALIZED (
+      SELECT *
+      FROM unnest(
+        $3::uuid[], $4::float8[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]
+      ) AS puts (id, lat, long, name, category, tags, source, source_id)
+    ), to_lock AS MATERIALIZED (
+      SELECT id, count(*) OVER () AS count
+      FROM expected
+      WHERE id = ANY ($11::uuid[]) OR version = 0 AND id IN (SELECT id FROM puts)
+    ), turn AS MATERIALIZED (
+      SELECT pg_advisory_xact_lock(8602447712365544708)
+      WHERE EXISTS (SELECT FROM to_lock WHERE count > \(manyLocks))
+    ), locked AS MATERIALIZED (
+      SELECT count(\(VersionStatements.lock(of: "id"))::text)
+      FROM (SELECT id FROM to_lock WHERE (SELECT count(*) FROM turn) >= 0 ORDER BY uuid_hash(id)) AS sorted
+    ), old AS MATERIALIZED (
+      SELECT id, version, updated_at
+      FROM points
+      WHERE id = ANY ($1::uuid[]) AND (SELECT count FROM locked) >= 0
+      ORDER BY id
+      FOR UPDATE
+    ), state AS MATERIALIZED (
+      SELECT NOT EXISTS (
+        SELECT FROM expected LEFT JOIN old USING (id) WHERE coalesce(old.version, 0) <> expected.version
+      ) AS is_current
+    ), deleted AS (
+      DELETE FROM points
+      USING old CROSS JOIN state
+      WHERE points.id = old.id AND old.id = ANY ($11::uuid[]) AND is_current
+    ), updated AS (
+      UPDATE points
+      SET lat = puts.lat, long = puts.long, name = puts.name, category = nullif(puts.category, ''),
+        tags = puts.tags::json, source = nullif(puts.source, ''), source_id = nullif(puts.source_id, ''),
+        version = \(VersionStatements.next(after: "old.version")), updated_at = greatest(now(), old.updated_at)
+      FROM puts JOIN old USING (id) CROSS JOIN state
+      WHERE points.id = old.id AND is_current
+      RETURNING points.id, points.version
+    ), inserted AS (
+      INSERT INTO points (id, lat, long, name, category, tags, source, source_id, version)
+      SELECT id, lat, long, name, nullif(category, ''), tags::json, nullif(source, ''), nullif(source_id, ''),
+        \(VersionStatements.next)
+      FROM puts CROSS JOIN state
+      WHERE is_current AND NOT EXISTS (SELECT FROM old WHERE old.id = puts.id)
+      RETURNING id, version
+    ), written AS (
+      SELECT id, version FROM updated UNION ALL SELECT id, version FROM inserted
+    ), kept AS (
+      INSERT INTO idempotency_keys (key, request_hash, results, result_versions, created_at)
+      SELECT $12::text, $13::int8, $14::text[],
+        (
+          SELECT array_agg(coalesce(written.version, result.version) ORDER BY number)
+          FROM unnest($15::uuid[], $16::int8[]) WITH ORDINALITY AS result (id, version, number)
+          LEFT JOIN written USING (id)
+        ),
+        now()
+      FROM state
+      WHERE is_current AND $12::text IS NOT NULL
+    ), greatest_version AS (
+      SELECT coalesce(max(version), 0) AS version
+      FROM old
+      WHERE id = ANY ($11::uuid[]) AND version < \(PointOfInterest.maximumCountedVersion)
+    ), confirmed AS MATERIALIZED (
+      \(WriteStatements.confirmation) WHERE NOT EXISTS (SELECT FROM old)
+    )
+    SELECT is_current, written.id, written.version,
+      (SELECT (\(VersionStatements.pass("version"))) FROM greatest_version), (SELECT position FROM confirmed)
+    FROM state LEFT JOIN written ON true
+    """)
+}
+
+extension PostgresStore {
+  /// Makes several changes in one transaction; see ``Points/PointStore/apply(_:)``.
+  ///
+  /// - Throws: ``PointWriteError``.
+  package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
+    try await retrying { () async throws(PointWriteError) -> [PointOperationResult]? in
+      do {
+        if let key = batch.key, let results = try await storedResults(of: key) { return results }
+        var plan = BatchPlan(batch)
+        try await prepare(&plan) { try await self.read($0, $1) }
+        if plan.isRefused { return plan.results }
+        guard plan.reachesEnd else { return try await applyInSession(batch) }
+        guard try plan.finishWave(try await runOnFollowedServer(BatchStatements.write, plan.parameters)) else {
+          return nil
+        }
+        notifyOfChanges()
+        return plan.results
+      } catch {
+        if Self.isConflict(error) { return nil }
+        throw await writeError(error)
+      }
+    }
+  }
+
+  /// Makes the changes of a batch some of whose operations depend on the effects of others, which takes several
+  /// statements.
+  ///
+  /// - Returns: `nil` if concurrent writes came between; nothing was changed then.
+  private func applyInSession(_ batch: PointBatch) async throws -> [PointOperationResult]? {
+    _ = try await followClock(again: false)
+    return try await pool.withSession(for: .import) { session in
+      try await session.run(script: "BEGIN; \(BulkSettings.script); \(StatementSettings.durability(isLocal: true))")
+      var plan = BatchPlan(batch)
+      repeat {
+        try await prepare(&plan) { try await session.run($0.sql, $1) }
+        if plan.isRefused { return plan.results }
+        guard try plan.finishWave(try await session.run(BatchStatements.write.sql, plan.parameters)) else { return nil }
+      } while !plan.isComplete
+      try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
+      notifyOfChanges()
+      return plan.results
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether an error is due to a concurrent write: a unique violation, a
+  /// deadlock or a serialization failure.
+  private static func isConflict(_ error: any Error) -> Bool {
+    guard case DatabaseError.rejected(let error) = error else { return false }
+    return ["23505", "40P01", "40001"].contains(error.sqlState)
+  }
+
+  private func writeError(_ error: any Error) async -> PointWriteError {
+    switch error {
+    case let error as PointWriteError: error
+    case let error as PointStoreError: .store(error)
+    case let error as DatabaseError: .store(await pool.storeError(error))
+    default: .store(.unexpected(reason: "\(error)"))
+    }
+  }
+
+  /// Reads what the next operations of a plan depend on, and decides them.
+  private func prepare(
+    _ plan: inout BatchPlan, _ run: (Statement, Parameters) async throws -> QueryResult
+  ) async throws {
+    repeat {
+      let (ids, origins) = plan.wanted
+      if !origins.isEmpty {
+        let parameters = Parameters {
+          $0.add(origins.map(\.source))
+          $0.add(origins.map(\.sourceID))
+        }
+        try plan.take(origins, from: try await run(BatchStatements.origins, parameters))
+      }
+      if !ids.isEmpty {
+        try plan.take(ids, from: try await run(BatchStatements.points, Parameters { $0.add(ids) }))
+      }
+      plan.decide()
+    } while plan.needsMore
+  }
+
+  /// Returns the results of an earlier batch with a key; `nil` if there was none.
+  ///
+  /// - Throws: ``PointWriteError/keyReused``, ``PointStoreError``.
+  private func storedResults(of key: IdempotencyKey) async throws -> [PointOperationResult]? {
+    let result = try await write(BatchStatements.results, Parameters { $0.add(key.text) })
+    guard result.count > 0 else { return nil }
+    var results: [PointOperationResult] = []
+    for row in result.rows {
+      guard UInt64(bitPattern: try row.integer(0)) == key.requestHash else { throw PointWriteError.keyReused }
+      // A batch without operations has no results.
+      guard let text = row.optionalText(1) else { continue }
+      guard let kept = PointOperationResult(text: text) else {
+        throw PointStoreError.unexpected(reason: "the results of a key in idempotency_keys are malformed")
+      }
+      results.append(kept.with(version: row.optionalInteger(2)))
+    }
+    return results
+  }
+}
+
+extension PointOperationResult {
+  /// Returns the result with another version, if it has one.
+  fileprivate func with(version: Int64?) -> PointOperationResult {
+    guard let version else { return self }
+    return switch self {
+    case .created(let id, _): .created(id, version: version)
+    case .changed(let id, _): .changed(id, version: version)
+    case .deleted, .originTaken, .notFound, .conditionFailed, .rejected: self
+    }
+  }
+
+  fileprivate var version: Int64? {
+    switch self {
+    case .created(_, let version), .changed(_, let version): version
+    case .deleted, .originTaken, .notFound, .conditionFailed, .rejected: nil
+    }
+  }
+}
+
+/// The places that the operations of a batch depend on, as far as they were looked up.
+private struct BatchPlaces {
+  var points: [PointID: PointOfInterest?] = [:]
+  var owners: [SourceReference: PointID?] = [:]
+  var formerIDs: [SourceReference: PointID] = [:]
+}
+
+/// Operations that one statement writes: none depends on the effect of another one.
+private struct BatchWave: PointTransaction {
+  let now: Timestamp
+  private let places: BatchPlaces
+
+  /// The places to create or replace.
+  private(set) var puts: [(id: PointID, draft: PointDraft)] = []
+
+  /// The ids of the places to delete.
+  private(set) var removals: [PointID] = []
+
+  /// The versions of the places that were read, 0 for none.
+  private(set) var expected: [PointID: Int64] = [:]
+
+  /// A Boolean value that indicates whether the last operation depends on the effect of another one, so that it begins
+  /// the next wave.
+  private(set) var hasEnded = false
+
+  // What has to be looked up before anything can be decided.
+  private(set) var unknownIDs: Set<PointID> = []
+  private(set) var unknownOrigins: Set<SourceReference> = []
+
+  private var changedIDs: Set<PointID> = []
+  private var changedOrigins: Set<SourceReference> = []
+
+  init(_ places: BatchPlaces, now: Timestamp) {
+    self.places = places
+    self.now = now
+  }
+
+  /// A Boolean value that indicates whether something has to be looked up.
+  var needsMore: Bool { !unknownIDs.isEmpty || !unknownOrigins.isEmpty }
+
+  mutating func point(id: PointID) -> PointOfInterest? {
+    if changedIDs.contains(id) { hasEnded = true }
+    guard let known = places.points[id] else {
+      unknownIDs.insert(id)
+      return nil
+    }
+    if !hasEnded { expected[id] = known?.version ?? 0 }
+    return known
+  }
+
+  mutating func owner(of origin: SourceReference) -> PointID? {
+    if changedOrigins.contains(origin) { hasEnded = true }
+    guard let known = places.owners[origin] else {
+      unknownOrigins.insert(origin)
+      return nil
+    }
+    return known
+  }
+
+  mutating func formerID(of origin: SourceReference) -> PointID? {
+    guard let id = places.formerIDs[origin], point(id: id) == nil else { return nil }
+    return id
+  }
+
+  mutating func put(_ draft: PointDraft, id: PointID) -> PointOfInterest {
+    // The version is known when the place is written.
+    let point = PointOfInterest(id: id, draft: draft, version: 1, createdAt: now, updatedAt: now)
+    guard !hasEnded, !needsMore else { return point }
+    puts.append((id, draft))
+    noteChange(of: id, draft.origin)
+    return point
+  }
+
+  mutating func remove(_ point: PointOfInterest) {
+    guard !hasEnded, !needsMore else { return }
+    removals.append(point.id)
+    noteChange(of: point.id, nil)
+  }
+
+  private mutating func noteChange(of id: PointID, _ origin: SourceReference?) {
+    changedIDs.insert(id)
+    for origin in [(places.points[id] ?? nil)?.draft.origin, origin].compactMap(\.self) {
+      changedOrigins.insert(origin)
+    }
+  }
+}
+
+/// The decisions about the operations of a batch, wave by wave.
+private struct BatchPlan {
+  private let batch: PointBatch
+  private let now = SystemClock().now()
+  private var places = BatchPlaces()
+  private var wave: BatchWave
+
+  /// The number of operations of the waves before.
+  private var start = 0
+
+  /// The indices of the results whose versions are known when the wave is written, in the order of ``BatchWave/puts``.
+  private var written: [Int] = []
+
+  /// The results of the operations that are decided.
+  private(set) var results: [PointOperationResult] = []
+
+  init(_ batch: PointBatch) {
+    self.batch = batch
+    wave = BatchWave(places, now: now)
+  }
+
+  /// A Boolean value that indicates whether nothing is written because an operation of an atomic batch fails.
+  var isRefused: Bool { batch.isAtomic && results.last?.isFailure == true }
+
+  /// A Boolean value that indicates whether the wave has the last operation.
+  var reachesEnd: Bool { results.count == batch.operations.count }
+
+  /// A Boolean value that indicates whether all waves are written.
+  var isComplete: Bool { start == batch.operations.count }
+
+  /// A Boolean value that indicates whether something has to be looked up before the wave is decided.
+  var needsMore: Bool { wave.needsMore }
+
+  /// The ids and source references to look up.
+  var wanted: (ids: [PointID], origins: [SourceReference]) {
+    if wave.needsMore { return (wave.unknownIDs.sorted(), Array(wave.unknownOrigins)) }
+    // Those of all operations, before the first wave.
+    guard start == 0 else { return ([], []) }
+    return (Set(batch.operations.compactMap(\.id)).sorted(), Array(Set(batch.operations.compactMap(\.origin))))
+  }
+
+  /// Takes the owners of source references, and the ids that deleted places with them had.
+  ///
+  /// - Throws: ``PointStoreError``.
+  mutating func take(_ origins: [SourceReference], from result: QueryResult) throws {
+    for origin in origins { places.owners[origin] = .some(nil) }
+    for row in result.rows {
+      let origin = SourceReference(source: try row.text(0), sourceID: try row.text(1))
+      if !row.isNull(2) { places.owners[origin] = try row.id(2) }
+      if !row.isNull(3) { places.formerIDs[origin] = try row.id(3) }
+    }
+  }
+
+  /// Takes the places of ids.
+  ///
+  /// - Throws: ``PointStoreError``.
+  mutating func take(_ ids: [PointID], from result: QueryResult) throws {
+    for id in ids { places.points[id] = .some(nil) }
+    for row in result.rows {
+      let point = try row.point()
+      places.points[point.id] = point
+    }
+  }
+
+  /// Decides the operations up to the first that depends on the effect of another one, or that fails an atomic batch.
+  mutating func decide() {
+    wave = BatchWave(places, now: now)
+    written = []
+    results.removeSubrange(start...)
+    for operation in batch.operations[start...] {
+      let count = wave.puts.count
+      let result = wave.apply(operation)
+      if wave.hasEnded { return }
+      if wave.puts.count > count { written.append(results.count) }
+      results.append(result)
+      if isRefused, !wave.needsMore { return }
+    }
+  }
+
+  /// The values of ``BatchStatements/write``.
+  var parameters: Parameters {
+    Parameters {
+      let expected = wave.expected.sorted { $0.key < $1.key }
+      let drafts = wave.puts.map(\.draft)
+      $0.add(expected.map(\.key))
+      $0.add(expected.map(\.value))
+      $0.add(wave.puts.map(\.id))
+      $0.add(drafts.map(\.coordinate.latitude))
+      $0.add(drafts.map(\.coordinate.longitude))
+      $0.add(drafts.map(\.name))
+      $0.add(drafts.map { $0.category ?? "" })
+      $0.add(drafts.map(\.tags.json))
+      $0.add(drafts.map { $0.origin?.source ?? "" })
+      $0.add(drafts.map { $0.origin?.sourceID ?? "" })
+      $0.add(wave.removals)
+      let key = reachesEnd ? batch.key : nil
+      let kept = key == nil ? [] : results
+      var ids = kept.map { _ in PointID(high: 0, low: 0) }
+      if key != nil { for (index, put) in zip(written, wave.puts) { ids[index] = put.id } }
+      $0.add(key?.text)
+      $0.add(optional: (key?.requestHash).map { Int64(bitPattern: $0) })
+      $0.add(kept.map(\.text))
+      $0.add(ids)
+      $0.add(kept.map { $0.version ?? 0 })
+    }
+  }
+
+  /// Takes the versions of the places that the wave has written.
+  ///
+  /// - Returns: `false` if other places were found than those that the wave was decided on, and nothing was written.
+  /// - Throws: ``PointStoreError``.
+  mutating func finishWave(_ result: QueryResult) throws -> Bool {
+    guard let first = result.rows.first, try first.boolean(0) else { return false }
+    var versions: [PointID: Int64] = [:]
+    for row in result.rows where !row.isNull(1) { versions[try row.id(1)] = try row.integer(2) }
+    for id in wave.removals { noteRemoval(of: id) }
+    for (index, put) in zip(written, wave.puts) {
+      guard let version = versions[put.id] else {
+        throw PointStoreError.unexpected(reason: "a place of a batch was not written")
+      }
+      results[index] = results[index].with(version: version)
+      if let former = places.points[put.id] ?? nil, let origin = former.draft.origin {
+        places.owners[origin] = .some(nil)
+      }
+      places.points[put.id] = PointOfInterest(
+        id: put.id, draft: put.draft, version: version, createdAt: now, updatedAt: now)
+      if let origin = put.draft.origin { places.owners[origin] = put.id }
+    }
+    start = results.count
+    return true
+  }
+
+  private mutating func noteRemoval(of id: PointID) {
+    if let origin = (places.points[id] ?? nil)?.draft.origin {
+      places.owners[origin] = .some(nil)
+      places.formerIDs[origin] = id
+    }
+    places.points[id] = .some(nil)
+  }
+}

@@ -1,0 +1,246 @@
+import Basics
+import Points
+import Testing
+
+extension WriteContract {
+  static let batches: [WriteContract] = [
+    WriteContract("operations of a batch have the results of single calls and see each other's effects") { makeStore in
+      let store = try await makeStore([
+        .sample("old", 1, 1, source: "s", sourceID: "1", id: .sample(1)), .sample("other", 1, 1, id: .sample(2)),
+        .sample("gone", 1, 1, source: "s", sourceID: "3", id: .sample(3)), .sample("same", 1, 2, id: .sample(4)),
+      ])
+      let before = try await store.versions()
+
+      let results = try await store.apply(
+        PointBatch([
+          .create(try .sample("new")),
+          .put(try .sample("put"), id: .sample(5), if: .none),
+          .put(try .sample("replaced", sourceID: "1"), id: .sample(1), if: .versions([before[.sample(1)] ?? 0])),
+          .renaming(.sample(2), "patched"),
+          .delete(id: .sample(3), if: .exists),
+          .put(try .sample("same"), id: .sample(4), if: .none),
+          .delete(id: .sample(5), if: .none),
+          .renaming(.sample(2), "patched again"),
+        ]))
+
+      let after = try await store.versions()
+      guard case .created(let id, let version) = results[0] else { throw UnexpectedResult(results[0]) }
+      #expect(after[id] == version)
+      guard case .created(.sample(5), let put) = results[1] else { throw UnexpectedResult(results[1]) }
+      #expect(put > 0 && after[.sample(5)] == nil)
+      #expect(results[2] == .changed(.sample(1), version: after[.sample(1)] ?? 0))
+      guard case .changed(.sample(2), let first) = results[3], case .changed(.sample(2), let last) = results[7] else {
+        throw UnexpectedResult(results[3])
+      }
+      #expect(first > before[.sample(2)] ?? 0 && last > first && after[.sample(2)] == last)
+      #expect(results[4] == .deleted(.sample(3)))
+      #expect(results[5] == .changed(.sample(4), version: before[.sample(4)] ?? 0))
+      #expect(results[6] == .deleted(.sample(5)))
+      #expect(try await store.allNames() == ["new", "patched again", "replaced", "same"])
+    },
+    WriteContract("operations of a batch that fail leave the others as they are") { makeStore in
+      let store = try await makeStore([
+        .sample("owner", 1, 1, source: "s", sourceID: "1", id: .sample(1)), .sample("other", 1, 1, id: .sample(2)),
+      ])
+      let versions = try await store.versions()
+
+      let results = try await store.apply(
+        PointBatch([
+          .create(try .sample("taken", sourceID: "1")),
+          .put(try .sample("taken", sourceID: "1"), id: .sample(2), if: .none),
+          .put(try .sample("conditional"), id: .sample(2), if: .versions([7])),
+          .put(try .sample("conditional"), id: .sample(2), if: .absent),
+          .put(try .sample("conditional"), id: .sample(9), if: .exists),
+          .delete(id: .sample(9), if: .none), .delete(id: .sample(1), if: .versions([7])),
+          .renaming(.sample(9), "absent"),
+          .update(id: .sample(2), if: .none) { _ throws(RejectedOperation) in throw RejectedOperation(text: "a b\n c")
+          },
+          .rejected(RejectedOperation(text: "invalid")),
+          .create(try .sample("twin", sourceID: "2")), .create(try .sample("twin", sourceID: "2")),
+          .put(try .sample("good"), id: .sample(3), if: .absent),
+        ]))
+
+      let version = try #require(versions[.sample(2)])
+      #expect(
+        Array(results[..<10]) == [
+          .originTaken, .originTaken, .conditionFailed(currentVersion: version),
+          .conditionFailed(currentVersion: version), .conditionFailed(currentVersion: nil), .notFound,
+          .conditionFailed(currentVersion: versions[.sample(1)]), .notFound,
+          .rejected(RejectedOperation(text: "a b\n c")), .rejected(RejectedOperation(text: "invalid")),
+        ])
+      #expect(!results[10].isFailure && results[11] == .originTaken && !results[12].isFailure)
+      #expect(try await store.allNames() == ["good", "other", "owner", "twin"])
+      #expect(try await store.versions()[.sample(2)] == version)
+    },
+    WriteContract("atomic batch with an operation that fails changes nothing, also after dependent ones") { makeStore in
+      let store = try await makeStore([
+        .sample("a", 1, 1, source: "s", sourceID: "1", id: .sample(1)), .sample("b", 1, 1, id: .sample(2)),
+      ])
+      let before = try await store.allPoints()
+      let key = IdempotencyKey(text: "t:k", requestHash: 1)
+      let dependent: [PointOperation] = [.renaming(.sample(2), "x"), .renaming(.sample(2), "y")]
+      let failing: [PointOperation] = [
+        .delete(id: .sample(9), if: .none), .create(try .sample("taken", sourceID: "2")),
+        .put(try .sample("c"), id: .sample(2), if: .versions([7])), .rejected(RejectedOperation(text: "invalid")),
+      ]
+
+      for prefix in [[], dependent] {
+        for operation in failing {
+          let operations =
+            [.create(try .sample("new", sourceID: "2")), .delete(id: .sample(1), if: .none)] + prefix + [operation]
+            + [.create(try .sample("later"))]
+          let results = try await store.apply(PointBatch(operations, isAtomic: true, once: key))
+          #expect(results.count == prefix.count + 3)
+          #expect(results.last?.isFailure == true && results.dropLast().allSatisfy { !$0.isFailure })
+          #expect(try await store.allPoints() == before)
+        }
+      }
+      let whole = try await store.apply(
+        PointBatch(dependent + [.delete(id: .sample(1), if: .none)], isAtomic: true, once: key))
+
+      #expect(whole.allSatisfy { !$0.isFailure })
+      #expect(try await store.allNames() == ["y"])
+    },
+    WriteContract("batch with a key is applied once, and a retry returns its results") { makeStore in
+      let store = try await makeStore([.sample("b", 1, 1, id: .sample(2))])
+      for (number, isDependent) in [false, true].enumerated() {
+        let key = IdempotencyKey(text: "t:\(number)", requestHash: 5)
+        var operations: [PointOperation] = [
+          .create(try .sample("new")), .delete(id: .sample(9), if: .none), .renaming(.sample(2), "b\(number)"),
+          .update(id: .sample(2), if: .none) { _ throws(RejectedOperation) in
+            throw RejectedOperation(text: #"{"a":"é"}"#)
+          },
+          .put(try .sample("same \(number)"), id: .sample(7), if: .none),
+        ]
+        if isDependent { operations.append(.delete(id: .sample(7), if: .none)) }
+        let first = try await store.apply(PointBatch(operations, once: key))
+        let names = try await store.allNames()
+
+        let again = try await store.apply(PointBatch(operations, once: key))
+
+        #expect(again == first)
+        #expect(try await store.allNames() == names)
+        await #expect(throws: PointWriteError.keyReused) {
+          try await store.apply(PointBatch(operations, once: IdempotencyKey(text: "t:\(number)", requestHash: 6)))
+        }
+        await #expect(throws: PointWriteError.keyReused) {
+          try await store.create(try .sample("x"), once: IdempotencyKey(text: "t:\(number)", requestHash: 6))
+        }
+      }
+    },
+    WriteContract("sources and ids move between the places of a batch") { makeStore in
+      let store = try await makeStore([
+        .sample("a", 1, 1, source: "s", sourceID: "1", id: .sample(1)),
+        .sample("b", 1, 1, source: "s", sourceID: "2", id: .sample(2)),
+        .sample("c", 1, 1, source: "s", sourceID: "3", id: .sample(3)),
+      ])
+      let former = try #require(try await store.versions()[.sample(3)])
+
+      let results = try await store.apply(
+        PointBatch(
+          [
+            .put(try .sample("a"), id: .sample(1), if: .none),
+            .put(try .sample("b", sourceID: "1"), id: .sample(2), if: .none),
+            .put(try .sample("a", sourceID: "2"), id: .sample(1), if: .none),
+            .delete(id: .sample(3), if: .none),
+            .create(try .sample("c again", sourceID: "3")),
+          ], isAtomic: true))
+
+      guard case .created(.sample(3), let version) = results[4] else { throw UnexpectedResult(results[4]) }
+      #expect(version > former)
+      let origins = try await store.allPoints().map { "\($0.draft.name) \($0.draft.origin?.sourceID ?? "")" }
+      #expect(origins == ["a 2", "b 1", "c again 3"])
+    },
+    WriteContract("batch of a thousand places creates, changes and deletes them") { makeStore in
+      let store = try await makeStore([])
+      let places = try (0..<1_000).map { try PointDraft.sample("place \($0)", sourceID: "\($0)") }
+
+      let created = try await store.apply(PointBatch(places.map { .create($0) }, isAtomic: true))
+      let points = try await store.allPoints()
+      let changed = try await store.apply(
+        PointBatch(points.map { .renaming($0.id, "changed", if: .versions([$0.version])) }))
+      let names = Set(try await store.allNames())
+      let versions = try await store.versions()
+      let deleted = try await store.apply(PointBatch(points.map { .delete(id: $0.id, if: .none) }, isAtomic: true))
+      let again = try await store.apply(PointBatch(places.map { .create($0) }))
+
+      #expect(Set(points.map { PointOperationResult.created($0.id, version: $0.version) }) == Set(created))
+      #expect(changed == points.map { .changed($0.id, version: versions[$0.id] ?? 0) })
+      #expect(names == ["changed"])
+      #expect(deleted == points.map { .deleted($0.id) })
+      #expect(try await store.allPoints().map(\.id) == points.map(\.id))
+      for result in again {
+        guard case .created(let id, let version) = result else { throw UnexpectedResult(result) }
+        #expect(version > versions[id] ?? .max)
+      }
+    },
+    WriteContract("batches and single writes of the same places at once are all made, one after another") { makeStore in
+      let store = try await makeStore(
+        (1...20).map { try .sample("n", 1, 1, tags: ["n": "0"], id: .sample(UInt64($0))) })
+      let ids = (1...20).map { PointID.sample(UInt64($0)) }
+
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<4 {
+          group.addTask {
+            let order = number.isMultiple(of: 2) ? ids : ids.reversed()
+            let results = try await store.apply(PointBatch(order.map { .incrementing($0) }, isAtomic: number < 2))
+            #expect(results.allSatisfy { !$0.isFailure })
+          }
+        }
+        group.addTask {
+          for number in 100..<110 {
+            _ = try await store.put(try .sample("single \(number)"), id: .sample(UInt64(number)), if: .none)
+          }
+        }
+        try await group.waitForAll()
+      }
+
+      let points = try await store.allPoints().filter { ids.contains($0.id) }
+      #expect(points.map { $0.draft.tags.json } == ids.map { _ in #"{"n":"4"}"# })
+    },
+  ]
+}
+
+private struct UnexpectedResult: Error {
+  let result: PointOperationResult
+
+  init(_ result: PointOperationResult) { self.result = result }
+}
+
+extension PointOperation {
+  /// Returns an operation that changes the name of a place.
+  fileprivate static func renaming(
+    _ id: PointID, _ name: String, if condition: WriteCondition = .none
+  ) -> PointOperation {
+    .update(id: id, if: condition) { point throws(RejectedOperation) in try point.draft(name: name, tags: nil) }
+  }
+
+  /// Returns an operation that increments the number in a tag of a place.
+  fileprivate static func incrementing(_ id: PointID) -> PointOperation {
+    .update(id: id, if: .none) { point throws(RejectedOperation) in
+      let number = Int(point.draft.tags.json.filter(\.isNumber)) ?? 0
+      return try point.draft(name: "n", tags: "\(number + 1)")
+    }
+  }
+}
+
+extension PointOfInterest {
+  fileprivate func draft(name: String, tags number: String?) throws(RejectedOperation) -> PointDraft {
+    do {
+      let tags = try number.map { try Tags([(key: "n", value: $0)]) } ?? draft.tags
+      return try PointDraft(
+        name: name, category: draft.category, coordinate: draft.coordinate, tags: tags, source: draft.origin?.source,
+        sourceID: draft.origin?.sourceID)
+    } catch {
+      throw RejectedOperation(text: "\(error)")
+    }
+  }
+}
+
+extension PointStore {
+  fileprivate func versions() async throws -> [PointID: Int64] {
+    Dictionary(uniqueKeysWithValues: try await allPoints().map { ($0.id, $0.version) })
+  }
+
+  fileprivate func allNames() async throws -> [String] { try await allPoints().map(\.draft.name).sorted() }
+}
