@@ -1,8 +1,13 @@
-"""Benchmarks of imports and exports, compared with psql's \\copy of the same rows and the same indexed table."""
+"""Benchmarks of imports and exports, compared with psql's \\copy of the same rows and the same indexed table, and of
+batches, compared with single writes."""
 
+import concurrent.futures
+import json
 import os
 import subprocess
 import time
+
+from http_clients import Connection, request
 
 COLUMNS = "id, lat, long, name, category, tags, source, source_id"
 MIB = 1 << 20
@@ -132,3 +137,59 @@ class Bulk:
         if is_import and (found := int(self.bench.sql("SELECT count(*) FROM points"))) != self.count:
             raise SystemExit(f"{found} of {self.count} rows were imported")
         return self.count / seconds, None, None
+
+
+class Batches:
+    """Creations in batches of a thousand places, and in single requests of one client and of several, on one server."""
+
+    SIZE = 1000
+    CLIENTS = 8
+
+    def __init__(self, bench, server):
+        self.bench = bench
+        self.port = server.port
+        self.number = 0
+
+    def compare(self, store):
+        batches = f"{store}, batches of {self.SIZE:,}, places"
+        for clients, reference in ((1, "of one client"), (self.CLIENTS, f"of {self.CLIENTS} clients")):
+            self.bench.compare(
+                batches, self.write_batches, f"single requests {reference}", lambda: self.write_singly(clients), "")
+
+    def place(self):
+        self.number += 1
+        return {
+            "name": f"Place {self.number}", "category": "cafe", "lat": self.number % 170 - 85 + self.number % 9973 / 1e4,
+            "long": self.number % 358 - 179 + self.number % 9967 / 1e4, "tags": {"ref": str(self.number)},
+            "source": "batches", "sourceId": str(self.number),
+        }
+
+    def write_batches(self):
+        return self.rate(
+            1, self.SIZE, "/locations/batch?atomic=true",
+            lambda: {"operations": [{"op": "create", "place": self.place()} for _ in range(self.SIZE)]})
+
+    def write_singly(self, clients):
+        return self.rate(clients, 1, "/locations", self.place)
+
+    def rate(self, clients, size, target, body):
+        """Returns the places a second that clients write, each of which sends one request after another."""
+        # The time to make bodies is not that of the server.
+        messages = [[request(target, "POST", json.dumps(body())) for _ in range(4000 // size)] for _ in range(clients)]
+        connections = [Connection(self.port) for _ in range(clients)]
+
+        def write(connection, messages, end):
+            written = 0
+            for message in messages:
+                status, _, response = connection.send(message)
+                if status not in (200, 201):
+                    raise SystemExit(f"a write was {status}: {response[:200]}")
+                written += size
+                if time.monotonic() > end:
+                    break
+            return written
+
+        start = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+            written = sum(pool.map(write, connections, messages, [start + self.bench.options.seconds] * clients))
+        return written / (time.monotonic() - start), None, None

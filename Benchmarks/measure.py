@@ -22,7 +22,7 @@ import tempfile
 import time
 import urllib.request
 
-from bulk import Bulk
+from bulk import Batches, Bulk
 from index import IndexBench, medians
 from programs import Database
 from servers import free_port, memory_mib
@@ -389,7 +389,21 @@ class Bench:
             Bulk(self, self.migrate()).measure()
         finally:
             self.stop_postgres()
+        self.measure_batches()
         self.measure_restart()
+
+    def measure_batches(self):
+        """Compares creations in batches with single ones, in both stores."""
+        self.start_postgres()
+        try:
+            server = self.waymark(**self.migrate())
+            Batches(self, server).compare("PostgreSQL")
+            server.stop()
+        finally:
+            self.stop_postgres()
+        server = self.waymark(POINT_STORE="memory", MEMORY_STORE_PATH=str(self.work / "batches.db"))
+        Batches(self, server).compare("memory")
+        server.stop()
 
     def measure_restart(self):
         """Measures the time until the memory store serves the places of its file, without and with index files."""
@@ -551,8 +565,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the results as JSON to this file")
     parser.add_argument(
-        "only", nargs="*", default=parts, choices=[*parts, "index-build", "restart", []],
-        help="parts to measure; by default all but index-build, a part of index, and restart, a part of bulk",
+        "only", nargs="*", default=parts, choices=[*parts, "index-build", "batches", "restart", []],
+        help="parts to measure; by default all but index-build, a part of index, and batches and restart, parts of bulk",
     )
     options = parser.parse_args()
     options.only = options.only or parts
