@@ -582,7 +582,7 @@ import Testing
     #expect(with.status == 200)
   }
 
-  @Test func responseIsCompressedForWhoAcceptsThat() async throws {
+  @Test func responseIsCompressedIfTheClientAcceptsThat() async throws {
     let response = try await Self.post(
       Self.body("tools/list", ["_meta": Self.meta()]),
       headers: HTTPHeaders(Array(Self.headers("tools/list")) + [("accept-encoding", "gzip")]))

@@ -141,7 +141,7 @@ struct OpenAPIDocument {
 
   private func responses(of call: Call) -> JSONValue {
     let problems = Dictionary(grouping: call.problems, by: \.status)
-    // One that is no problem, of the status of problems, is a further representation there.
+    // A response of a status that problems have is one more representation of theirs.
     var members = call.responses.filter { problems[$0.status] == nil }.map { response in
       var value: [JSONValue.Member] = [
         .init(name: "description", value: .string(response.description)),
@@ -159,7 +159,7 @@ struct OpenAPIDocument {
 
   private static func codes(of problems: [ProblemDescription]) -> [String] { problems.map(\.code.rawValue).sorted() }
 
-  /// Returns the representations of a response of the status of problems that is none.
+  /// Returns the representations that a call has for a status of problems beside theirs.
   private static func otherMedia(of call: Call, _ status: Int) -> [MediaDescription] {
     call.responses.first { $0.status == status }?.media ?? []
   }

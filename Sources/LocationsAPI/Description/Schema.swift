@@ -170,8 +170,7 @@ extension Schema {
     ("OperatingStatus", OperatingStatus.allCases.map(\.rawValue)),
     ("Wheelchair", PlaceDetails.Wheelchair.allCases.map(\.rawValue)),
     ("AreaKind", AreaKind.allCases.map(\.rawValue)), ("AreaFormat", AreasRoute.formats.map(\.rawValue)),
-    ("ProtocolVersion", MCPRevision.allCases.map(\.rawValue)), ("JSONRPCVersion", ["2.0"]), ("PointType", ["Point"]),
-    ("FeatureType", ["Feature"]),
+    ("PointType", ["Point"]), ("FeatureType", ["Feature"]),
     ("FeatureCollectionType", ["FeatureCollection"]),
   ]
 

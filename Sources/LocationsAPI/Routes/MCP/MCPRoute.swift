@@ -83,8 +83,7 @@ struct MCPRoute: CallHandler {
     return response
   }
 
-  /// Checks that a request is none of a page of another site, which may have the host name of this server by DNS
-  /// rebinding.
+  /// Rejects the requests of web pages of other sites, which could reach a server in a closed network by DNS rebinding.
   ///
   /// - Throws: `Problem` 403 `forbidden`.
   private func checkOrigin(of request: HTTPRequest) throws(Problem) {
@@ -269,36 +268,35 @@ struct MCPRoute: CallHandler {
 extension HeaderDescription {
   static let protocolVersion = HeaderDescription(
     "MCP-Protocol-Version", "Revision of the protocol; not needed for `initialize`.",
-    .oneOf(MCPRevision.allCases.map(\.rawValue)))
+    Schema(.string, nil, example: .string(MCPRevision.stateless.rawValue)))
 
   static let protocolMethod = HeaderDescription(
-    "Mcp-Method", "Method of the body, in the revision 2026-07-28.", Schema(.string, nil))
+    "Mcp-Method", "Method of the body, in the revision 2026-07-28.", Schema(.string, nil, example: "tools/list"))
 
   static let protocolName = HeaderDescription(
-    "Mcp-Name", "Name of the tool, for `tools/call` in the revision 2026-07-28.", Schema(.string, nil))
+    "Mcp-Name", "Name of the tool, for `tools/call` in the revision 2026-07-28.", Schema(.string))
 }
 
 extension Schema {
+  // The members of a message that depend on its method have no types of their own: it is for clients of the protocol.
+
   static let protocolRequest = Schema(
     .object(
       [
-        .required("jsonrpc", .oneOf(["2.0"])), .optional("id", Schema(.anyOf([Schema(.string), Schema(.integer)]))),
-        .required("method", Schema(.string)), .optional("params", Schema(.object([], others: .any))),
+        .required("jsonrpc", jsonRPC), .optional("id", requestID), .required("method", Schema(.string)),
+        .optional("params", Schema(.any, "The parameters, an object.")),
       ], others: any), "A message of the Model Context Protocol.")
 
   static let protocolResponse = Schema(
     .object(
       [
-        .required("jsonrpc", .oneOf(["2.0"])), .optional("id", Schema(.anyOf([Schema(.string), Schema(.integer)]))),
-        .optional("result", Schema(.object([], others: any))),
-        .optional(
-          "error",
-          Schema(
-            .object(
-              [
-                .required("code", Schema(.integer)), .required("message", Schema(.string)), .optional("data", any),
-              ], others: nil))),
+        .required("jsonrpc", jsonRPC), .optional("id", requestID),
+        .optional("result", Schema(.any, "The result, an object.")),
+        .optional("error", Schema(.any, "The error, an object with `code`, `message` and possibly `data`.")),
       ], others: nil), "The response of the Model Context Protocol: a result or an error.")
+
+  private static let jsonRPC = Schema(.string, nil, ["pattern": "^2\\.0$"])
+  private static let requestID = Schema(.anyOf([Schema(.string), Schema(.integer)]))
 }
 
 extension Examples {
