@@ -256,7 +256,6 @@ private struct BatchParser {
     guard try reader.nextKind() == .object else {
       try reader.skipValue()
       try reader.finish()
-      note(.invalid, "", "must be an object with the member operations")
       return nil
     }
     try reader.enterObject()
