@@ -96,8 +96,8 @@ extension Parameter {
         "Format of the response; it takes precedence over `Accept`.", .oneOf(PointFormat.responses.map(\.rawValue)))
     case .mode:
       .init(
-        "`partial` imports the valid rows; `atomic` imports nothing if a row is invalid.",
-        .oneOf(["partial", "atomic"], default: "partial"))
+        "`partial`, the default, imports the valid rows; `atomic` imports nothing if a row is invalid.",
+        .oneOf(ImportMode.allCases.map(\.rawValue)))
     case .dryRun:
       .init("`true` reports what would be done, and changes nothing.", Schema(.boolean, nil, ["default": false]))
     case .source:

@@ -106,6 +106,7 @@ extension Schema {
     switch parameter {
     case .filter:
       schema = Schema(.anyOf([Schema(.string), .component("JSONObject"), Schema(.boolean)]))
+    case .filterLanguage: schema = .component("FilterLanguage")
     case .within, .route: schema = Schema(.anyOf([Schema(.string), .component("JSONObject")]))
     case .category, .fields, .languages, .ids:
       schema = Schema(.anyOf([Schema(.string), Schema(.array(of: Schema(.string)), nil, ["minItems": 1])]))
