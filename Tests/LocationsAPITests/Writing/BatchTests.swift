@@ -93,7 +93,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("[]", "/operations must be given"), ("{}", "/operations must be given"), (#"{"operations":{}}"#, "must be an array"),
+    ("[]", "/operations must be given"), ("{}", "/operations must be given"),
+    (#"{"operations":{}}"#, "must be an array"),
     (#"{"operations":[1]}"#, "/operations/0 must be an object"), (#"{"operations":[{}]}"#, "/operations/0/op"),
     (#"{"operations":[{"op":"upsert"}]}"#, "got 'upsert'"), (#"{"operations":[{"op":7}]}"#, "/operations/0/op must be"),
     (#"{"operations":[{"op":"delete"}]}"#, "/operations/0/id must be given"),
