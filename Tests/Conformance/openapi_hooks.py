@@ -46,6 +46,29 @@ def correct_position(query):
         query.pop("radius", None)
 
 
+def correct_ids(query):
+    """Named places have an order of their own."""
+    if "ids" in query:
+        for name in ("lat", "long", "lon", "radius", "route", "q", "autocomplete", "sort"):
+            query.pop(name, None)
+
+
+def correct_operations(body):
+    """An operation of a batch has the members of its kind."""
+    members = {"create": {"place"}, "replace": {"id", "place", "ifMatch", "ifNoneMatch"},
+               "patch": {"id", "patch", "ifMatch"}, "delete": {"id", "ifMatch"}}
+    for operation in body.get("operations") or []:
+        for name in set(operation) - members[operation["op"]] - {"op"}:
+            operation.pop(name)
+        if operation["op"] != "create":
+            operation.setdefault("id", str(uuid.uuid4()))
+        if operation["op"] in ("create", "replace"):
+            operation["place"] = {"name": "Kiosk", "lat": 1, "long": 2}
+        if operation["op"] == "patch":
+            operation.setdefault("patch", {"category": "kiosk"})
+        operation.pop("ifMatch" if "ifNoneMatch" in operation else "ifNoneMatch", None)
+
+
 def correct_radius(query):
     """A position of conditions has a radius."""
     if "lat" in query and "radius" not in query:
@@ -202,6 +225,7 @@ def before_call(context, case, kwargs):
         case.query = {"q": "museum"}
     query = case.query
     if query:
+        correct_ids(query)
         correct_position(query)
         correct_box(query)
         correct_search(query, case.path)
@@ -225,6 +249,8 @@ def before_call(context, case, kwargs):
         # The methods of the protocol, and the fields that must agree with them, are not part of the document.
         case.body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
         case.headers = {name: value for name, value in (case.headers or {}).items() if not name.lower().startswith("mcp-")}
+    elif case.path == "/locations/batch" and isinstance(case.body, dict):
+        correct_operations(case.body)
     elif case.path == "/locations/search" and isinstance(case.body, dict):
         correct_conditions(case.body, query or {})
     else:
