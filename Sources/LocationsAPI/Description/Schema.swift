@@ -131,7 +131,10 @@ struct Schema: Sendable {
       }
       add("additionalProperties", others?.json(version) ?? false)
       if !nameKeywords.isEmpty, version == .v3_1 { add("propertyNames", .object(nameKeywords)) }
-    case .component(let name): return ["$ref": .string("#/components/schemas/\(name)")]
+    case .component(let name):
+      let reference: JSONValue = ["$ref": .string("#/components/schemas/\(name)")]
+      guard isNullable else { return reference }
+      return version == .v3_1 ? ["anyOf": [reference, ["type": "null"]]] : ["allOf": [reference], "nullable": true]
     case .anyOf(let schemas):
       // In OpenAPI 3.0 `nullable` stands beside a type alone.
       let schemas = schemas.map { isNullable && version == .v3_0 ? $0.orNull : $0 }.map { $0.json(version) }
