@@ -66,6 +66,8 @@ def correct_operations(body):
             operation["place"] = {"name": "Kiosk", "lat": 1, "long": 2}
         if operation["op"] == "patch":
             operation.setdefault("patch", {"category": "kiosk"})
+        if "ifMatch" in operation:
+            operation["ifMatch"] = "7"
         operation.pop("ifMatch" if "ifNoneMatch" in operation else "ifNoneMatch", None)
 
 
@@ -152,6 +154,10 @@ def correct_combinations(query, path):
     if path == "/api" and not any(name in query for name in ("q", "include", "exclude")):
         query["q"] = "museum"
     if path == "/structured":
+        # Each part has a letter or a digit.
+        for name in ("housenumber", "street", "district", "postcode", "county", "state"):
+            if name in query:
+                query[name] = "A 1"
         query["city"] = "San Jose"
 
 
@@ -209,6 +215,7 @@ def correct_body(body, method, path):
         return
     if path.startswith("/areas"):
         fields.pop("id", None)
+        fields.pop("names", None)
     # The pair is unique: a fixed one would be that of another place.
     if method == "PATCH" or not (str(fields.get("source") or "").strip() and str(fields.get("sourceId") or "").strip()):
         fields.pop("source", None)
