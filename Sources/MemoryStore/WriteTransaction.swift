@@ -112,7 +112,7 @@ struct WriteTransaction: PointTransaction, Sendable {
     _ = versions.next(at: now)
   }
 
-  /// Makes the changes of a batch, and returns their results; see ``Points/PointStore/apply(_:)``.
+  /// Applies the operations of a batch, and returns their results; see ``Points/PointStore/apply(_:)``.
   mutating func apply(_ batch: PointBatch) -> [PointOperationResult] {
     let former = batch.isAtomic ? self : nil
     var results: [PointOperationResult] = []

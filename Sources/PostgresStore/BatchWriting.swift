@@ -138,7 +138,7 @@ private enum BatchStatements {
 }
 
 extension PostgresStore {
-  /// Makes several changes in one transaction; see ``Points/PointStore/apply(_:)``.
+  /// Applies several operations in one transaction; see ``Points/PointStore/apply(_:)``.
   ///
   /// - Throws: ``PointWriteError``.
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
@@ -161,8 +161,7 @@ extension PostgresStore {
     }
   }
 
-  /// Makes the changes of a batch some of whose operations depend on the effects of others, which takes several
-  /// statements.
+  /// Applies a batch some of whose operations depend on the effects of others, which takes several statements.
   ///
   /// - Returns: `nil` if concurrent writes came between; nothing was changed then.
   private func applyInSession(_ batch: PointBatch) async throws -> [PointOperationResult]? {
@@ -281,7 +280,7 @@ private struct BatchWave: PointTransaction {
   /// the next wave.
   private(set) var hasEnded = false
 
-  // What has to be looked up before anything can be decided.
+  // The ids and source references that are looked up before anything is decided.
   private(set) var unknownIDs: Set<PointID> = []
   private(set) var unknownOrigins: Set<SourceReference> = []
 

@@ -411,6 +411,10 @@ extension Schema {
     ["maxProperties": .count(Tags.maximumCount)]
   ).naming(tagKey)
 
+  /// The id of a Feature that a client sends.
+  static let foreignID = Property.optional(
+    "id", Schema(.any, "That of the path, or left out. One that is no UUID is ignored."))
+
   static let ignoredFields = ["distance", "version", "createdAt", "updatedAt"].map {
     Property.optional($0, ignored)
   }
@@ -477,7 +481,7 @@ extension Schema {
     .object(
       [
         .required("type", .oneOf(["Feature"])),
-        .optional("id", Schema(.any, "That of the path, or left out. One that is no UUID is ignored.")),
+        foreignID,
         .required("geometry", geometryDraft),
         .required(
           "properties",

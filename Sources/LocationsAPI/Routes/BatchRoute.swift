@@ -51,7 +51,10 @@ struct BatchRoute: CallHandler {
     if isAtomic, let problem = results.last?.problem {
       throw problem.ofOperation(results.count - 1, content: parsed[results.count - 1].content)
     }
-    return HTTPResponse(Self.json(of: results, operations))
+    // Writing the problems of a thousand operations is work enough to hold up the other connections of this one's event
+    // loop. The changes are made: unlike computing, this is never refused.
+    let json = await withTaskExecutorPreference(request.transferExecutor) { Self.json(of: results, operations) }
+    return HTTPResponse(json)
   }
 
   /// Parses the operations of a body.

@@ -265,7 +265,7 @@ public final class PointsService: Sendable {
     try await observe(.delete) { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
   }
 
-  /// Makes several changes in one transaction; see ``PointStore/apply(_:)``.
+  /// Applies several operations in one transaction; see ``PointStore/apply(_:)``.
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
     try await observe(.batch) { () throws(PointWriteError) in try await store.apply(batch) }
   }

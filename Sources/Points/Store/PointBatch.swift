@@ -1,20 +1,20 @@
-public import Basics
+package import Basics
 
 /// Changes of places that a store makes in one transaction. Each operation sees the effects of those before it.
 public struct PointBatch: Sendable {
   /// The maximum number of operations of a request.
-  public static let maximumOperations = 1_000
+  package static let maximumOperations = 1_000
 
-  public var operations: [PointOperation]
+  package var operations: [PointOperation]
 
   /// A Boolean value that indicates whether nothing is changed if an operation fails. Otherwise each succeeds or fails
   /// by itself.
-  public var isAtomic: Bool
+  package var isAtomic: Bool
 
   /// The key that makes a repeat of the batch return the results of the first, for ``IdempotencyKey/lifetime``.
-  public var key: IdempotencyKey?
+  package var key: IdempotencyKey?
 
-  public init(_ operations: [PointOperation], isAtomic: Bool = false, once key: IdempotencyKey? = nil) {
+  package init(_ operations: [PointOperation], isAtomic: Bool = false, once key: IdempotencyKey? = nil) {
     self.operations = operations
     self.isAtomic = isAtomic
     self.key = key
@@ -22,7 +22,7 @@ public struct PointBatch: Sendable {
 }
 
 /// A change of one place in a batch.
-public enum PointOperation: Sendable {
+package enum PointOperation: Sendable {
   /// Creates a place; see ``PointStore/create(_:once:)``.
   case create(PointDraft)
 
@@ -59,9 +59,9 @@ public enum PointOperation: Sendable {
 /// The error of an operation that is invalid. A store keeps its text with the other results of the batch.
 public struct RejectedOperation: Error, Hashable, Sendable {
   /// The explanation, in the caller's own form.
-  @ComparedByBytes public private(set) var text: String
+  @ComparedByBytes package private(set) var text: String
 
-  public init(text: String) { self.text = text }
+  package init(text: String) { self.text = text }
 }
 
 /// The result of an operation of a batch.
@@ -78,7 +78,7 @@ public enum PointOperationResult: Hashable, Sendable {
   case rejected(RejectedOperation)
 
   /// A Boolean value that indicates whether the operation failed.
-  public var isFailure: Bool {
+  package var isFailure: Bool {
     switch self {
     case .created, .changed, .deleted: false
     case .originTaken, .notFound, .conditionFailed, .rejected: true
@@ -183,7 +183,7 @@ extension PointTransaction {
     remove(point)
   }
 
-  /// Makes the change of an operation, if it succeeds.
+  /// Applies an operation, and returns its result. One that fails changes nothing.
   package mutating func apply(_ operation: PointOperation) -> PointOperationResult {
     do throws(PointWriteError) {
       switch operation {

@@ -102,7 +102,7 @@ public struct PointQuery: Hashable, Sendable {
   }
 
   /// The maximum number of ``ids`` in lists.
-  public static let maximumIDs = 100
+  package static let maximumIDs = 100
 
   /// The accepted range of ``limit`` in lists.
   public static let limits = 1...1000
@@ -129,7 +129,7 @@ public struct PointQuery: Hashable, Sendable {
   public var source: Source?
 
   /// The ids that the places have, each once, in the order of the result; empty for any id.
-  public var ids: [PointID] = []
+  package var ids: [PointID] = []
 
   /// The condition on the properties of the places; `nil` for any place. Only an index evaluates it.
   public var filter: PropertyFilter?

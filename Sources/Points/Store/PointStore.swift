@@ -98,7 +98,7 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointWriteError``: `notFound`, `conditionFailed` or `store`.
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError)
 
-  /// Makes several changes in one transaction. Each sees the effects of those before it.
+  /// Applies several operations in one transaction. Each sees the effects of those before it.
   ///
   /// - Returns: the result of each operation, in their order. Where one fails an atomic batch, the results end with it;
   ///   nothing was changed then, and the key is not kept.
