@@ -411,7 +411,7 @@ extension Schema {
     ["maxProperties": .count(Tags.maximumCount)]
   ).naming(tagKey)
 
-  /// The id of a Feature that a client sends.
+  /// The id of a Feature or an area that a client sends.
   static let foreignID = Property.optional(
     "id", Schema(.any, "That of the path, or left out. One that is no UUID is ignored."))
 

@@ -636,7 +636,7 @@ extension Schema {
 
   private static let areaChanges: [Property] =
     [
-      .optional("names", Schema.component("AreaNames").orNull),
+      foreignID, .optional("names", Schema.component("AreaNames").orNull),
       .optional("kind", .oneOf(AreaKind.allCases.map(\.rawValue)).orNull), .optional("level", areaLevel.orNull),
       .optional("importance", areaImportance.orNull), .optional("tags", .component("TagsDraft")),
       .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
@@ -644,14 +644,11 @@ extension Schema {
 
   static let areaDraft = Schema(
     .object(
-      [.optional("id", uuid.orNull), .required("name", name), .required("geometry", .component("AreaGeometry"))]
-        + areaChanges, others: nil),
+      [.required("name", name), .required("geometry", .component("AreaGeometry"))] + areaChanges, others: nil),
     "The fields of an area that a client sets.", example: Examples.areaDraft)
 
   static let areaPatch = Schema(
-    .object(
-      [.optional("id", uuid.orNull), .optional("name", name), .optional("geometry", .component("AreaGeometry"))]
-        + areaChanges, others: nil),
+    .object([.optional("name", name), .optional("geometry", .component("AreaGeometry"))] + areaChanges, others: nil),
     "The fields to change; `null` removes one.", example: ["importance": 0.9])
 
   static let areaFeature = Schema(
@@ -668,7 +665,7 @@ extension Schema {
       [
         .required("type", .oneOf(["Feature"])),
         foreignID, .required("geometry", .component("AreaGeometry")),
-        .required("properties", Schema(.object([foreignID, .required("name", name)] + areaChanges, others: nil))),
+        .required("properties", Schema(.object([.required("name", name)] + areaChanges, others: nil))),
       ], others: any),
     "The fields of an area that a client sets, as a Feature (RFC 7946).", example: Examples.areaFeature)
 
