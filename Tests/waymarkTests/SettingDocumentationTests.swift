@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Points
 import Testing
 
 @testable import waymark
@@ -7,6 +8,11 @@ import Testing
 extension Setting: CustomTestStringConvertible {
   /// The environment variable.
   package var testDescription: String { name }
+}
+
+/// A tree of categories without its parts, which are most of a configuration as text.
+extension CategoryTree: CustomReflectable {
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The agreement of the declared settings with the sources that use them, the options, the generated texts and the

@@ -69,8 +69,26 @@ struct FoldingTable: Sendable {
 
   // MARK: Folding one scalar
 
+  // The large blocks of scalars that are all folded alike, without Unicode's tables.
+  private static let unifiedIdeographs = UInt32(0x4E00)...0x9FFF
+  private static let unifiedIdeographsA = UInt32(0x3400)...0x4DBF
+  private static let hangulSyllables = UInt32(0xAC00)...0xD7A3
+  private static let privateUse = UInt32(0xE000)...0xF8FF
+
+  /// Returns the letters of a syllable of Hangul (The Unicode Standard, 3.12, "Conjoining Jamo Behavior").
+  private static func jamo(ofSyllable syllable: UInt32) -> [Form] {
+    let index = syllable - hangulSyllables.lowerBound
+    let (leading, vowel, trailing) = (0x1100 + index / 588, 0x1161 + index % 588 / 28, 0x11A7 + index % 28)
+    return (trailing == 0x11A7 ? [leading, vowel] : [leading, vowel, trailing]).map { Form(.letter, $0) }
+  }
+
   private static func folded(_ scalar: Unicode.Scalar) -> [Form] {
-    if scalar.isASCII { return [foldedBase(scalar)] }
+    switch scalar.value {
+    // These have no decomposition.
+    case 0..<0x80, unifiedIdeographs, unifiedIdeographsA, privateUse: return [foldedBase(scalar)]
+    case hangulSyllables: return jamo(ofSyllable: scalar.value)
+    default: break
+    }
     if isApostrophe(scalar) { return [] }
     return String(Character(scalar)).decomposedStringWithCompatibilityMapping.unicodeScalars.flatMap { part in
       part.properties.lowercaseMapping.decomposedStringWithCompatibilityMapping.unicodeScalars.flatMap(foldedPart)
@@ -94,6 +112,8 @@ struct FoldingTable: Sendable {
     // Katakana of which there is a hiragana; the iteration marks too.
     case 0x30A1...0x30F6, 0x30FD, 0x30FE: return Form(.unspaced, scalar.value - 0x60)
     case 0x30FC: return Form(.unspaced, 0x30FC)
+    case unifiedIdeographs, unifiedIdeographsA: return Form(.unspaced, scalar.value)
+    case privateUse: return Form(.dropped)
     default: break
     }
     let properties = scalar.properties

@@ -16,10 +16,10 @@ import Testing
 @Suite struct OpenAPITests {
   private static func send(
     _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: String = "",
-    to api: LocationsAPI = DescribedService.api()
+    to router: Router = DescribedService.api().routerOfAllCalls()
   ) async throws -> ServiceDriver.Response {
     let request = ServiceDriver.request(method, target, headers: headers, body: ByteBuffer(string: body))
-    let response = await api.routerOfAllCalls().respond(to: request)
+    let response = await router.respond(to: request)
     let collected = ServiceDriver.Response(
       target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
@@ -242,11 +242,15 @@ import Testing
     #expect(Self.document(.v3_1)["components"]?["parameters"]?["cursor"]?["schema"]?["minLength"] == 1)
   }
 
-  private static func document(_ version: OpenAPIVersion) -> JSONValue {
-    OpenAPIDocument(
-      openAPI: version, calls: DescribedService.calls, version: "1", openScopes: [.read], server: "."
-    ).json
-  }
+  private static func document(_ version: OpenAPIVersion) -> JSONValue { documents[version] ?? .null }
+
+  /// The documents, each of which takes a debug build a noticeable part of a second.
+  private static let documents = Dictionary(
+    uniqueKeysWithValues: OpenAPIVersion.allCases.map { openAPI in
+      let document = OpenAPIDocument(
+        openAPI: openAPI, calls: DescribedService.calls, version: "1", openScopes: [.read], server: ".")
+      return (openAPI, document.json)
+    })
 
   // MARK: Agreement with the server
 
@@ -259,10 +263,11 @@ import Testing
 
     // Beside `long`, which has two other names, calls have no undescribed ones.
     let photon = (PhotonArguments.searchParameters + PhotonArguments.reverseParameters).filter { $0 != "lon" }
+    let router = DescribedService.api().routerOfAllCalls()
     for parameter in Set(Parameter.allCases.map(\.name) + photon + ["unknown"]) {
       let target = call.path.concrete + "?\(parameter)="
       let response = try await Self.send(
-        call.method, target, headers: ["content-type": "application/json"], body: "{}")
+        call.method, target, headers: ["content-type": "application/json"], body: "{}", to: router)
       let isUnknown = response.status == 400 && response.text.contains("unknown-parameter")
       // The report checks nothing where no searches are recorded.
       guard call.path != "/analytics/searches" else { continue }
@@ -280,7 +285,7 @@ import Testing
   func describedExamplesGetDescribedResponses(name: String) async throws {
     let call = try Self.call(name)
     let store = MemoryStore()
-    let api = DescribedService.api(over: store)
+    let router = DescribedService.api(over: store).routerOfAllCalls()
     // The place that the examples of positions, categories and names find.
     let draft = try PointDraft(
       name: "Winchester Mystery House", category: "museum",
@@ -307,7 +312,7 @@ import Testing
         if call.path == "/sources/{name}" { try await Self.registerEmptySource(in: store) }
         let response = try await Self.send(
           call.method, target, headers: medium.type.isEmpty ? [:] : ["content-type": medium.type],
-          body: example.map(Self.text) ?? "", to: api)
+          body: example.map(Self.text) ?? "", to: router)
         // A service without a file has no backup, one without a history no report, and one without a file of tiles no
         // images, and one that keeps nothing no webhooks; the position is of another service.
         let accepted = isMinimal ? [200, 201, 204] : [200, 201, 204, 422]
@@ -403,7 +408,8 @@ import Testing
 
   @Test func theServerIsThePublicAddress() async throws {
     func server(_ address: PublicAddress) async throws -> String? {
-      let response = try await Self.send(.GET, "/openapi.json", to: DescribedService.api(address: address))
+      let response = try await Self.send(
+        .GET, "/openapi.json", to: DescribedService.api(address: address).routerOfAllCalls())
       return (try response.object["servers"] as? [[String: String]])?.first?["url"]
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Points
 import Testing
 
@@ -41,6 +42,19 @@ import Testing
   @Test func koreanBecomesLettersOfWholeSyllables() {
     #expect(Self.words("서울 한빛") == ["서울", "한빛"].map { $0.unicodeScalars.map { String($0) }.joined().decomposed })
     #expect(Self.words("서울")[0].unicodeScalars.count > 2)
+  }
+
+  /// The forms of whole blocks are computed without Unicode's tables.
+  @Test func everySyllableAndIdeographHasTheDecompositionOfUnicode() {
+    var wrong: [String] = []
+    for value in [0xAC00...0xD7A3, 0x3400...0x4DBF, 0x4E00...0x9FFF as ClosedRange<UInt32>].joined() {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let words = Self.words(String(scalar)).map { Array($0.unicodeScalars) }
+      let expected = String(scalar).decomposedStringWithCompatibilityMapping.unicodeScalars
+      if words != [Array(expected)] { wrong.append(String(value, radix: 16)) }
+    }
+
+    #expect(wrong == [])
   }
 
   @Test(arguments: ["", "  ", "!?…", "'", "\u{200B}\u{200D}\u{FEFF}", "\u{301}\u{302}", "\u{0}\u{7}", "☕️", "\u{E000}"])
