@@ -104,7 +104,7 @@ public struct AreaOutline: Sendable {
   private var rings: [Ring] = []
   private var polygonCount: Int32 = 0
   private var chunks: [Span] = []
-  /// The spans of ``chunk`` chunks of all rings.
+  /// The spans of each ``chunk`` chunks; none where there are no more chunks than that.
   private var blocks: [Span] = []
 
   /// The area itself if an edge is long, or near a pole.
@@ -114,7 +114,14 @@ public struct AreaOutline: Sendable {
   public let isMultiple: Bool
 
   /// The boxes that no place of the area is outside of: two if the area is on both sides of the antimeridian.
-  public private(set) var boxes: [Box] = []
+  public private(set) var boxes: [Box] {
+    get { [firstBox, secondBox].compactMap(\.self) }
+    set { (firstBox, secondBox) = (newValue.first, newValue.count > 1 ? newValue[1] : nil) }
+  }
+
+  // Without an array, which takes more memory than the boxes.
+  private var firstBox: Box?
+  private var secondBox: Box?
 
   /// An estimate of the size, by which areas that contain each other are ordered.
   public private(set) var squareMetres = 0.0
@@ -137,9 +144,10 @@ public struct AreaOutline: Sendable {
   /// - Throws: ``AreaOutlineError``.
   public init(polygons: [[[Coordinate]]], isMultiple: Bool) throws(AreaOutlineError) {
     self.isMultiple = isMultiple
-    guard polygons.reduce(0, { $0 + $1.reduce(0) { $0 + $1.count } }) <= Self.maximumPositions else {
-      throw .tooManyPositions
-    }
+    let positionCount = polygons.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } }
+    guard positionCount <= Self.maximumPositions else { throw .tooManyPositions }
+    positions.reserveCapacity(positionCount)
+    chunks.reserveCapacity(positionCount / Self.chunk + polygons.reduce(0) { $0 + $1.count })
     for polygon in polygons {
       for (index, ring) in polygon.enumerated() {
         if !append(ring), index == 0 { break }
@@ -147,6 +155,7 @@ public struct AreaOutline: Sendable {
       if rings.last?.polygon == polygonCount { polygonCount += 1 }
     }
     guard !rings.isEmpty else { throw .shape(.tooFewPositions) }
+    if chunks.count <= Self.chunk { blocks = [] }
     let (isShort, metres) = measured
     if isShort {
       guard metres <= 0.9 * GeodesicWaypoints.maximumMetres else { throw .shape(.tooLong) }
@@ -314,7 +323,7 @@ public struct AreaOutline: Sendable {
     var isOdd = false
     while chunk < chunkCount {
       let number = Int(ring.firstChunk) + chunk
-      if number.isMultiple(of: Self.chunk) {
+      if number.isMultiple(of: Self.chunk), !blocks.isEmpty {
         let block = blocks[number / Self.chunk]
         if block.west > greatest || block.east < least {
           chunk += Self.chunk

@@ -26,51 +26,48 @@ struct AreaNames: Sendable {
   /// The number of characters up to which a part of a text is compared.
   private static let maximumLength = 100
 
-  /// The areas of each name.
-  private let exact: [ExactText: [Int32]]
+  /// The names of all areas.
+  private let exact: NameTable
 
-  /// The areas of each name as it is declined.
-  private let declined: [ExactText: [Int32]]
-
-  /// The names in their order, each with an area.
-  private let sorted: [(name: ExactText, area: Int32)]
+  /// The names as they are declined.
+  private let declined: NameTable
   private let firstWords: Set<ExactText>
   private let lastWords: Set<ExactText>
 
   /// The greatest number of words of a name.
   private let maximumWordCount: Int
 
-  /// Creates the names.
-  ///
-  /// - Parameter names: the normalized names of each area.
-  init(_ names: [[String]]) {
-    var (exact, declined): ([ExactText: [Int32]], [ExactText: [Int32]]) = ([:], [:])
+  /// Creates the names of areas, which are known by their positions.
+  init(_ areas: [Area]) {
+    var (exact, declined): ([NameTable.Entry], [NameTable.Entry]) = ([], [])
     var (first, last, count): (Set<ExactText>, Set<ExactText>, Int) = ([], [], 0)
-    func noteWords(of name: String) {
+    func add(_ name: String, _ area: Int, to entries: inout [NameTable.Entry]) {
+      entries.append((ExactText(name), Int32(area)))
       let text = NormalizedText(name)
       if let word = text.words.first { first.insert(ExactText(text.text(of: word))) }
       if let word = text.words.last { last.insert(ExactText(text.text(of: word))) }
       count = max(count, text.words.count)
     }
-    for (index, names) in names.enumerated() {
-      for name in names {
-        exact[ExactText(name), default: []].append(Int32(index))
-        noteWords(of: name)
-        for form in Self.declensions(of: name) {
-          declined[ExactText(form), default: []].append(Int32(index))
-          noteWords(of: form)
-        }
+    for (index, area) in areas.enumerated() {
+      for name in [area.draft.name] + area.draft.names.pairs.map(\.value) {
+        let name = NormalizedText(name).text
+        if name.isEmpty { continue }
+        add(name, index, to: &exact)
+        for form in Self.declensions(of: name) { add(form, index, to: &declined) }
       }
     }
-    self.exact = exact
-    self.declined = declined
-    sorted = exact.flatMap { name, areas in areas.map { (name, $0) } }
-      .sorted { ($0.name, $0.area) < ($1.name, $1.area) }
+    self.exact = NameTable(exact)
+    self.declined = NameTable(declined)
     (firstWords, lastWords, maximumWordCount) = (first, last, count)
   }
 
   /// Returns the areas of a normalized name.
-  subscript(name: String) -> [Int32] { exact[ExactText(name)] ?? [] }
+  subscript(name: String) -> ArraySlice<Int32> { exact[name] }
+
+  /// Calls a closure with each normalized name and an area of it.
+  func forEach(_ body: (_ name: String, _ area: Int32) -> Void) {
+    for (name, area) in zip(exact.names, exact.areas) { body(name.text, area) }
+  }
 
   // MARK: Texts
 
@@ -115,15 +112,14 @@ struct AreaNames: Sendable {
   }
 
   private func areas(named name: String) -> ArraySlice<Int32>? {
-    (exact[ExactText(name)] ?? declined[ExactText(name)])?[...]
+    [exact[name], declined[name]].first { !$0.isEmpty }
   }
 
   private func areas(beginningWith text: String) -> ArraySlice<Int32>? {
     let isUnspaced = NormalizedText(text).words.last?.isUnspaced == true
     guard isUnspaced || text.unicodeScalars.count >= Self.lettersOfBeginning else { return nil }
-    let start = sorted.partitioningIndex { $0.name >= ExactText(text) }
-    let found = sorted[start...].prefix { $0.name.text.utf8.starts(with: text.utf8) }.map(\.area)
-    return found.isEmpty ? nil : found[...]
+    let found = exact.areas(beginningWith: text)
+    return found.isEmpty ? nil : found
   }
 
   private static func withoutPrepositions(_ text: String) -> String {
@@ -159,5 +155,37 @@ struct AreaNames: Sendable {
     var beginnings = [words.joined(separator: " ")]
     if words.count == 1 { beginnings += forms(words[0]) }
     return beginnings.flatMap { beginning in forms(last).map { beginning.isEmpty ? $0 : beginning + " " + $0 } }
+  }
+}
+
+/// Areas by their names, in two arrays: a dictionary takes several times their memory.
+private struct NameTable: Sendable {
+  typealias Entry = (name: ExactText, area: Int32)
+
+  /// The names in their order, each as often as it has areas.
+  let names: [ExactText]
+
+  /// The area of each name.
+  let areas: [Int32]
+
+  /// Creates a table of entries, of which equal ones count once.
+  init(_ entries: [Entry]) {
+    let sorted = entries.sorted { $0 < $1 }
+    let distinct = sorted.indices.filter { $0 == 0 || sorted[$0] != sorted[$0 - 1] }
+    names = distinct.map { sorted[$0].name }
+    areas = distinct.map { sorted[$0].area }
+  }
+
+  /// The areas of a name. O(log n) for n names.
+  subscript(name: String) -> ArraySlice<Int32> {
+    let name = ExactText(name)
+    let start = names.partitioningIndex { $0 >= name }
+    return areas[start..<(names[start...].firstIndex { $0 != name } ?? names.endIndex)]
+  }
+
+  /// Returns the areas of the names that begin with a text.
+  func areas(beginningWith text: String) -> ArraySlice<Int32> {
+    let start = names.partitioningIndex { $0 >= ExactText(text) }
+    return areas[start...].prefix(names[start...].prefix { $0.text.utf8.starts(with: text.utf8) }.count)
   }
 }

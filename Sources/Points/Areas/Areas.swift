@@ -12,13 +12,9 @@ public final class Areas: Sendable {
   /// The areas, by id.
   public let all: [Area]
 
-  private let indexes: [PointID: Int32]
-  private let origins: [SourceReference: Int32]
-
+  /// The indexes of the areas with an origin, by that.
+  private let byOrigin: [Int32]
   private let names: AreaNames
-
-  /// The normalized names of each area, each once.
-  private let namesOfAreas: [[String]]
   private let tree: BoxTree
   private let shapes: AreaShapes
 
@@ -36,19 +32,9 @@ public final class Areas: Sendable {
     all = areas
     self.version = version
     self.shapes = shapes
-    indexes = Dictionary(areas.enumerated().map { ($1.id, Int32($0)) }) { $1 }
-    origins = Dictionary(
-      areas.enumerated().compactMap { index, area in area.draft.origin.map { ($0, Int32(index)) } }
-    ) { $1 }
-    namesOfAreas = areas.map { area in
-      var names: [String] = []
-      for name in [area.draft.name] + area.draft.names.pairs.map(\.value) {
-        let name = NormalizedText(name).text
-        if !name.isEmpty, !names.contains(where: { $0.hasSameBytes(as: name) }) { names.append(name) }
-      }
-      return names
-    }
-    names = AreaNames(namesOfAreas)
+    byOrigin = areas.indices.filter { areas[$0].draft.origin != nil }
+      .sorted { Self.precedes(areas[$0].draft.origin, areas[$1].draft.origin) }.map { Int32($0) }
+    names = AreaNames(areas)
     tree = BoxTree(
       areas.enumerated().flatMap { index, area in area.draft.outline.boxes.map { ($0, Int32(index)) } })
   }
@@ -61,10 +47,26 @@ public final class Areas: Sendable {
     return Areas(areas.values, version: version, after: self)
   }
 
-  public subscript(id: PointID) -> Area? { indexes[id].map { all[Int($0)] } }
+  /// The area of an id, or `nil`. O(log n) for n areas.
+  public subscript(id: PointID) -> Area? {
+    let index = all.partitioningIndex { $0.id >= id }
+    return index < all.endIndex && all[index].id == id ? all[index] : nil
+  }
 
-  /// Returns the area of an origin, or `nil`.
-  public subscript(origin: SourceReference) -> Area? { origins[origin].map { all[Int($0)] } }
+  /// The area of an origin, or `nil`. O(log n) for n areas.
+  public subscript(origin: SourceReference) -> Area? {
+    let index = byOrigin.partitioningIndex { !Self.precedes(all[Int($0)].draft.origin, origin) }
+    guard index < byOrigin.endIndex else { return nil }
+    let area = all[Int(byOrigin[index])]
+    return Self.precedes(origin, area.draft.origin) ? nil : area
+  }
+
+  /// Returns a Boolean value that indicates whether an origin comes before another by the bytes of its texts.
+  private static func precedes(_ left: SourceReference?, _ right: SourceReference?) -> Bool {
+    guard let left, let right else { return left == nil && right != nil }
+    if left.source.hasSameBytes(as: right.source) { return ExactText(left.sourceID) < ExactText(right.sourceID) }
+    return ExactText(left.source) < ExactText(right.source)
+  }
 
   // MARK: Positions
 
@@ -166,11 +168,13 @@ public final class Areas: Sendable {
       let parts = name.split(separator: " ")
       return words.allSatisfy { word in parts.contains { $0.utf8.starts(with: word.utf8) } } ? 2 : nil
     }
-    var found: [(rank: (Int, Double, Double, PointID), area: Area)] = []
-    for (index, names) in namesOfAreas.enumerated() {
-      guard let best = names.lazy.compactMap(rank).min() else { continue }
-      let area = all[index]
-      found.append(((best, -area.draft.importance, -area.draft.outline.squareMetres, area.id), area))
+    var best: [Int32: Int] = [:]
+    names.forEach { name, area in
+      if let rank = rank(name) { best[area] = min(best[area] ?? rank, rank) }
+    }
+    let found = best.map { index, rank in
+      let area = all[Int(index)]
+      return (rank: (rank, -area.draft.importance, -area.draft.outline.squareMetres, area.id), area: area)
     }
     return found.sorted { $0.rank < $1.rank }.map(\.area)
   }
