@@ -153,6 +153,8 @@ def correct_combinations(query, path):
         query.pop("f", None)
     if path == "/api" and not any(name in query for name in ("q", "include", "exclude")):
         query["q"] = "museum"
+    if path == "/nominatim/search" and ("viewbox" in query or query.get("bounded", "0") != "0"):
+        query["viewbox"] = "-122.5,37.7,-121.8,37.2"
     if path == "/structured":
         # Each part has a letter or a digit.
         for name in ("housenumber", "street", "district", "postcode", "county", "state"):

@@ -1,4 +1,4 @@
-"""Calls a server with the geocoder Photon of geopy, and compares the results with its places.
+"""Calls a server with the geocoders Photon and Nominatim of geopy, and compares the results with its places.
 
 By name, near a coordinate, in a box, in another language, by tags, and in reverse. Installs geopy from PyPI.
 
@@ -10,7 +10,7 @@ import json
 import sys
 
 from geopy.exc import GeocoderQueryError
-from geopy.geocoders import Photon
+from geopy.geocoders import Nominatim, Photon
 from geopy.point import Point
 
 from servers import Waymark, temporary_folder
@@ -92,6 +92,34 @@ def check(domain):
         expect("an empty text", "GeocoderQueryError", "GeocoderQueryError")
 
 
+def osm_ids(locations):
+    return [location.raw["osm_id"] for location in locations or []]
+
+
+def check_nominatim(domain):
+    nominatim = Nominatim(scheme="http", domain=domain + "/nominatim", user_agent="conformance", timeout=10)
+    house = nominatim.geocode("winchester mystery house", addressdetails=True, namedetails=True, extratags=True)
+    expect("nominatim: a place by its name", (house.address, house.latitude, house.longitude),
+           ("Winchester Mystery House", 37.3184, -121.9511))
+    expect("nominatim: its object", {key: house.raw[key] for key in ("osm_type", "osm_id", "class", "type")},
+           {"osm_type": "relation", "osm_id": 8, "class": "tourism", "type": "museum"})
+    expect("nominatim: its details", (house.raw["address"], house.raw["namedetails"], house.raw["extratags"]),
+           ({"tourism": "Winchester Mystery House"}, {"name": "Winchester Mystery House"}, {"tourism": "museum"}))
+    munich = (Point(48, 11), Point(49, 12))
+    expect("nominatim: a preferred box", osm_ids([nominatim.geocode("rathaus", viewbox=munich)]), [6])
+    expect("nominatim: a box", osm_ids(nominatim.geocode(
+        "rathaus", exactly_one=False, viewbox=munich, bounded=True)), [6])
+    expect("nominatim: a limit", len(nominatim.geocode("rathaus", exactly_one=False, limit=2)), 2)
+    expect("nominatim: a country", osm_ids(nominatim.geocode(
+        "rathaus", exactly_one=False, country_codes=["de", "at"])), [123])
+    expect("nominatim: another language", nominatim.geocode("서울역", language="en").address, "Seoul Station")
+    expect("nominatim: nothing", nominatim.geocode("xyzzy quux"), None)
+    hall = nominatim.reverse((53.0758, 8.8073), language="en")
+    expect("nominatim: the nearest place", (hall.address, hall.raw["address"]["road"], hall.raw["address"]["country_code"]),
+           ("Town Hall, Am Markt 21, 28195 Bremen, Germany", "Am Markt", "de"))
+    expect("nominatim: nothing within a kilometre", nominatim.reverse((0, 0)), None)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--waymark", required=True)
@@ -99,6 +127,7 @@ def main():
     with temporary_folder("waymark-photon.") as folder:
         with server(options.waymark, folder) as waymark:
             check(f"127.0.0.1:{waymark.port}")
+            check_nominatim(f"127.0.0.1:{waymark.port}")
     sys.exit(1 if failures else 0)
 
 

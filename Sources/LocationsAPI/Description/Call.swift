@@ -13,6 +13,7 @@ package struct Call: Sendable {
   enum Group: String, CaseIterable {
     case search = "Search"
     case photon = "Photon"
+    case nominatim = "Nominatim"
     case assistants = "Assistants"
     case features = "OGC API Features"
     case map = "Maps"
@@ -30,6 +31,7 @@ package struct Call: Sendable {
       case .photon:
         "The calls of Photon's API, for apps and libraries that are made for it. Languages are those of `lang`, or else"
           + " of `Accept-Language`."
+      case .nominatim: "The calls of Nominatim's API, for apps and libraries that are made for it."
       case .assistants: "The tools of assistants."
       case .features: "The places as features, for GIS tools (OGC 17-069r4)."
       case .map: "Vector tiles, clusters and counts."

@@ -66,6 +66,13 @@ enum Examples {
     ],
   ]
 
+  static let nominatim: JSONValue = [
+    "place_id": 7_345_091_273_562_240, "osm_type": "node", "osm_id": 17, "id": .string(id), "lat": "48.2",
+    "lon": "16.37", "category": "amenity", "type": "cafe", "place_rank": 30, "addresstype": "amenity",
+    "name": "Corner Café", "display_name": "Corner Café, 1010 Wien, Austria",
+    "boundingbox": ["48.2", "48.2", "16.37", "16.37"],
+  ]
+
   static let csv: JSONValue = "source,sourceId,name,lat,long\ndemo,1,North,1,2\n"
 
   static let ndjson: JSONValue = "{\"source\":\"demo\",\"sourceId\":\"1\",\"name\":\"North\",\"lat\":1,\"long\":2}\n"

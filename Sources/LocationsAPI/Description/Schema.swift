@@ -167,6 +167,7 @@ extension Schema {
     ("ReferenceSystem", ReferenceSystem.allCases.map(\.rawValue)),
     ("ContentReferenceSystem", ReferenceSystem.allCases.map(\.fieldValue)), ("AnyVersion", ["*"]),
     ("PhotonLayer", PhotonLayer.allCases.map(\.rawValue)), ("PhotonSwitch", ["0", "1", "true", "false"]),
+    ("NominatimFormat", ["json", "jsonv2"]),
     ("OpenState", PlaceState.State.allCases.map(\.rawValue)),
     ("UnknownHours", UnknownHours.allCases.map(\.rawValue)),
     ("StatusFilter", StatusFilter.allCases.map(\.rawValue)), ("PlaceView", PlaceView.allCases.map(\.rawValue)),
@@ -209,7 +210,9 @@ extension Schema {
     [
       ("Place", place), ("PlaceDraft", draft), ("PlacePatch", patch), ("Feature", feature),
       ("FeatureDraft", featureDraft),
-      ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
+      ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection),
+      ("NominatimPlace", nominatimPlace),
+      ("Suggestion", suggestion),
       ("Search", search), ("FilterLanguage", Parameter.filterLanguage.description.schema),
       ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("Match", match),
       ("PointGeometry", geometry),
@@ -539,6 +542,23 @@ extension Schema {
         [.required("type", .oneOf(["FeatureCollection"])), .required("features", Schema(.array(of: feature)))],
         others: nil),
       "Places with the properties of Photon's API, each if it is known.", example: Examples.photon)
+  }()
+
+  private static let nominatimPlace: Schema = {
+    let text = Schema(.string)
+    let texts = Schema(.object([], others: text)).orNull
+    return Schema(
+      .object(
+        [
+          .required("place_id", count), .optional("osm_type", .oneOf(["node", "way", "relation"])),
+          .optional("osm_id", count), .required("id", uuid), .required("lat", text), .required("lon", text),
+          .optional("class", text), .optional("category", text), .required("type", text),
+          .required("place_rank", count), .required("addresstype", text), .required("name", text),
+          .required("display_name", text), .optional("address", Schema(.object([], others: text))),
+          .optional("extratags", texts), .optional("namedetails", texts),
+          .required("boundingbox", Schema(.array(of: text), nil, ["minItems": 4, "maxItems": 4])),
+        ], others: nil),
+      "A place with the properties of Nominatim's API.", example: Examples.nominatim)
   }()
 
   // MARK: Results

@@ -91,7 +91,9 @@ struct AreaMiddleware: Middleware {
   private func hasAddresses(_ request: HTTPRequest, _ hints: AreaHints) -> Bool {
     switch request.route?.template {
     case "/locations": hints.hasLabel
-    case "/locations/reverse", "/locations/suggest", "/api", "/reverse", "/structured": true
+    case "/locations/reverse", "/locations/suggest", "/api", "/reverse", "/structured", "/nominatim/search",
+      "/nominatim/reverse":
+      true
     default: false
     }
   }

@@ -5,7 +5,7 @@ import NIOHTTP1
 import Points
 
 /// The arguments of Photon's calls `/api`, `/structured` and `/reverse`, as its documentation describes them
-/// (https://github.com/komoot/photon/blob/master/docs/api-v1.md).
+/// (https://github.com/komoot/photon/blob/master/docs/api-v1.md), and of those of Nominatim, which has some of them.
 struct PhotonArguments {
   /// The parameters of all calls.
   static let sharedParameters = [
@@ -54,7 +54,7 @@ struct PhotonArguments {
     }
   }
 
-  private mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String) {
+  mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String) {
     if code == nil { code = kind }
     errors.append(ProblemError(.parameter(name), detail))
   }
@@ -65,13 +65,13 @@ struct PhotonArguments {
     throw .badRequest(errors, code: code)
   }
 
-  private func value(_ name: String) -> String? { values.first { $0.name.hasSameBytes(as: name) }?.value }
+  func value(_ name: String) -> String? { values.first { $0.name.hasSameBytes(as: name) }?.value }
 
   private func all(_ name: String) -> [String] {
     values.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
   }
 
-  private mutating func number(_ name: String, in range: ClosedRange<Double>) -> Double? {
+  mutating func number(_ name: String, in range: ClosedRange<Double>) -> Double? {
     guard let text = value(name) else { return nil }
     if let number = ParameterValues.number(text), range.contains(number) { return number }
     note(
@@ -93,8 +93,14 @@ struct PhotonArguments {
   }
 
   /// Returns the text of `q`.
-  mutating func text() -> Text {
+  ///
+  /// - Parameter isRequired: a Boolean value that indicates whether no filter by categories stands for it.
+  mutating func text(isRequired: Bool = false) -> Text {
     guard let text = value("q"), !text.isEmpty else {
+      if isRequired {
+        note(.missing, "q", "must be given")
+        return .none
+      }
       if !all("include").isEmpty || !all("exclude").isEmpty { return .any }
       note(.missing, "q", "must be given for a search without include or exclude")
       return .none

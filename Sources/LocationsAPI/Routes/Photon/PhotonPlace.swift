@@ -19,7 +19,7 @@ struct PhotonPlace {
   let mainTag: MainTag
   let layer: PhotonLayer
 
-  private let address: PostalAddress
+  let address: PostalAddress
 
   /// Creates a place.
   ///
@@ -50,6 +50,11 @@ struct PhotonPlace {
 
   /// The code of the country, if it is known.
   var countryCode: String? { address.countryCode }
+
+  /// Returns the name of the country in a language, or in English.
+  func countryName(in language: String?) -> String? {
+    address.countryCode.flatMap { CountryNames.shared.name(ofCountry: $0, language: language) } ?? address.countryName
+  }
 
   /// Returns a Boolean value that indicates whether the address has a part, or is what the part names.
   func has(_ part: PhotonAddressPart, _ normalized: String) -> Bool {
@@ -208,11 +213,10 @@ struct PhotonPlace {
     json.write(member: "osm_value", mainTag.value.text)
     json.write(member: "type", layer.rawValue)
     json.write(member: "name", point.draft.name)
-    let country = address.countryCode.flatMap { CountryNames.shared.name(ofCountry: $0, language: language) }
     let parts: [(name: StaticString, text: String?)] = [
       ("housenumber", address.houseNumber), ("street", address.street), ("locality", address.neighbourhood),
       ("district", address.district), ("postcode", address.postcode), ("city", address.city),
-      ("county", address.county), ("state", address.state), ("country", country ?? address.countryName),
+      ("county", address.county), ("state", address.state), ("country", countryName(in: language)),
       ("countrycode", address.countryCode),
     ]
     for (name, text) in parts {
@@ -222,7 +226,7 @@ struct PhotonPlace {
 
   /// Returns the type and the id of the object of OpenStreetMap that a place was imported from; `nil` where it was
   /// imported from something else.
-  private static func object(of origin: SourceReference?) -> (type: String, id: Int64)? {
+  static func object(of origin: SourceReference?) -> (type: String, id: Int64)? {
     guard let text = origin?.sourceID else { return nil }
     let name = text.prefix { $0.isASCII && $0.isLetter }
     let isShort = ["n", "w", "r", "N", "W", "R"].contains(name)

@@ -201,8 +201,8 @@ struct PhotonStructuredRoute: CallHandler {
   }
 }
 
-/// The searches of Photon's calls.
-private struct PhotonSearch: Sendable {
+/// The searches of the calls of geocoders.
+struct PhotonSearch: Sendable {
   let service: PointsService
   let timeLimit: Duration
   let bias: LocationBias?
@@ -249,7 +249,7 @@ private struct PhotonSearch: Sendable {
 extension [PhotonPlace] {
   /// Returns the places with those of areas, which come behind. An area of which a place has the name and the layer is
   /// left out.
-  fileprivate func adding(
+  func adding(
     areas: [Area], _ filter: PhotonFilter, box: BoundingBox? = nil, limit: Int
   ) -> [PhotonPlace] {
     var places = self
@@ -435,7 +435,7 @@ extension ParameterDescription {
     "Accepted without effect.", .oneOf(["0", "1", "true", "false"]))
 }
 
-/// Photon's API to the places of an interface.
+/// The APIs of Photon and Nominatim to the places of an interface.
 package struct PhotonAPI: Sendable {
   package let endpoints: [Endpoint]
 
@@ -447,6 +447,9 @@ package struct PhotonAPI: Sendable {
       PhotonStructuredRoute(
         service: service, revalidation: revalidation, filtering: locations.configuration.filtering),
       PhotonReverseRoute(service: service, revalidation: revalidation),
+      NominatimSearchRoute(
+        service: service, revalidation: revalidation, timeLimit: locations.configuration.filtering.timeLimit),
+      NominatimReverseRoute(service: service, revalidation: revalidation),
     ]
     endpoints = handlers.map(\.endpoint)
   }

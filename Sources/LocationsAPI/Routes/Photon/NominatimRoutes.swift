@@ -1,0 +1,404 @@
+import Basics
+import Geo
+import HTTPServer
+import JSONText
+import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// `GET /nominatim/search`: the search of Nominatim's API (https://nominatim.org/release-docs/latest/api/Search/).
+struct NominatimSearchRoute: CallHandler {
+  static let call = Call(
+    .GET, "/nominatim/search", scope: .read, id: "nominatimSearch", group: .nominatim,
+    summary: "Search for places and areas by name",
+    description: "The most important area of the name comes first, then places, then other areas of the name.",
+    otherParameters: PhotonArguments.nominatimSearchParameters,
+    describing: [
+      "q": .init(
+        "Words of names, categories and addresses.", Parameter.text.description.schema, example: "winchester"
+      ).required,
+      "limit": .init(
+        "Maximum number of places; more than \(PhotonArguments.maximumNominatimLimit) counts as that.",
+        Schema(.integer, nil, ["minimum": 1, "default": .count(PhotonArguments.defaultNominatimLimit)])),
+      "countrycodes": .init(
+        "Only places in these countries: codes of ISO 3166-1 with two letters, separated by commas.",
+        Schema(.string, nil, ["pattern": "^[A-Za-z]{2}(,[A-Za-z]{2})*$"])),
+      "viewbox": .init(
+        "Two opposite corners of a box, each longitude and latitude in degrees. Places near its centre are preferred.",
+        Schema(.string), example: "-122.5,37.7,-121.8,37.2"),
+      "bounded": .nominatimSwitch("With `1`, only places in `viewbox`."),
+      "featureType": .init(
+        "Only places and areas of this kind.", .oneOf(NominatimFeatureType.allCases.map(\.rawValue))),
+    ],
+    sharing: NominatimPlaces.parameters,
+    requestHeaders: [.acceptLanguage], caching: .versioned,
+    responses: [
+      .init(
+        200, "The places, the best match first.", headers: [.contentLanguage],
+        media: .json(Schema(.array(of: .component("NominatimPlace"))), example: [Examples.nominatim]))
+    ])
+
+  let service: PointsService
+  let revalidation: Revalidation
+
+  /// The longest time of each search for a text.
+  let timeLimit: Duration
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var arguments = try PhotonArguments(request, allowing: PhotonArguments.nominatimSearchParameters)
+    let text = arguments.text(isRequired: true)
+    let limit = arguments.nominatimLimit()
+    let view = arguments.viewbox()
+    let filter = arguments.nominatimFilter()
+    let form = arguments.nominatimForm(request.headers, hasAddress: false)
+    try arguments.check()
+    let query = PointQuery(box: view.isBound ? view.box : nil)
+    return try await revalidation.respond(
+      to: request, in: .json, languages: form.languages
+    ) { () async throws(Problem) in
+      guard case .words(let text) = text else { return ExpiringResponse(form.response(to: [], isList: true)) }
+      let search = PhotonSearch(
+        service: service, timeLimit: timeLimit, bias: view.bias, limit: limit, request: request)
+      var found: [PhotonPlace] = []
+      let areas = RequestAreas.current?.areas
+      if let area = areas?.area(named: text, near: view.bias?.center) {
+        found = found.adding(areas: [area], filter, box: query.box, limit: limit)
+      }
+      let known = Set(found.map(\.point.id))
+      found += try await search.places(named: text, query, filter).filter { !known.contains($0.point.id) }
+      found = found.adding(areas: areas?.matching(text) ?? [], filter, box: query.box, limit: limit)
+      return ExpiringResponse(form.response(to: Array(found.prefix(limit)), isList: true))
+    }
+  }
+}
+
+/// `GET /nominatim/reverse`: the place at a position by Nominatim's API
+/// (https://nominatim.org/release-docs/latest/api/Reverse/).
+struct NominatimReverseRoute: CallHandler {
+  static let call = Call(
+    .GET, "/nominatim/reverse", scope: .read, id: "nominatimReverse", group: .nominatim,
+    summary: "Get the place or the area at a position",
+    description:
+      "The nearest place within a kilometre, else the smallest area around the position. Without either, the response is"
+      + " an object with `error`.",
+    otherParameters: PhotonArguments.nominatimReverseParameters,
+    describing: [
+      "lat": .init("Latitude of the position.", Parameter.latitude.description.schema).required,
+      "lon": .init("Longitude of the position.", Parameter.longitude.description.schema).required,
+      "zoom": .init(
+        "Level of detail: up to 4 countries, to 8 regions, to 12 cities, to 15 districts, above these places.",
+        Schema(.number, nil, ["minimum": 0, "maximum": 18, "default": 18])),
+    ],
+    sharing: NominatimPlaces.parameters,
+    requestHeaders: [.acceptLanguage], caching: .versioned,
+    responses: [
+      .init(
+        200, "The place.", headers: [.contentLanguage],
+        media: .json(
+          Schema(
+            .anyOf([.component("NominatimPlace"), Schema(.object([.required("error", Schema(.string))], others: nil))])),
+          example: Examples.nominatim))
+    ])
+
+  /// The distance within which a place counts, metres.
+  private static let maximumMetres = 1000.0
+
+  let service: PointsService
+  let revalidation: Revalidation
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var arguments = try PhotonArguments(request, allowing: PhotonArguments.nominatimReverseParameters)
+    let center = arguments.center(isRequired: true)
+    let zoom = arguments.number("zoom", in: 0...18) ?? 18
+    let form = arguments.nominatimForm(request.headers, hasAddress: true)
+    try arguments.check()
+    guard let center else { throw .internal }
+    return try await revalidation.respond(
+      to: request, in: .json, languages: form.languages
+    ) { () async throws(Problem) in
+      let areas = RequestAreas.current?.areas.containing(center) ?? []
+      var found: [PhotonPlace] = []
+      let kind: AreaKind? =
+        zoom <= 4 ? .country : zoom <= 8 ? .region : zoom <= 12 ? .city : zoom <= 15 ? .district : nil
+      if let kind {
+        // Where there is none of the kind, a larger one.
+        let larger = AreaKind.allCases.prefix { $0 != kind } + [kind]
+        found = found.adding(areas: areas.filter { larger.contains($0.draft.kind) }, PhotonFilter(), limit: 1)
+      } else {
+        let query = PointQuery(proximity: .init(center: center, radiusMetres: Self.maximumMetres))
+        let search = PhotonSearch(
+          service: service, timeLimit: query.timeLimit, bias: nil, limit: 1, request: request)
+        found = try await search.places(matching: query, PhotonFilter())
+        found = found.adding(areas: areas, PhotonFilter(), limit: 1)
+      }
+      return ExpiringResponse(form.response(to: found, isList: false))
+    }
+  }
+}
+
+/// The kinds of places and areas by which Nominatim filters.
+enum NominatimFeatureType: String, CaseIterable {
+  case country, state, city, settlement
+
+  fileprivate var layers: [PhotonLayer] {
+    switch self {
+    case .country: [.country]
+    case .state: [.state]
+    case .city: [.city]
+    case .settlement: [.state, .county, .city, .district, .locality]
+    }
+  }
+}
+
+extension PhotonArguments {
+  static let nominatimSearchParameters =
+    ["q", "limit", "countrycodes", "viewbox", "bounded", "featureType"] + nominatimParameters
+
+  static let nominatimReverseParameters = ["lat", "lon", "zoom"] + nominatimParameters
+
+  private static let nominatimParameters = [
+    "format", "accept-language", "addressdetails", "extratags", "namedetails", "email", "dedupe", "debug",
+  ]
+
+  static let defaultNominatimLimit = 10
+  static let maximumNominatimLimit = 40
+
+  /// The distance at which the bias to a box of no size is half as strong, metres.
+  private static let leastScaleMetres = 1000.0
+
+  fileprivate mutating func nominatimLimit() -> Int {
+    min(limit(default: Self.defaultNominatimLimit), Self.maximumNominatimLimit)
+  }
+
+  /// Returns a switch, which is off with `0` and on with any other text; geopy sends `True`.
+  private func isOn(_ name: String, default fallback: Bool) -> Bool {
+    value(name).map { !$0.hasSameBytes(as: "0") } ?? fallback
+  }
+
+  /// Returns the box of `viewbox`, the bias to its centre, and a Boolean value that indicates whether no place outside is
+  /// wanted.
+  fileprivate mutating func viewbox() -> (box: BoundingBox?, bias: LocationBias?, isBound: Bool) {
+    let isBound = isOn("bounded", default: false)
+    guard let text = value("viewbox") else {
+      if isBound { note(.missing, "viewbox", "must be given with bounded") }
+      return (nil, nil, isBound)
+    }
+    let edges = text.split(separator: ",", omittingEmptySubsequences: false).compactMap { ParameterValues.number($0) }
+    guard edges.count == 4,
+      let box = try? BoundingBox(
+        west: min(edges[0], edges[2]), south: min(edges[1], edges[3]), east: max(edges[0], edges[2]),
+        north: max(edges[1], edges[3])),
+      let center = try? Coordinate(latitude: (box.south + box.north) / 2, longitude: (box.west + box.east) / 2),
+      let corner = try? Coordinate(latitude: box.south, longitude: box.west)
+    else {
+      note(.invalid, "viewbox", "must be two corners, lon,lat,lon,lat in degrees, got '\(text.prefix(50))'")
+      return (nil, nil, isBound)
+    }
+    let scale = max(Geodesic.distanceMetres(from: center, to: corner), Self.leastScaleMetres)
+    return (box, LocationBias(center: center, scaleMetres: scale), isBound)
+  }
+
+  /// Returns the conditions of `countrycodes` and `featureType`.
+  fileprivate mutating func nominatimFilter() -> PhotonFilter {
+    var filter = PhotonFilter()
+    for code in value("countrycodes")?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
+      if code.utf8.count == 2, code.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) {
+        filter.countries.insert(ExactText(code.uppercased()))
+      } else {
+        note(.invalid, "countrycodes", "must be codes of two letters (ISO 3166-1), got '\(code.prefix(50))'")
+      }
+    }
+    if let text = value("featureType") {
+      if let type = NominatimFeatureType(rawValue: text) {
+        filter.layers = type.layers
+      } else {
+        let names = NominatimFeatureType.allCases.map(\.rawValue).joined(separator: ", ")
+        note(.invalid, "featureType", "must be one of \(names), got '\(text.prefix(50))'")
+      }
+    }
+    return filter
+  }
+
+  /// Returns the form of the response.
+  ///
+  /// - Parameter hasAddress: a Boolean value that indicates whether places have an address by default.
+  fileprivate mutating func nominatimForm(_ headers: HTTPHeaders, hasAddress: Bool) -> NominatimPlaces {
+    let format = value("format") ?? "jsonv2"
+    if !["json", "jsonv2"].contains(format) {
+      note(.invalid, "format", "must be json or jsonv2, got '\(format.prefix(50))'")
+    }
+    var languages = LanguageNegotiation(parameter: nil, headers: headers)
+    if let text = value("accept-language") {
+      languages = LanguageNegotiation(
+        parameter: LanguagePriorityList(acceptLanguage: HTTPHeaders([("accept-language", text)])))
+    }
+    return NominatimPlaces(
+      languages: languages, categoryName: format == "json" ? "class" : "category",
+      hasAddress: isOn("addressdetails", default: hasAddress), hasTags: isOn("extratags", default: false),
+      hasNames: isOn("namedetails", default: false))
+  }
+}
+
+/// Places as Nominatim describes them.
+private struct NominatimPlaces {
+  let languages: LanguageNegotiation
+
+  /// The name of the member with the key of the main tag.
+  let categoryName: StaticString
+  let hasAddress: Bool
+  let hasTags: Bool
+  let hasNames: Bool
+
+  static let parameters: KeyValuePairs<String, ParameterDescription> = [
+    "format": .init(
+      "With `json` the key of the main tag is `class`, with `jsonv2` it is `category`.", .oneOf(["json", "jsonv2"])),
+    "accept-language": .init(
+      "Languages of names in the form of the header field, which it replaces.", Schema(.string, nil, ["minLength": 1])),
+    "addressdetails": .nominatimSwitch("With `1`, places have `address`."),
+    "extratags": .nominatimSwitch("With `1`, places have `extratags`, those of no name and no address."),
+    "namedetails": .nominatimSwitch("With `1`, places have `namedetails`, their names in all languages."),
+    "email": .init("Accepted without effect.", Schema(.string)),
+    "dedupe": .init("Accepted without effect.", Schema(.string)),
+    "debug": .init("Accepted without effect.", Schema(.string)),
+  ]
+
+  /// Returns the response with places, or with the first one alone.
+  func response(to places: [PhotonPlace], isList: Bool) -> HTTPResponse {
+    var points = places.map { FoundPoint(point: $0.point, distanceMetres: nil) }
+    let used = languages.translate(&points)
+    var json = JSONWriter(ByteBuffer())
+    if isList { json.beginArray() }
+    for (place, point) in zip(places, points) {
+      let areas = RequestAreas.areas(of: point.point)
+      append(PhotonPlace(point.point, in: areas), label: point.point.draft.label(in: areas), of: place, to: &json)
+    }
+    if isList { json.endArray() }
+    if !isList, places.isEmpty {
+      json.beginObject()
+      json.write(member: "error", "Unable to geocode")
+      json.endObject()
+    }
+    var response = HTTPResponse(contentType: PointFormat.json.mediaType, bytes: json.sink)
+    response.addContentLanguage(used)
+    return response
+  }
+
+  /// Appends a place.
+  ///
+  /// - Parameters:
+  ///   - label: the name and the address of the place in one line.
+  ///   - original: the place with its own name.
+  private func append(
+    _ place: PhotonPlace, label: String, of original: PhotonPlace, to json: inout JSONWriter<ByteBuffer>
+  ) {
+    let draft = place.point.draft
+    json.beginObject()
+    json.write(name: "place_id")
+    // JavaScript reads integers up to 2^53 exactly.
+    json.write(integer: Int64(place.point.id.low & (1 << 53 - 1)))
+    if let (type, id) = PhotonPlace.object(of: draft.origin) {
+      json.write(member: "osm_type", type == "N" ? "node" : type == "W" ? "way" : "relation")
+      json.write(name: "osm_id")
+      json.write(integer: id)
+    }
+    json.write(member: "id", place.point.id.description)
+    json.write(member: "lat", "\(draft.coordinate.latitude)")
+    json.write(member: "lon", "\(draft.coordinate.longitude)")
+    json.write(member: categoryName, place.mainTag.key.text)
+    json.write(member: "type", place.mainTag.value.text)
+    json.write(member: "place_rank", place.layer.nominatimRank)
+    json.write(member: "addresstype", Self.addressType(place))
+    json.write(member: "name", draft.name)
+    let language = languages.languages?.ranges.first?.text
+    let country = place.countryName(in: language)
+    json.write(member: "display_name", country.map { label.hasSuffix($0) ? label : "\(label), \($0)" } ?? label)
+    if hasAddress { writeAddress(place, country: country, to: &json) }
+    if hasTags {
+      write(
+        member: "extratags", draft.tags.pairs.filter { !Self.isName($0.key) && !$0.key.hasPrefix("addr:") }, to: &json)
+    }
+    if hasNames {
+      let own = original.point.draft
+      write(
+        member: "namedetails", [(key: "name", value: own.name)] + own.tags.pairs.filter { Self.isName($0.key) },
+        to: &json)
+    }
+    writeBox(place.point, to: &json)
+    json.endObject()
+  }
+
+  private static func isName(_ key: String) -> Bool { key.hasPrefix("name:") || key.hasSuffix("_name") }
+
+  private static func addressType(_ place: PhotonPlace) -> String {
+    switch place.layer {
+    case .house, .other: place.mainTag.key.text
+    case .street: "road"
+    case .locality: place.mainTag.value.text
+    case .district: "suburb"
+    case .city, .county, .state, .country: place.layer.rawValue
+    }
+  }
+
+  private func writeAddress(_ place: PhotonPlace, country: String?, to json: inout JSONWriter<ByteBuffer>) {
+    let address = place.address
+    let parts: [(name: String, text: String?)] = [
+      ("house_number", address.houseNumber), ("road", address.street), ("neighbourhood", address.neighbourhood),
+      ("suburb", address.district), ("city", address.city), ("county", address.county), ("state", address.state),
+      ("postcode", address.postcode), ("country", country), ("country_code", address.countryCode?.lowercased()),
+    ]
+    let type = Self.addressType(place)
+    let own = [(name: type, text: String?.some(place.point.draft.name))]
+    let others = parts.filter { !$0.name.hasSameBytes(as: type) }
+    write(member: "address", (own + others).compactMap { part in part.text.map { (part.name, $0) } }, to: &json)
+  }
+
+  /// Writes an object of texts; `null` where there are none.
+  private func write(
+    member name: StaticString, _ texts: [(key: String, value: String)], to json: inout JSONWriter<ByteBuffer>
+  ) {
+    json.write(name: name)
+    if texts.isEmpty { return json.writeNull() }
+    json.beginObject()
+    for (key, value) in texts {
+      json.write(escapedName: key)
+      json.write(string: value)
+    }
+    json.endObject()
+  }
+
+  /// Writes the bounds of an area, or the position of a place: south, north, west and east.
+  private func writeBox(_ point: PointOfInterest, to json: inout JSONWriter<ByteBuffer>) {
+    let coordinate = point.draft.coordinate
+    var bounds = [coordinate.latitude, coordinate.latitude, coordinate.longitude, coordinate.longitude]
+    if let box = RequestAreas.current?.areas[point.id]?.draft.outline.boxes.first {
+      bounds = [box.south, box.north, box.west, box.east].map { Double($0) / AreaOutline.unitsPerDegree }
+    }
+    json.write(name: "boundingbox")
+    json.beginArray()
+    for bound in bounds { json.write(string: "\(bound)") }
+    json.endArray()
+  }
+}
+
+extension PhotonLayer {
+  /// The place in the order of the sizes of places, as Nominatim counts it.
+  fileprivate var nominatimRank: Int {
+    switch self {
+    case .country: 4
+    case .state: 8
+    case .county: 12
+    case .city: 16
+    case .district: 18
+    case .locality: 20
+    case .street: 26
+    case .house, .other: 30
+    }
+  }
+}
+
+extension ParameterDescription {
+  fileprivate static func nominatimSwitch(_ description: String) -> ParameterDescription {
+    .init(description + " Any text but `0` counts as `1`.", Schema(.string))
+  }
+}
