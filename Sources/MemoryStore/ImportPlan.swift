@@ -25,6 +25,7 @@ struct ImportPlan {
   private var meant: Set<PointID> = []
 
   private let precedence: RowPrecedence
+  private let owners: RowOwners
   private let snapshot: PointSnapshot
   private let ids: any ImportIDSource
   private let formerIDs: [SourceReference: PointID]
@@ -57,7 +58,8 @@ struct ImportPlan {
     at now: Timestamp
   ) {
     let indices = stage.indicesByArrival()
-    precedence = RowPrecedence(of: stage, indices: indices, among: snapshot)
+    owners = RowOwners(of: stage, indices: indices, removal: removal, among: snapshot)
+    precedence = RowPrecedence(of: stage, indices: indices, owners: owners)
     self.snapshot = snapshot
     self.ids = ids
     self.formerIDs = formerIDs
@@ -89,13 +91,7 @@ struct ImportPlan {
     switch removal {
     case .others(let source, _):
       guard hasRow(ofSource: source, in: stage) else { return failure = EmptyReplacement(source: source) }
-      var query = PointQuery(source: .init(name: source), limit: PointQuery.limits.upperBound)
-      while true {
-        let (ids, hasMore) = snapshot.ids(matching: query)
-        removals += ids.filter { !meant.contains($0) }
-        guard hasMore, let last = ids.last else { break }
-        query.after = .init(id: last)
-      }
+      snapshot.forEachID(ofSource: source) { if !meant.contains($0) { removals.append($0) } }
     case .places(let source, let sourceIDs):
       for sourceID in Set(sourceIDs().map { ExactText($0) }) {
         let reference = SourceReference(source: source, sourceID: sourceID.text)
@@ -119,7 +115,7 @@ struct ImportPlan {
   }
 
   private mutating func add(_ row: ImportRow) {
-    let owner = row.draft.origin.flatMap { snapshot.location(of: $0) }
+    let owner = row.draft.origin.flatMap { owners.location(of: $0) }
     if notesMeant, let owner { meant.insert(snapshot.id(at: owner)) }
     if notesMeant, let id = row.id { meant.insert(id) }
     if let owner, let id = row.id, snapshot.id(at: owner) != id {
@@ -177,20 +173,83 @@ struct ImportPlan {
   }
 }
 
+/// The places that the origins of rows mean.
+private struct RowOwners {
+  let snapshot: PointSnapshot
+
+  /// The places of origins that none has: those that no row means, and that have a record in common with the row
+  /// (``ImportRemoval/recordKey``).
+  private var moved: [SourceReference: PointID] = [:]
+
+  init(
+    of stage: ImportStage, indices: ContiguousArray<Int>, removal: ImportRemoval?, among snapshot: PointSnapshot
+  ) {
+    self.snapshot = snapshot
+    guard let removal, let key = removal.recordKey else { return }
+    var meant: Set<PointID> = []
+    var originsOfRecords: [ExactText: Set<SourceReference>] = [:]
+    for index in indices {
+      let row = stage.row(at: index)
+      let location = row.draft.origin.flatMap { snapshot.location(of: $0) }
+      if let id = row.id ?? location.map({ snapshot.id(at: $0) }) { meant.insert(id) }
+      guard row.id == nil, location == nil, let origin = row.draft.origin,
+        origin.source.hasSameBytes(as: removal.source)
+      else { continue }
+      for record in Self.records(of: row.draft, key) { originsOfRecords[record, default: []].insert(origin) }
+    }
+    guard !originsOfRecords.isEmpty else { return }
+    var origins: [PointID: Set<SourceReference>] = [:]
+    var places: [SourceReference: Set<PointID>] = [:]
+    snapshot.forEachID(ofSource: removal.source) { id in
+      guard !meant.contains(id), let location = snapshot.location(of: id) else { return }
+      for record in Self.records(of: snapshot.point(at: location).draft, key) {
+        for origin in originsOfRecords[record] ?? [] {
+          origins[id, default: []].insert(origin)
+          places[origin, default: []].insert(id)
+        }
+      }
+    }
+    for (origin, ids) in places {
+      if ids.count == 1, let id = ids.first, origins[id]?.count == 1 { moved[origin] = id }
+    }
+  }
+
+  private static func records(of draft: PointDraft, _ key: String) -> [ExactText] {
+    draft.tags[key]?.split(separator: ";").map { ExactText(String($0)) } ?? []
+  }
+
+  func location(of origin: SourceReference) -> PointSnapshot.Location? {
+    snapshot.location(of: origin) ?? moved[origin].flatMap { snapshot.location(of: $0) }
+  }
+}
+
+extension PointSnapshot {
+  /// Calls a closure with the id of each place of a data set.
+  fileprivate func forEachID(ofSource source: String, _ body: (PointID) -> Void) {
+    var query = PointQuery(source: .init(name: source), limit: PointQuery.limits.upperBound)
+    while true {
+      let (ids, hasMore) = ids(matching: query)
+      ids.forEach(body)
+      guard hasMore, let last = ids.last else { return }
+      query.after = .init(id: last)
+    }
+  }
+}
+
 /// The rows of an import that count: from the last to the first, each that shares neither its id nor its source
 /// reference with one that counts already. O(n).
 private struct RowPrecedence {
   private static let counts = UInt32.max
 
   private let stage: ImportStage
-  private let snapshot: PointSnapshot
+  private let owners: RowOwners
   private var superseders: ContiguousArray<UInt32>
   private var rowsByID: HashIndex
   private var rowsBySource: HashIndex
 
-  init(of stage: ImportStage, indices: ContiguousArray<Int>, among snapshot: PointSnapshot) {
+  init(of stage: ImportStage, indices: ContiguousArray<Int>, owners: RowOwners) {
     self.stage = stage
-    self.snapshot = snapshot
+    self.owners = owners
     superseders = ContiguousArray(repeating: Self.counts, count: stage.count)
     rowsByID = HashIndex(capacity: stage.count)
     rowsBySource = HashIndex(capacity: stage.count)
@@ -224,7 +283,7 @@ private struct RowPrecedence {
 
   /// Returns the id of a row, or else that of the place with its source reference.
   private func id(of row: ImportRow) -> PointID? {
-    row.id ?? row.draft.origin.flatMap { snapshot.location(of: $0) }.map { snapshot.id(at: $0) }
+    row.id ?? row.draft.origin.flatMap { owners.location(of: $0) }.map { owners.snapshot.id(at: $0) }
   }
 }
 

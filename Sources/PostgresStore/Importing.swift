@@ -47,6 +47,35 @@ private enum ImportStatements {
     ANALYZE import_owners
     """
 
+  /// The statement that joins rows of new origins with the places that no row means and that they have a record in
+  /// common with (``ImportRemoval/recordKey``). Values: the data set's name, and the key of the tag.
+  static let findMoved = """
+    INSERT INTO import_owners
+    WITH row_records AS (
+      SELECT source_id, record
+      FROM import_rows AS r
+      CROSS JOIN LATERAL string_to_table(tags ->> $2::text, ';') AS record
+      WHERE source = $1::text AND id IS NULL
+        AND NOT EXISTS (SELECT FROM import_owners WHERE import_owners.row_number = r.row_number)
+    ), place_records AS (
+      SELECT id, record
+      FROM points
+      CROSS JOIN LATERAL string_to_table(tags ->> $2::text, ';') AS record
+      WHERE source = $1::text
+        AND NOT EXISTS (SELECT FROM import_owners WHERE owner = points.id)
+        AND NOT EXISTS (SELECT FROM import_rows WHERE import_rows.id = points.id)
+    ), pairs AS (
+      SELECT DISTINCT source_id, id FROM row_records JOIN place_records USING (record) WHERE record <> ''
+    ), counted AS (
+      SELECT source_id, id,
+        count(*) OVER (PARTITION BY source_id) AS places, count(*) OVER (PARTITION BY id) AS origins
+      FROM pairs
+    )
+    SELECT r.row_number, counted.id
+    FROM counted JOIN import_rows AS r ON r.source = $1::text AND r.source_id = counted.source_id
+    WHERE places = 1 AND origins = 1
+    """
+
   /// The statement that finds the ids of deleted places for rows of the same origin that have no id of their own.
   static let findFormerIDs = """
     UPDATE import_rows
@@ -559,6 +588,14 @@ private struct ImportMerge {
 
   private func merge() async throws -> ImportReport {
     try await session.run(script: ImportStatements.findOwners)
+    if let removal, let key = removal.recordKey {
+      try await session.run(
+        ImportStatements.findMoved,
+        Parameters {
+          $0.add(removal.source)
+          $0.add(key)
+        })
+    }
     let conflicting = try await session.run(script: ImportStatements.findConflicting).affectedRows
     var duplicates = 0
     if conflicting > 0 {

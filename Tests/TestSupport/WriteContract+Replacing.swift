@@ -48,6 +48,43 @@ extension WriteContract {
 
       #expect(try await store.names(PointQuery()) == ["here"])
     },
+    WriteContract("a place whose records are in one row with another id of the source keeps its id") { makeStore in
+      func place(_ name: String, _ sourceID: String, _ records: String) throws -> ImportRow {
+        try .sample(name, 1, 1, tags: ["s:records": records], source: "s", sourceID: sourceID)
+      }
+      let store = try await makeStore([
+        try place("moved", "1", "a;b"), try place("same", "2", "c"), try place("split", "3", "d;e"),
+        try place("joined", "4", "f"), try place("joined too", "5", "g"),
+        .sample("without records", 1, 1, source: "s", sourceID: "6"),
+        .sample("of another source", 1, 1, tags: ["s:records": "h", "t:records": "h"], source: "t", sourceID: "7"),
+      ])
+      let before = try await store.pointsByName()
+      let places = [
+        try place("new name", "1b", ";x;b"), try place("same", "2", "c"), try place("one half", "3b", "d"),
+        try place("other half", "3c", "e"), try place("both", "4b", "f;g"), try place("like same", "8", "c;"),
+        try place("like another", "9", "h"),
+      ]
+      // A row that repeats another one changes nothing.
+      let rows = (places + [places[0]]).enumerated().map { ImportRow(number: $0 + 1, id: nil, draft: $1.draft) }
+      let options = ImportOptions(removal: .others(source: "s", limit: .percentage(100)))
+      var dry = options
+      dry.dryRun = true
+
+      let difference = try await store.importRows(rows.inOneBatch, options: dry)
+      let report = try await store.importRows(rows.inOneBatch, options: options)
+      let after = try await store.pointsByName()
+      let again = try await store.importRows(rows.inOneBatch, options: options)
+
+      #expect(difference == report)
+      #expect((report.created, report.updated, report.unchanged, report.deleted) == (5, 1, 2, 4))
+      #expect(after["new name"]?.id == before["moved"]?.id)
+      #expect(after["new name"]?.draft.origin?.sourceID == "1b")
+      #expect(after["new name"]?.version ?? 0 > before["moved"]?.version ?? .max)
+      #expect(after["new name"]?.createdAt == before["moved"]?.createdAt)
+      #expect(after["same"] == before["same"] && after["of another source"] == before["of another source"])
+      #expect(Set(after.values.map(\.id)).intersection(before.values.map(\.id)).count == 3)
+      #expect((again.created, again.updated, again.unchanged, again.deleted) == (0, 0, 8, 0))
+    },
     WriteContract("a place that a row moves to another id of the source is not deleted") { makeStore in
       let store = try await makeStore([.sample("here", 1, 1, source: "s", sourceID: "1", id: .sample(1))])
       let rows = [try ImportRow.sample("here", 1, 1, source: "s", sourceID: "2", id: .sample(1))]

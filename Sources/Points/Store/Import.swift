@@ -223,6 +223,16 @@ public enum ImportRemoval: Sendable {
     }
   }
 
+  /// The key of the tag with the names of the records that a place of the data set was made from, with `;` between;
+  /// `nil` where no place gets another source id. A place that no row means and a row with another source id are the
+  /// same place if they have a record in common that no other such place or row has.
+  package var recordKey: String? {
+    switch self {
+    case .others(let source, _): source + ":records"
+    case .places: nil
+    }
+  }
+
   /// The ids of the places to delete; `nil` where the rows determine them.
   public var sourceIDs: [String]? {
     switch self {
