@@ -192,7 +192,7 @@ let package = Package(
     module(
       "AccessControl",
       [
-        "Basics", "HTTPServer", "Points", logging,
+        "Basics", "CQL2", "HTTPServer", "JSONText", "Points", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ] + nio

@@ -1,6 +1,7 @@
 import Basics
 import Crypto
 package import HTTPServer
+package import Points
 
 /// An API key as the service keeps it: the hash of the key. A key is 256 random bits, so that a fast hash without salt
 /// is enough.
@@ -13,6 +14,9 @@ package struct APIKey: Hashable, Sendable {
 
   /// The SHA-256 of the key's UTF-8.
   let digest: [UInt8]
+
+  /// The part of the places that the key's owner may know of; `nil` for all.
+  var restriction: AccessRestriction?
 
   /// The maximum length of a name in characters.
   package static let maximumNameLength = 100
@@ -27,15 +31,21 @@ package struct APIKey: Hashable, Sendable {
   ///
   /// - Returns: the secret, which is stored nowhere, and the key.
   package static func generate(
-    name: String, scope: AccessScope, using generator: inout some RandomNumberGenerator
+    name: String, scope: AccessScope, restriction: AccessRestriction? = nil,
+    using generator: inout some RandomNumberGenerator
   ) -> (secret: String, key: APIKey) {
     let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     let secret = "wm_" + Base64URL.encode(bytes)
-    return (secret, APIKey(name: name, scope: scope, secret: secret))
+    var key = APIKey(name: name, scope: scope, secret: secret)
+    key.restriction = restriction
+    return (secret, key)
   }
 
   /// The key's line in a file of keys.
-  package var line: String { "\(name):\(scope.rawValue):\(Hexadecimal.encode(digest))" }
+  package var line: String {
+    let line = "\(name):\(scope.rawValue):\(Hexadecimal.encode(digest))"
+    return restriction.map { line + ":" + $0.json } ?? line
+  }
 
   /// Returns the hash of a key's secret.
   static func digest(of secret: some Sequence<UInt8>) -> [UInt8] { Array(SHA256.hash(data: Array(secret))) }
@@ -56,13 +66,13 @@ extension APIKey {
   }
 }
 
-/// The API keys in a file, one a line: `name:scope:sha256`, the hash in hexadecimal. Blank lines, and those that begin
-/// with `#`, are ignored.
+/// The API keys in a file, one a line: `name:scope:sha256`, the hash in hexadecimal, for some with a restriction behind:
+/// `name:scope:sha256:{"filter":"…","areas":["…"]}`. Blank lines, and those that begin with `#`, are ignored.
 package struct KeyFile: Hashable, Sendable {
   /// The keys in the order of the lines.
   package let keys: [APIKey]
 
-  /// An error in a file. It contains nothing of the line's text, which may be a key by mistake.
+  /// An error in a file. It contains nothing of the line's text, which may be a key by mistake, beside its filter.
   package struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line's number, counted from 1.
     package let line: Int
@@ -75,16 +85,19 @@ package struct KeyFile: Hashable, Sendable {
 
   /// Creates the keys from a file's text.
   ///
+  /// - Parameter queryables: the types of the tags in filters.
   /// - Throws: ``Invalid`` for the first invalid line.
-  package init(_ text: String) throws(Invalid) {
+  package init(_ text: String, queryables: Queryables = Queryables()) throws(Invalid) {
     var keys: [APIKey] = []
     var names: Set<ExactText> = []
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let line = line.trimmingBlanks
       guard !line.isEmpty, line.first != "#" else { continue }
       let number = index + 1
-      let parts = line.split(separator: ":", omittingEmptySubsequences: false)
-      guard parts.count == 3 else { throw Invalid(line: number, reason: "must be name:scope:sha256") }
+      let parts = line.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+      guard parts.count == 3 || parts.count == 4 && parts[3].first == "{" else {
+        throw Invalid(line: number, reason: "must be name:scope:sha256")
+      }
       guard APIKey.isAcceptable(name: String(parts[0])) else {
         throw Invalid(line: number, reason: "has a name that is not 1 to 100 characters out of A-Z a-z 0-9 . _ -")
       }
@@ -97,7 +110,15 @@ package struct KeyFile: Hashable, Sendable {
       guard let digest = Hexadecimal.decode(parts[2], count: 32) else {
         throw Invalid(line: number, reason: "has a hash that is not 64 digits of base 16")
       }
-      keys.append(APIKey(name: String(parts[0]), scope: scope, digest: digest))
+      var key = APIKey(name: String(parts[0]), scope: scope, digest: digest)
+      if parts.count == 4 {
+        do throws(InvalidRestriction) {
+          key.restriction = try AccessRestriction.ofKey(json: parts[3], queryables: queryables)
+        } catch {
+          throw Invalid(line: number, reason: "\(error)")
+        }
+      }
+      keys.append(key)
     }
     self.keys = keys
   }

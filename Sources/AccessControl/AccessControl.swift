@@ -14,6 +14,9 @@ package final class AccessControl: Sendable {
 
   private let state: Mutex<State>
   private let areReadsOpen: Bool
+
+  /// A Boolean value that indicates whether a key or a token may have a restriction.
+  private let mayRestrict: Atomic<Bool>
   private let clock: any WallClock
 
   /// Creates access control with a policy.
@@ -22,6 +25,7 @@ package final class AccessControl: Sendable {
   package init(_ policy: AccessPolicy, clock: any WallClock = SystemClock()) {
     state = Mutex(State(policy: policy))
     areReadsOpen = !policy.readRequiresKey
+    mayRestrict = Atomic(policy.mayRestrict)
     self.clock = clock
   }
 
@@ -41,7 +45,11 @@ package final class AccessControl: Sendable {
 
   /// Replaces the API keys for further requests.
   package func replaceKeys(_ keys: [APIKey]) {
-    state.withLock { $0.policy.keys = keys }
+    let mayRestrict = state.withLock { state in
+      state.policy.keys = keys
+      return state.policy.mayRestrict
+    }
+    self.mayRestrict.store(mayRestrict, ordering: .relaxed)
   }
 
   /// Replaces the token keys for further requests.
@@ -57,11 +65,12 @@ package final class AccessControl: Sendable {
     state.withLock { $0.tokenKeySource = source }
   }
 
-  /// Returns the sender of a request, if it has the access; see ``AccessPolicy``.
+  /// Returns the sender of a request, if it has the access; see ``AccessPolicy``. Where everyone may read, it is that of
+  /// the credentials only if they have a restriction.
   ///
   /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden` with the reason, or 503 `token-keys-unavailable`.
   package func principal(of request: HTTPRequest, for scope: AccessScope) async throws(Problem) -> Principal {
-    if isOpen(scope) { return .anonymous }
+    if isOpen(scope) { return await restrictedSender(of: request) ?? .anonymous }
     let policy = state.withLock { $0.policy }
     guard !policy.isKeyless else { return try policy.keyless(request, for: scope) }
     guard let credential = try Credential(request.headers) else {
@@ -71,8 +80,17 @@ package final class AccessControl: Sendable {
     return try await currentGrant(for: credential).principal(for: scope)
   }
 
+  /// Returns the sender that the credentials of a request prove, if it has a restriction; otherwise `nil`.
+  private func restrictedSender(of request: HTTPRequest) async -> Principal? {
+    guard mayRestrict.load(ordering: .relaxed), let credential = try? Credential(request.headers) else { return nil }
+    let principal = try? await currentGrant(for: credential).principal
+    return principal?.restriction == nil ? nil : principal
+  }
+
   func admitsWithoutCredentials(_ request: HTTPRequest, for scope: AccessScope) -> Bool {
-    if isOpen(scope) { return true }
+    if isOpen(scope) {
+      return !mayRestrict.load(ordering: .relaxed) || !request.headers.contains(name: "authorization")
+    }
     let policy = state.withLock { $0.policy }
     return policy.isKeyless && (try? policy.keyless(request, for: scope)) != nil
   }
@@ -207,6 +225,9 @@ package struct AccessPolicy: Sendable {
   /// A Boolean value that indicates whether there are neither API keys nor token keys.
   var isKeyless: Bool { keys == nil && tokens == nil }
 
+  /// A Boolean value that indicates whether a key has a restriction, or a token may have one.
+  var mayRestrict: Bool { tokens != nil || keys?.contains { $0.restriction != nil } == true }
+
   /// The scopes of the calls that need neither a key nor a token, if the request comes from where it may.
   var openScopes: Set<AccessScope> {
     let reading: Set<AccessScope> = readRequiresKey ? [] : [.read]
@@ -224,7 +245,9 @@ package struct AccessPolicy: Sendable {
       throw .unauthenticated(
         "this API key is not known", challenge: .invalidToken("the API key is not known"))
     }
-    return Grant(principal: Principal(name: key.name), scope: key.scope, evidence: "the API key '\(key.name)'")
+    return Grant(
+      principal: Principal(name: key.name).restricted(to: key.restriction), scope: key.scope,
+      evidence: "the API key '\(key.name)'")
   }
 
   /// Returns the sender of a request without credentials, where there are no keys.

@@ -52,6 +52,9 @@ public struct HTTPRequest: Sendable {
     set { context = RequestContext(trace: trace, principal: newValue) }
   }
 
+  /// The part of the data that the sender may know of; `nil` for all of it.
+  package var restriction: AccessRestriction? { context?.principal.restriction }
+
   private(set) var context: RequestContext?
 
   /// Attaches the matched route, whose limit the body is held to.

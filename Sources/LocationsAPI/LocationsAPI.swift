@@ -74,6 +74,9 @@ package struct LocationsAPI: Sendable {
 
     /// A digest of the settings that affect responses, which is a part of entity tags.
     package var settingsDigest: UInt64 = 0
+
+    /// The restriction of the senders of all requests; `nil` for none.
+    package var restriction: Restriction?
   }
 
   let configuration: Configuration
@@ -101,15 +104,30 @@ package struct LocationsAPI: Sendable {
   ///
   /// - Parameters:
   ///   - others: the calls of other interfaces to the same places.
-  ///   - middlewares: the middlewares in the order in which a request passes them. Authentication comes after them, as
-  ///     the last before the route's handler.
-  package func router(joining others: [Endpoint] = [], middlewares: [any Middleware] = []) -> Router {
-    let freshness = configuration.service.followingIndex.map { FreshnessMiddleware(index: $0) }
+  ///   - middlewares: the middlewares in the order in which a request passes them. Authentication comes after them, and
+  ///     then what is about the places alone.
+  package func router(
+    joining others: @escaping @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] },
+    middlewares: [any Middleware] = []
+  ) -> Router {
+    let restrictions = RestrictionMiddleware(areas: configuration.areas, filtering: configuration.filtering) {
+      [configuration] restriction in
+      guard let configuration = configuration.restricted(to: restriction) else { return nil }
+      let api = LocationsAPI(configuration)
+      return Router(
+        (api.endpoints + others(api)).map(\.restrictedRoute), middlewares: api.middlewaresOfPlaces,
+        problemTypePrefix: Problem.serviceTypePrefix)
+    }
     return Router(
-      endpoints(joining: others).map(\.route),
-      middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access)]
-        + (freshness.map { [$0] } ?? []) + [AreaMiddleware(areas: configuration.areas), ReadConditionMiddleware()],
+      endpoints(joining: others(self)).map(\.route),
+      middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access), restrictions]
+        + middlewaresOfPlaces,
       problemTypePrefix: Problem.serviceTypePrefix)
+  }
+
+  private var middlewaresOfPlaces: [any Middleware] {
+    let freshness = configuration.service.followingIndex.map { FreshnessMiddleware(index: $0) }
+    return (freshness.map { [$0] } ?? []) + [AreaMiddleware(areas: configuration.areas), ReadConditionMiddleware()]
   }
 
   /// Returns all calls, those that describe the others included.
@@ -151,7 +169,7 @@ package struct LocationsAPI: Sendable {
         calls: [search, location, categories]),
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
-      FeaturedRoute(service: service, policy: policy),
+      FeaturedRoute(service: service, policy: policy, clock: configuration.clock),
       SourcesRoute(service: service, policy: policy),
       SuggestRoute(
         service: service, revalidation: shortLived,
@@ -176,10 +194,11 @@ package struct LocationsAPI: Sendable {
       DeleteSourceRoute(service: service),
       RemoveSourceRoute(service: service),
       ImportRoute(service: service),
-      ExportRoute(service: service, changes: configuration.changes, filtering: filtering),
+      ExportRoute(
+        service: service, changes: configuration.changes, filtering: filtering, restriction: configuration.restriction),
       ChangesRoute(
         changes: configuration.changes, service: service, filtering: filtering, access: configuration.access,
-        streams: configuration.changeStreams, areas: configuration.areas),
+        streams: configuration.changeStreams, areas: configuration.areas, restriction: configuration.restriction),
       LiveRoute(),
       ReadyRoute(service: service, uptime: configuration.uptime, isDraining: configuration.isDraining),
     ]

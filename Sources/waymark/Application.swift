@@ -42,16 +42,18 @@ struct Application {
       try ListeningFailed.check(host: configuration.http.host, port: configuration.http.port)
     }
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
-    let tokens = try await Self.buildTokenVerifier(configuration)
+    let queryables = try configuration.queryables
+    let tokens = try await Self.buildTokenVerifier(configuration, queryables)
     let metrics = PrometheusMetrics(MetricCatalogue.all)
     Meter(label: MetricCatalogue.build.name, dimensions: [("version", waymarkVersion)], factory: metrics).set(1)
     // One clock for the store, whose changes it dates, and for the age in responses.
     let clock = MonotoneClock()
     store = try await RunningStore.build(configuration, clock: clock, metrics: metrics, logger: logger)
     analytics = Self.buildAnalytics(configuration, searchLog: store.searchLog, logger: logger)
-    access = try Self.buildAccess(configuration, tokens: tokens)
+    access = try Self.buildAccess(configuration, tokens: tokens, queryables)
     tokenKeys = try Self.buildTokenKeys(configuration, access: access, logger: logger)
-    reloadable = Self.buildReloadable(configuration, identity: identity, access: access, tokenKeys: tokenKeys)
+    reloadable = Self.buildReloadable(
+      configuration, identity: identity, access: access, tokenKeys: tokenKeys, queryables)
     serverMetrics = ServerMetrics(factory: metrics)
     var http = configuration.http
     http.tls = identity
@@ -79,9 +81,7 @@ struct Application {
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
     api.searches = store.searchLog
     api.backup = store.backup
-    api.filtering = Filtering(
-      queryables: try configuration.queryablesFile.map { path in try Queryables(path: path) } ?? Queryables(),
-      timeLimit: configuration.filterTimeLimit)
+    api.filtering = Filtering(queryables: queryables, timeLimit: configuration.filterTimeLimit)
     api.filtering.categories = configuration.search.categories
     webhooks = Self.buildWebhooks(configuration, store: store, filtering: api.filtering, logger: logger)
     api.webhooks = webhooks
@@ -97,10 +97,8 @@ struct Application {
     api.clusterMaximumZoom = configuration.clusterMaximumZoom
     api.baseMap = try configuration.baseMap?.open()
     api.settingsDigest = configuration.responseDigest
-    let locations = LocationsAPI(api)
-    let features = FeaturesAPI(locations, collections: configuration.collections)
-    responder = locations.router(
-      joining: features.endpoints + PhotonAPI(locations).endpoints,
+    responder = LocationsAPI(api).router(
+      joining: { FeaturesAPI($0, collections: configuration.collections).endpoints + PhotonAPI($0).endpoints },
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }
 
@@ -185,16 +183,18 @@ extension Application {
     }
   }
 
-  private static func buildTokenVerifier(_ configuration: ServeConfiguration) async throws -> TokenVerifier? {
+  private static func buildTokenVerifier(
+    _ configuration: ServeConfiguration, _ queryables: Queryables
+  ) async throws -> TokenVerifier? {
     guard let tokens = configuration.access.tokens else { return nil }
-    return try await TokenVerifier(tokens)
+    return try await TokenVerifier(tokens, queryables: queryables)
   }
 
   private static func buildAccess(
-    _ configuration: ServeConfiguration, tokens: TokenVerifier?
+    _ configuration: ServeConfiguration, tokens: TokenVerifier?, _ queryables: Queryables
   ) throws(ConfigurationError) -> AccessControl {
     var keys: [APIKey]?
-    if let path = configuration.access.keysFile { keys = try KeyFile(path: path).keys }
+    if let path = configuration.access.keysFile { keys = try KeyFile(path: path, queryables: queryables).keys }
     return AccessControl(
       AccessPolicy(
         keys: keys, tokens: tokens, isLoopback: Loopback.contains(host: configuration.http.host),
@@ -230,10 +230,12 @@ extension Application {
 
   private static func buildReloadable(
     _ configuration: ServeConfiguration, identity: TLSIdentity?, access: AccessControl,
-    tokenKeys: RemoteTokenKeys<ContinuousClock>?
+    tokenKeys: RemoteTokenKeys<ContinuousClock>?, _ queryables: Queryables
   ) -> [Reloading.Part] {
     var parts: [Reloading.Part] = []
-    if let path = configuration.access.keysFile { parts.append(.keys(path: path, access: access)) }
+    if let path = configuration.access.keysFile {
+      parts.append(.keys(path: path, queryables: queryables, access: access))
+    }
     if case .file(let path) = configuration.access.tokens?.keySet {
       parts.append(.tokenKeys(path: path, access: access))
     }

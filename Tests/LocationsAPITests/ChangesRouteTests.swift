@@ -197,6 +197,74 @@ import Testing
     #expect(text.contains(#""code":"unauthenticated""#) && text.contains("this API key is not known"))
   }
 
+  private func partnerKeys(_ restriction: AccessRestriction) -> [APIKey] {
+    var key = APIKey(name: "partner", scope: .read, secret: "wm_partner")
+    key.restriction = restriction
+    return [key]
+  }
+
+  @Test func streamOfAKeyWithAFilterHasItsPlacesAndThoseThatLeave() async throws {
+    let keys = partnerKeys(AccessRestriction(filter: "category = 'cafe'"))
+    let access = AccessControl(AccessPolicy(keys: keys, isLoopback: false, readRequiresKey: true))
+    let outsider = try await store.create(.sample("bar 1", category: "bar"), once: nil)
+    let stream = await Stream(
+      api(store.changes, access: access), "/changes?filter=name%20LIKE%20'c%25'",
+      headers: ["authorization": "Bearer wm_partner"])
+    try stream.start()
+    _ = try await stream.wait(for: "event: position")
+
+    let cafe = try await store.create(.sample("cafe", category: "cafe"), once: nil)
+    let other = try await store.create(.sample("club", category: "cafe"), once: nil)
+    _ = try await store.put(.sample("bar 2", category: "bar"), id: outsider.id, if: .none)
+    try await store.delete(id: outsider.id, if: .none)
+    // One leaves the filter of the key, and the other one that of the request alone.
+    _ = try await store.put(.sample("cafe", category: "bar"), id: cafe.id, if: .none)
+    _ = try await store.put(.sample("hut", category: "cafe"), id: other.id, if: .none)
+    _ = try await store.create(.sample("close", category: "cafe"), once: nil)
+    let text = try await stream.wait(for: #""name":"close""#)
+
+    #expect(!text.contains("bar") && !text.contains(outsider.id.description), "\(text)")
+    #expect(text.firstMatch(of: try Regex(#""id":"\#(cafe.id)","version":\d+,"deleted":true"#)) != nil, "\(text)")
+    #expect(text.firstMatch(of: try Regex(#""id":"\#(other.id)","version":\d+,"outside":true"#)) != nil, "\(text)")
+    #expect(text.components(separatedBy: "event: change").count == 6, "\(text)")
+    stream.cancel()
+  }
+
+  @Test func streamResetsWhenTheFilterOfItsKeyChanges() async throws {
+    let keys = partnerKeys(AccessRestriction(filter: "category = 'cafe'"))
+    let access = AccessControl(AccessPolicy(keys: keys, isLoopback: false, readRequiresKey: true))
+    let api = api(store.changes, access: access, streams: ChangeStreams(interval: .milliseconds(1)))
+    let headers: HTTPHeaders = ["authorization": "Bearer wm_partner"]
+    let stream = await Stream(api, "/changes", headers: headers)
+    try stream.start()
+    _ = try await stream.wait(for: "\n\n:\n\n")
+
+    access.replaceKeys(partnerKeys(AccessRestriction(filter: "category = 'bar'")))
+
+    let text = try await stream.wait(for: "event: reset")
+    try await stream.end()
+    let id = try #require(text.components(separatedBy: "id: ").last?.components(separatedBy: "\n").first)
+    let next = await Stream(api, "/changes", headers: ["authorization": "Bearer wm_partner", "last-event-id": id])
+    try next.start()
+    _ = try await next.wait(for: "event: reset")
+    next.cancel()
+  }
+
+  @Test func streamResetsWhenAnAreaOfItsKeyChanges() async throws {
+    let area = try #require(try await driver.send(.POST, "/areas", json: Self.area(west: 0)).object["id"] as? String)
+    let keys = partnerKeys(AccessRestriction(filter: nil, areas: ["Zone"]))
+    let access = AccessControl(AccessPolicy(keys: keys, isLoopback: false, readRequiresKey: true))
+    let api = api(store.changes, access: access, streams: ChangeStreams(interval: .milliseconds(1)))
+    let stream = await Stream(api, "/changes", headers: ["authorization": "Bearer wm_partner"])
+    try stream.start()
+    _ = try await stream.wait(for: "\n\n:\n\n")
+
+    _ = try await driver.send(.PUT, "/areas/\(area)", json: Self.area(west: 10))
+
+    _ = try await stream.wait(for: "event: reset")
+    try await stream.end()
+  }
+
   @Test func streamHasThePositionAndThenEachChange() async throws {
     let stream = await Stream(api(store.changes), "/changes?category=cafe")
     #expect(stream.response.status == .ok)

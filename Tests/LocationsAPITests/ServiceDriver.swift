@@ -20,7 +20,7 @@ extension MemoryStore {
 extension LocationsAPI {
   /// Returns the responder for the calls of this interface and of the others to its places.
   func routerOfAllCalls(collections: PointCollections = PointCollections()) -> Router {
-    router(joining: FeaturesAPI(self, collections: collections).endpoints + PhotonAPI(self).endpoints)
+    router { FeaturesAPI($0, collections: collections).endpoints + PhotonAPI($0).endpoints }
   }
 }
 

@@ -193,22 +193,6 @@ import Testing
     #expect(try await service.checkReadiness() == .readOnly(reason: "the disk is full"))
   }
 
-  @Test func nearestPointIsQueriedByRadiusWithLimitOne() async throws {
-    let asked = Mutex<PointQuery?>(nil)
-    let found = FoundPoint(point: harbour, distanceMetres: 12)
-    let service = PointsService(
-      store: StubStore(onPage: { query in
-        asked.withLock { $0 = query }
-        return PointPage(points: [found], hasMore: true)
-      }))
-    let here = try Coordinate(latitude: 1, longitude: 2)
-
-    let nearest = try await service.nearestPoint(to: here, withinMetres: 50)
-
-    #expect(nearest == found)
-    #expect(asked.withLock { $0 } == PointQuery(proximity: .init(center: here, radiusMetres: 50), limit: 1))
-  }
-
   @Test func featuredPointIsThatOfTheCurrentSlot() async throws {
     let pivots = Mutex<[UInt64]>([])
     let time = Timestamp(microsecondsSinceEpoch: 123_456_789)

@@ -3,7 +3,7 @@ import Crypto
 import HTTPServer
 import JSONText
 import JWTKit
-import Points
+package import Points
 
 #if canImport(Darwin)
   import Foundation
@@ -24,6 +24,7 @@ package struct TokenVerifier: Sendable {
 
   private let issuer: String
   private let audience: String
+  private let queryables: Queryables
 
   /// Creates a verifier.
   ///
@@ -32,7 +33,9 @@ package struct TokenVerifier: Sendable {
   ///   - issuer: the required value of `iss`.
   ///   - audience: the value that `aud` must be or contain. The issuer signs for other services too; their tokens are
   ///     not for this one.
-  package init(keys: TokenKeySet, issuer: String, audience: String) {
+  ///   - queryables: the types of the tags in filters.
+  package init(keys: TokenKeySet, issuer: String, audience: String, queryables: Queryables = Queryables()) {
+    self.queryables = queryables
     self.keys = keys
     self.issuer = issuer
     self.audience = audience
@@ -58,7 +61,7 @@ package struct TokenVerifier: Sendable {
   }
 
   private func grant(_ claims: JSONValue, at now: Timestamp) throws(TokenRejection) -> VerifiedToken {
-    let verified = try TokenClaims(claims).grant(
+    let verified = try TokenClaims(claims, queryables: queryables).grant(
       issuer: issuer, audience: audience, leewaySeconds: Self.leewaySeconds)
     try verified.check(at: now)
     return verified
@@ -107,6 +110,7 @@ enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConvertible {
   case wrongAudience
   case incompleteClaims
   case noScope
+  case invalidRestriction
 
   /// The reason in words: ASCII without quotes, because it is part of a header field too.
   var description: String {
@@ -121,6 +125,7 @@ enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConvertible {
     case .wrongAudience: "the token is for another audience"
     case .incompleteClaims: "the token needs the claims iss, aud, sub and exp, each of the right type"
     case .noScope: "the token has none of the scopes read, write and admin"
+    case .invalidRestriction: "the token has a filter or areas that are not valid"
     }
   }
 }
@@ -136,11 +141,14 @@ struct TokenClaims {
   private let expires: Double
   private let notBefore: Double?
   private let scopes: [Substring]
+  private let restriction: AccessRestriction?
 
   /// Creates the claims from JSON.
   ///
-  /// - Throws: ``TokenRejection/incompleteClaims`` where one is missing or of another type.
-  init(_ claims: JSONValue) throws(TokenRejection) {
+  /// - Parameter queryables: the types of the tags in filters.
+  /// - Throws: ``TokenRejection/incompleteClaims`` where one is missing or of another type;
+  ///   ``TokenRejection/invalidRestriction``.
+  init(_ claims: JSONValue, queryables: Queryables = Queryables()) throws(TokenRejection) {
     guard case .string(let issuer)? = claims["iss"], case .string(let subject)? = claims["sub"],
       (1...Self.maximumSubjectLength).contains(subject.utf8.count),
       subject.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
@@ -159,6 +167,12 @@ struct TokenClaims {
     scopes = ["scope", "scp"].flatMap { name in
       (Self.texts(claims[name]) ?? []).flatMap { $0.split(separator: " ") }
     }
+    do throws(InvalidRestriction) {
+      restriction = try AccessRestriction.of(
+        filter: claims["waymark_filter"], areas: claims["waymark_areas"], InvalidRestriction(""), queryables)
+    } catch {
+      throw .invalidRestriction
+    }
   }
 
   /// Returns the access that the token grants, if it is of this issuer and for this audience. Whether it is valid now
@@ -172,7 +186,8 @@ struct TokenClaims {
     guard audiences.contains(where: { $0.hasSameBytes(as: audience) }) else { throw .wrongAudience }
     guard let scope = scopes.compactMap(Self.scope).max() else { throw .noScope }
     return VerifiedToken(
-      grant: Grant(principal: Principal(subject: subject), scope: scope, evidence: "the token"),
+      grant: Grant(
+        principal: Principal(subject: subject).restricted(to: restriction), scope: scope, evidence: "the token"),
       validFrom: notBefore.map { $0 - leewaySeconds } ?? -.infinity, validUntil: expires + leewaySeconds)
   }
 

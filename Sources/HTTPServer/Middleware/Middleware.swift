@@ -1,3 +1,4 @@
+package import Basics
 public import NIOHTTP1
 
 /// A type that responds to requests: a router, or a single function of a test.
@@ -164,12 +165,37 @@ public struct Principal: Hashable, Sendable {
   /// change.
   public let namespace: String
 
+  /// The part of the data that the sender may know of; `nil` for all of it.
+  package private(set) var restriction: AccessRestriction?
+
   /// A sender that is not authenticated.
   public static let anonymous = Principal(name: nil, namespace: "")
 
   public init(name: String?, namespace: String) {
     self.name = name
     self.namespace = namespace
+  }
+
+  /// Returns the sender with a restriction.
+  package func restricted(to restriction: AccessRestriction?) -> Principal {
+    var principal = self
+    principal.restriction = restriction
+    return principal
+  }
+}
+
+/// A part of the data, as a key or a token states it. Its meaning is that of the service.
+package struct AccessRestriction: Hashable, Sendable {
+  /// The condition on the data; `nil` for any.
+  package let filter: ExactText?
+
+  /// The areas of which the data is in one; empty for data anywhere.
+  package let areas: [ExactText]
+
+  /// Creates a restriction.
+  package init(filter: String?, areas: [String] = []) {
+    self.filter = filter.map { ExactText($0) }
+    self.areas = areas.map { ExactText($0) }
   }
 }
 

@@ -36,6 +36,9 @@ package struct CachePolicy: Sendable {
     cacheControl = names.joined(separator: ", ")
   }
 
+  /// The policy of responses that are for their sender alone.
+  var madePrivate: CachePolicy { CachePolicy(directives: cacheControl, readsNeedKey: true) }
+
   /// Returns the policy of responses that may be used again for a few seconds without revalidation.
   func allowing(maximumAgeSeconds seconds: Int64) -> CachePolicy {
     var policy = self

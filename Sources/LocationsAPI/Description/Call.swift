@@ -92,6 +92,10 @@ package struct Call: Sendable {
   var path: String
   let scope: AccessScope?
 
+  /// A Boolean value that indicates whether the call joins the restriction of its sender to what it reads and changes.
+  /// Senders with a restriction may make no other call that needs a scope.
+  let joinsRestriction: Bool
+
   /// The parameters of the query that ``ParameterValues`` reads.
   let parameters: Set<Parameter>
 
@@ -125,6 +129,7 @@ package struct Call: Sendable {
   /// Declares a call.
   ///
   /// - Parameters:
+  ///   - joinsRestriction: a Boolean value that indicates whether senders with a restriction may make the call.
   ///   - otherParameters: the names of parameters of the query beside those of ``Parameter``.
   ///   - ignoresQuery: a Boolean value that indicates whether unknown parameters are accepted.
   ///   - describing: the descriptions of parameters that differ from those of ``Parameter``, by name.
@@ -133,7 +138,8 @@ package struct Call: Sendable {
   ///   - responses: the responses that are no problems, without the header fields that follow, and without 304.
   ///   - problems: the problems beside those that follow.
   init(
-    _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, id: String, group: Group, link: String? = nil,
+    _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, joinsRestriction: Bool = false, id: String,
+    group: Group, link: String? = nil,
     summary: String, description: String = "", parameters: Set<Parameter> = [], otherParameters: [String] = [],
     ignoresQuery: Bool = false, describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     sharing sharedDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
@@ -144,6 +150,7 @@ package struct Call: Sendable {
     self.method = method
     self.path = path
     self.scope = scope
+    self.joinsRestriction = joinsRestriction
     self.parameters = parameters
     parameterNames = Parameter.allCases.filter(parameters.contains).map(\.name) + otherParameters
     self.bodyLimit = bodyLimit
@@ -151,7 +158,8 @@ package struct Call: Sendable {
     self.group = group
     self.link = link
     self.summary = summary
-    self.description = description
+    let refusal = scope == nil || joinsRestriction ? "" : "Not for keys and tokens with a filter or areas."
+    self.description = [description, refusal].filter { !$0.isEmpty }.joined(separator: " ")
     self.body = body
     self.ownDescriptions = Array(ownDescriptions) + Array(sharedDescriptions)
     let isKeyed = scope == .write && method == .POST

@@ -11,7 +11,7 @@ import Points
 /// in the box. With `tree`, those of the tree of categories with their labels, each with those below it.
 struct CategoriesRoute: CallHandler {
   static let call = Call(
-    .GET, "/categories", scope: .read, id: "listCategories", group: .search, link: "categories",
+    .GET, "/categories", scope: .read, joinsRestriction: true, id: "listCategories", group: .search, link: "categories",
     summary: "List the categories", description: "The number of places of each category, most frequent first.",
     parameters: [.box, .tree, .languages, .format],
     describing: ["f": .format([.json]), "lang": .labelLanguages], caching: .versioned,

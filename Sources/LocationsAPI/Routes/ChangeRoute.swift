@@ -6,7 +6,8 @@ import Points
 /// `PATCH /locations/{id}`: changes fields of a place by a JSON merge patch (RFC 7396).
 struct ChangeRoute: CallHandler {
   static let call = Call(
-    .PATCH, "/locations/{id}", scope: .write, id: "changeLocation", group: .write, summary: "Change fields of a place",
+    .PATCH, "/locations/{id}", scope: .write, joinsRestriction: true, id: "changeLocation", group: .write,
+    summary: "Change fields of a place",
     description: "A JSON merge patch (RFC 7396). Concurrent patches without a condition are all applied, except one "
       + "that a hundred others have come before: it gets 409 and can be repeated.",
     parameters: .presentation,

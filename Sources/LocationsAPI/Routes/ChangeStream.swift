@@ -111,7 +111,7 @@ extension ChangesRoute {
     ChangeEvents.writeRetry(to: &text)
     if let since = arguments.since {
       do {
-        try arguments.checkArea()
+        try arguments.checkMark()
         let page = try await read(changes, after: since, limit: arguments.limit, arguments.query, request)
         ChangeEvents.write(page.changes, position: arguments.marking(page.position), to: &text)
         return FirstEvents(text: text, position: page.position, hasMore: page.hasMore, count: page.changes.count)
@@ -146,6 +146,9 @@ private final class ChangeStream: Sendable {
 
   /// The area that the changes are in, as it was at the start; `nil` if there is none.
   private let area: (id: PointID, version: Int64, tag: String)?
+
+  /// The mark of positions; `nil` if they have none.
+  private let mark: String?
   private let request: HTTPRequest
   private let subscription: ChangeSubscription
   private let counted: ChangeStreams.OpenStream
@@ -160,6 +163,7 @@ private final class ChangeStream: Sendable {
     self.changes = changes
     limit = arguments.limit
     area = arguments.area.map { ($0.id, $0.version, $0.tag) }
+    mark = arguments.ownMark
     self.request = request
     self.subscription = subscription
     self.counted = counted
@@ -176,7 +180,7 @@ private final class ChangeStream: Sendable {
     while true {
       if .now >= nextCheck {
         nextCheck = .now + streams.interval
-        guard try await checkAccess(writer), try await checkArea(writer) else { return }
+        guard try await checkAccess(writer), try await checkAreas(writer) else { return }
         try await writeBookmark(&position, writer)
       }
       guard try await write(await subscription.next(until: nextCheck), &position, writer) else { return }
@@ -198,7 +202,7 @@ private final class ChangeStream: Sendable {
   ) async throws -> Bool {
     switch event {
     case .batches(let batches):
-      guard try await checkArea(writer) else { return false }
+      guard try await checkAreas(writer) else { return false }
       let events = events(of: batches, after: &position)
       try await write(events.text, count: events.count, lagSeconds: events.lagSeconds, to: writer)
     case .interrupted:
@@ -235,8 +239,9 @@ private final class ChangeStream: Sendable {
   /// Ends the stream and returns `false` where the request would be rejected now.
   @inline(never)
   private func checkAccess(_ writer: HTTPResponseWriter) async throws -> Bool {
+    let principal: Principal
     do throws(Problem) {
-      _ = try await route.access.principal(of: request, for: .read)
+      principal = try await route.access.principal(of: request, for: .read)
     } catch {
       // Without the keys of tokens, it is not known.
       if error.status == .serviceUnavailable { return true }
@@ -245,30 +250,46 @@ private final class ChangeStream: Sendable {
       try await write(text, to: writer)
       return false
     }
-    return true
+    if principal.restriction == request.restriction { return true }
+    return try await reset(reason: "the filter or the areas of the key or token have changed", nil, writer)
   }
 
-  /// Ends the stream and returns `false` where the area of `in` has changed: with a reset, after which the client connects
-  /// again for the area as it is then.
+  /// Ends the stream and returns `false` where the area of `in` or one of the restriction has changed: with a reset, after
+  /// which the client connects again for the areas as they are then.
   @inline(never)
-  private func checkArea(_ writer: HTTPResponseWriter) async throws -> Bool {
+  private func checkAreas(_ writer: HTTPResponseWriter) async throws -> Bool {
+    if let restriction = route.restriction,
+      await !restriction.isCurrent(as: request.restriction, in: route.areas)
+    {
+      return try await reset(reason: "the areas of the key or token have changed", nil, writer)
+    }
     // While the store is away, the area is not known to have changed.
     guard let area, let areas = try? await route.areas.areas(isCurrent: false) else { return true }
-    var text = ByteBuffer()
     if let present = areas[area.id] {
       if present.version == area.version { return true }
-      guard let position = try? await changes.presentPosition() else { return true }
-      streams.count { $0.resets += 1 }
-      ChangeEvents.writeReset(
-        reason: "the area has changed", position: PositionText.marking(position, present.tag), to: &text)
-    } else {
-      ChangeEvents.writeEnd(code: ParameterProblem.invalid.rawValue, detail: "the area was deleted", to: &text)
+      return try await reset(
+        reason: "the area has changed", ChangesArguments.mark(route.restriction, present), writer)
     }
+    var text = ByteBuffer()
+    ChangeEvents.writeEnd(code: ParameterProblem.invalid.rawValue, detail: "the area was deleted", to: &text)
     try await write(text, to: writer)
     return false
   }
 
-  private func marking(_ position: String) -> String { PositionText.marking(position, area?.tag) }
+  /// Ends the stream with a reset and returns `false`; returns `true` while the position can't be read.
+  ///
+  /// - Parameter mark: the mark of the position; `nil` for none, so that the client's next stream begins with a reset.
+  @inline(never)
+  private func reset(reason: String, _ mark: String?, _ writer: HTTPResponseWriter) async throws -> Bool {
+    guard let position = try? await changes.presentPosition() else { return mark != nil && route.restriction == nil }
+    streams.count { $0.resets += 1 }
+    var text = ByteBuffer()
+    ChangeEvents.writeReset(reason: reason, position: PositionText.marking(position, mark), to: &text)
+    try await write(text, to: writer)
+    return false
+  }
+
+  private func marking(_ position: String) -> String { PositionText.marking(position, mark) }
 
   /// Writes a comment, or the position up to which the subscription has everything, if that is later.
   @inline(never)

@@ -10,7 +10,8 @@ import Points
 /// `GET /changes`: what has changed since a position, as a page or as a stream.
 struct ChangesRoute: CallHandler {
   static let call = Call(
-    .GET, "/changes", scope: .read, id: "listChanges", group: .changes, link: "changes", summary: "List changes",
+    .GET, "/changes", scope: .read, joinsRestriction: true, id: "listChanges", group: .changes, link: "changes",
+    summary: "List changes",
     description:
       "The places that have changed since a position, each with its present state. An export's `Waymark-Position` and"
       + " the pages from there on are a complete copy. A place may come twice, and none is missing. Without `since` the"
@@ -72,10 +73,13 @@ struct ChangesRoute: CallHandler {
   let streams: ChangeStreams
   let areas: any AreaStore
 
+  /// The restriction of the senders of all requests; `nil` for none.
+  let restriction: Restriction?
+
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try ChangesArguments(request, filtering)
+    let arguments = try ChangesArguments(request, filtering, restriction)
     guard let changes else { throw Problem(.indexRequired) }
-    if arguments.query.needsIndex, !service.usesIndex { throw Problem(.indexRequired) }
+    if arguments.query.needsIndex || restriction != nil, !service.usesIndex { throw Problem(.indexRequired) }
     if arguments.isStream { return try await stream(changes, arguments, to: request) }
     guard let since = arguments.since else {
       let position = try await request.reportingStoreErrors { () throws(PointStoreError) in
@@ -83,7 +87,7 @@ struct ChangesRoute: CallHandler {
       }
       return response(ChangeJSON.text(of: [], position: arguments.marking(position)))
     }
-    try arguments.checkArea()
+    try arguments.checkMark()
     // Before the first page, so that nothing is missed between the two.
     let subscription = arguments.wait > .zero ? changes.subscribe(matching: arguments.query) : nil
     let deadline = ContinuousClock.now + arguments.wait
@@ -212,11 +216,16 @@ struct ChangesArguments: Sendable {
   /// The position without its mark.
   let since: String?
 
-  /// The mark of the position: that of the area that it is a position of.
+  /// The mark of the position: that of the restriction and the area that it is a position of.
   private let mark: String?
+
+  /// The mark of positions of the request.
+  let ownMark: String?
 
   /// The area of `in`; `nil` if it is not given.
   let area: Area?
+
+  private let isRestricted: Bool
   let limit: Int
   let wait: Duration
 
@@ -229,9 +238,10 @@ struct ChangesArguments: Sendable {
   /// Creates the arguments from a request.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
-  init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
+  init(_ request: HTTPRequest, _ filtering: Filtering, _ restriction: Restriction?) throws(Problem) {
     var values = try ParameterValues(request, allowing: ChangesRoute.call.parameters)
     query = values.changeFilters(by: filtering)
+    isRestricted = restriction != nil
     limit = values.limit(in: ChangesRoute.limits, default: ChangesRoute.defaultLimit)
     isStream =
       try MediaRange.preferred(
@@ -244,6 +254,7 @@ struct ChangesArguments: Sendable {
     let position = (lastEvent ?? values[.since]).map(PositionText.parts)
     (since, mark) = (position?.position, position?.mark)
     area = RequestAreas.current?.named
+    ownMark = Self.mark(restriction, area)
     wait = .seconds(values.integer(.wait, in: ChangesRoute.waits) ?? 0)
     if values.has(.wait), !values.has(.since) {
       values.note(.missing, Parameter.since.name, "must be given where wait is")
@@ -251,17 +262,27 @@ struct ChangesArguments: Sendable {
     try values.check()
   }
 
-  /// Returns a position as responses have it: with the area of `in`, so that a change of the area is noticed.
-  func marking(_ position: String) -> String { PositionText.marking(position, area?.tag) }
+  /// Returns the mark of positions of a restriction and an area; `nil` if there are neither.
+  static func mark(_ restriction: Restriction?, _ area: Area?) -> String? {
+    guard let restriction else { return area?.tag }
+    return restriction.mark + (area?.tag ?? "")
+  }
 
-  /// Checks that the area is as it was at the position.
+  /// Returns a position as responses have it: with the restriction and the area of `in`, so that a change of these is
+  /// noticed.
+  func marking(_ position: String) -> String { PositionText.marking(position, ownMark) }
+
+  /// Checks that the restriction and the area are as they were at the position.
   ///
   /// - Throws: `Problem` 410.
-  func checkArea() throws(Problem) {
-    guard let area, since != nil, mark?.hasSameBytes(as: area.tag) != true else { return }
+  func checkMark() throws(Problem) {
+    guard let ownMark, since != nil, mark?.hasSameBytes(as: ownMark) != true else { return }
     throw Problem(
       .gone, code: ProblemCode.positionExpired.rawValue, title: "Position expired",
-      detail: "the position is not one of the area as it is now; begin again with an export with the same 'in'")
+      detail: isRestricted
+        ? "the position is not one of the filter and the areas of the key or token, and of 'in', as they are now; begin"
+          + " again with an export"
+        : "the position is not one of the area as it is now; begin again with an export with the same 'in'")
   }
 }
 

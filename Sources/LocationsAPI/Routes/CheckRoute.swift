@@ -9,7 +9,7 @@ import Points
 /// `GET /locations/check`: whether a coordinate is at a place, and the nearest one.
 struct CheckRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/check", scope: .read, id: "checkLocation", group: .search, link: "check",
+    .GET, "/locations/check", scope: .read, joinsRestriction: true, id: "checkLocation", group: .search, link: "check",
     summary: "Check whether there is a place at a position",
     description: "The nearest place within the radius, if there is one.",
     parameters: [.latitude, .longitude, .radius, .fields, .format, .languages],
@@ -51,9 +51,8 @@ struct CheckRoute: CallHandler {
     _ coordinate: Coordinate, withinMetres radius: Double, fields: FieldSet, _ languages: LanguageNegotiation,
     for request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    var found = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.nearestPoint(to: coordinate, withinMetres: radius).map { [$0] } ?? []
-    }
+    let proximity = PointQuery.Proximity(center: coordinate, radiusMetres: radius)
+    var found = try await service.page(matching: PointQuery(proximity: proximity, limit: 1), for: request) { $0.points }
     let language = languages.translate(&found)
     var json = JSONWriter(ByteBuffer())
     json.beginObject()

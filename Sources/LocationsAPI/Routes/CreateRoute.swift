@@ -7,7 +7,8 @@ import Points
 /// sets.
 struct CreateRoute: CallHandler {
   static let call = Call(
-    .POST, "/locations", scope: .write, id: "createLocation", group: .write, summary: "Create a place",
+    .POST, "/locations", scope: .write, joinsRestriction: true, id: "createLocation", group: .write,
+    summary: "Create a place",
     description: "The service gives the id; one in the body is ignored.", parameters: .presentation, body: .draft,
     responses: [.written(201, "The new place.", media: .place)])
 

@@ -5,7 +5,8 @@ import Points
 /// `DELETE /locations/{id}`: removes a place.
 struct DeleteRoute: CallHandler {
   static let call = Call(
-    .DELETE, "/locations/{id}", scope: .write, id: "deleteLocation", group: .write, summary: "Delete a place",
+    .DELETE, "/locations/{id}", scope: .write, joinsRestriction: true, id: "deleteLocation", group: .write,
+    summary: "Delete a place",
     responses: [.init(204, "The place is deleted.")])
 
   let service: PointsService

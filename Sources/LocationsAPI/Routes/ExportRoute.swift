@@ -10,7 +10,8 @@ import Synchronization
 /// `GET /locations/export`: all places that match, as fast as the client takes them and in constant memory.
 struct ExportRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/export", scope: .read, id: "exportLocations", group: .transfer, link: "export",
+    .GET, "/locations/export", scope: .read, joinsRestriction: true, id: "exportLocations", group: .transfer,
+    link: "export",
     summary: "Export places",
     description: "All places that match the filters, as a stream. An import reads it again.",
     parameters: Set<Parameter>.filters.union([.format]), describing: ["f": .format(PointFormat.exports)],
@@ -33,6 +34,9 @@ struct ExportRoute: CallHandler {
   let changes: (any PointFeed)?
   let filtering: Filtering
 
+  /// The restriction of the senders of all requests; `nil` for none.
+  let restriction: Restriction?
+
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ExportArguments(request, filtering)
 
@@ -48,7 +52,7 @@ struct ExportRoute: CallHandler {
     if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
     let position = await position()
     if let position {
-      let mark = RequestAreas.current?.named?.tag
+      let mark = ChangesArguments.mark(restriction, RequestAreas.current?.named)
       headers.add(name: "waymark-position", value: PositionText.marking(position, mark))
     }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }

@@ -9,7 +9,7 @@ import Points
 /// `GET /locations/{id}/hours`: the opening hours of a place on some days.
 struct HoursRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/{id}/hours", scope: .read, id: "getHours", group: .search, link: "hours",
+    .GET, "/locations/{id}/hours", scope: .read, joinsRestriction: true, id: "getHours", group: .search, link: "hours",
     summary: "Get the opening hours of a place",
     description:
       "The state now, and the times at which the place is open, closed or of unknown state on some days of its"

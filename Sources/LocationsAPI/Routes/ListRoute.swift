@@ -9,7 +9,8 @@ import Points
 /// `GET /locations`: a page of the places that match, with `q` by their names.
 struct ListRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations", scope: .read, id: "listLocations", group: .search, link: "locations", summary: "List places",
+    .GET, "/locations", scope: .read, joinsRestriction: true, id: "listLocations", group: .search, link: "locations",
+    summary: "List places",
     description:
       "The places that match all filters: with `q` the best match first, else with a position the nearest first, with a"
       + " route in the order along it, with `ids` in their order, else by id. With `q` a position without `radius` makes matches near it rank"

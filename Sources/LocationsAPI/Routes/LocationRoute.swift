@@ -15,7 +15,8 @@ import Points
 /// The place as it is stored has a tag of its version alone; a translation or an attribution depends on more.
 struct LocationRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/{id}", scope: .read, id: "getLocation", group: .search, link: "location", summary: "Get a place",
+    .GET, "/locations/{id}", scope: .read, joinsRestriction: true, id: "getLocation", group: .search, link: "location",
+    summary: "Get a place",
     description: "With `lang` the entity tag is weak, and `If-Match` does not accept it.",
     parameters: Set<Parameter>.translation.union([.view]),
     describing: [

@@ -111,7 +111,7 @@ extension PointsService {
     textBytes: (Found) -> Int = { _ in 0 },
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
-    if !isLong, !query.isLong {
+    if !isLong, !query.isLong, !isRestricted {
       let found = try await request.reportingStoreErrors { () throws(PointStoreError) -> Found? in
         do throws(PointStoreError) {
           return try await inStore(true)
@@ -126,7 +126,8 @@ extension PointsService {
       }
     }
     return try await searchingBesideEventLoop(
-      query, as: operation, needsIndex: needsIndex || query.needsIndex, for: request, inSnapshot, inStore: inStore,
+      query, as: operation, needsIndex: needsIndex || query.needsIndex || isRestricted, for: request, inSnapshot,
+      inStore: inStore,
       response: response)
   }
 

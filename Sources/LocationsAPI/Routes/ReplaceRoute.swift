@@ -6,7 +6,7 @@ import Points
 /// `PUT /locations/{id}`: replaces a place, or creates it with that id.
 struct ReplaceRoute: CallHandler {
   static let call = Call(
-    .PUT, "/locations/{id}", scope: .write, id: "replaceLocation", group: .write,
+    .PUT, "/locations/{id}", scope: .write, joinsRestriction: true, id: "replaceLocation", group: .write,
     summary: "Replace a place, or create it with this id", parameters: .presentation, body: .draft,
     responses: [
       .written(200, "The replaced place.", media: .place), .written(201, "The new place.", media: .place),

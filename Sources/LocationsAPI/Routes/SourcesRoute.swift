@@ -106,7 +106,23 @@ extension PointsService {
   /// - Throws: `Problem` of the store's error.
   func attributions(for fields: FieldSet, _ request: HTTPRequest) async throws(Problem) -> Attributions? {
     guard fields.contains(.attribution) else { return nil }
-    return try await request.reportingStoreErrors { () throws(PointStoreError) in try await Attributions(of: self) }
+    let all = try await request.reportingStoreErrors { () throws(PointStoreError) in try await sources() }
+    return Attributions(of: all)
+  }
+
+  /// Returns the data sets that the sender may know of: with a restriction, those that have places of it.
+  ///
+  /// - Throws: `Problem` of the store's error.
+  func visibleSources(for request: HTTPRequest) async throws(Problem) -> [DataSource] {
+    let all = try await request.reportingStoreErrors { () throws(PointStoreError) in try await sources() }
+    guard isRestricted else { return all }
+    var visible: [DataSource] = []
+    for source in all {
+      let places = PointQuery(source: .init(name: source.name), limit: 1)
+      let hasPlaces = try await page(matching: places, isRecorded: false, for: request) { $0.count > 0 }
+      if hasPlaces { visible.append(source) }
+    }
+    return visible
   }
 }
 
@@ -114,11 +130,8 @@ extension PointsService {
 struct Attributions {
   private var texts: [ExactText: String] = [:]
 
-  /// Reads the attributions.
-  ///
-  /// - Throws: `PointStoreError`.
-  init(of service: PointsService) async throws(PointStoreError) {
-    for source in try await service.sources() {
+  init(of sources: [DataSource]) {
+    for source in sources {
       texts[ExactText(source.name)] = source.attribution ?? source.licence ?? source.name
     }
   }

@@ -124,6 +124,8 @@ extension Problem {
       self.init(
         .unprocessableEntity, code: "idempotency-key-reused",
         detail: "this Idempotency-Key was already used with another request")
+    case .forbidden(let reason):
+      self.init(.forbidden, code: ProblemCode.forbidden.rawValue, detail: reason)
     case .store(let error):
       self.init(error)
     }

@@ -12,9 +12,14 @@ package final class ChangeHub: PointFeed {
   /// The conditions of a subscription.
   private final class Subscriber: Hashable, Sendable {
     let filter: QueryFilter
+    /// The condition of the restriction of the query; `nil` if it has none.
+    let restriction: QueryFilter?
     private let subscription = Mutex<WeakSubscription>(.init())
 
-    init(_ query: PointQuery) { filter = QueryFilter(query) }
+    init(_ query: PointQuery) {
+      filter = QueryFilter(query)
+      restriction = query.restriction.map { QueryFilter(PointQuery(restriction: $0)) }
+    }
 
     func attach(_ subscription: ChangeSubscription) { self.subscription.withLock { $0.value = subscription } }
 
@@ -252,7 +257,17 @@ package final class ChangeHub: PointFeed {
       if let next, let put, next.matches(subscriber.filter) {
         change = put
       } else if isUnknown || former?.matches(subscriber.filter) == true {
-        change = removal.map { .removal($0) } ?? .outside(id, version: next?.point.version ?? 0)
+        let version = next?.point.version ?? 0
+        if let restriction = subscriber.restriction, next?.matches(restriction) != true {
+          // A place that the reader did not see must not be told from one that left.
+          if isUnknown {
+            subscriber.current?.interrupt()
+            continue
+          }
+          change = .removal(removal ?? PointRemoval(id: id, version: version))
+        } else {
+          change = removal.map { .removal($0) } ?? .outside(id, version: version)
+        }
       } else {
         continue
       }

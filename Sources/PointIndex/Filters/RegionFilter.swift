@@ -41,25 +41,30 @@ struct BoxFilter: BitwiseCopyable {
   }
 }
 
-/// The box and the area of a query, for places and for the bounds of tree nodes.
+/// The box, the area and that of the restriction of a query, for places and for the bounds of tree nodes.
 struct RegionFilter {
   private let box: BoxFilter?
   private let area: GeodesicArea?
+  /// The area of the restriction if the query has another one too.
+  private let otherArea: GeodesicArea?
   private let limit: SearchLimit?
 
-  /// Creates the filter; `nil` if the query has neither.
+  /// Creates the filter; `nil` if the query has none of them.
   ///
   /// - Parameter limit: the time limit of the search, after which no place matches; `nil` if it has none.
   init?(_ query: PointQuery, _ limit: SearchLimit? = nil) {
-    guard query.box != nil || query.area != nil else { return nil }
+    let bound = query.restriction?.area
+    guard query.box != nil || query.area != nil || bound != nil else { return nil }
     box = query.box.map { BoxFilter($0) }
-    area = query.area
+    area = query.area ?? bound
+    otherArea = query.area == nil ? nil : bound
     self.limit = limit
   }
 
   init(_ box: BoxFilter) {
     self.box = box
     area = nil
+    otherArea = nil
     limit = nil
   }
 
@@ -75,7 +80,10 @@ struct RegionFilter {
     guard let area else { return true }
     let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
     let (isInside, steps) = area.contains(columns.coordinates[slot], at: position)
-    return isInside && limit?.spend(steps) != false
+    guard isInside, limit?.spend(steps) != false else { return false }
+    guard let otherArea else { return true }
+    let (isInBoth, otherSteps) = otherArea.contains(columns.coordinates[slot], at: position)
+    return isInBoth && limit?.spend(otherSteps) != false
   }
 
   /// Returns the relation of the places within the bounds to the region.
@@ -93,7 +101,10 @@ struct RegionFilter {
   private func areaRelation(_ bounds: GeographicBounds) -> GeodesicArea.Relation {
     guard let area else { return .inside }
     guard limit?.spend(SearchLimit.stepsPerEvaluation) != false else { return .outside }
-    return area.relation(west: bounds.west, south: bounds.south, east: bounds.east, north: bounds.north)
+    let relation = area.relation(west: bounds.west, south: bounds.south, east: bounds.east, north: bounds.north)
+    guard let otherArea, relation != .outside else { return relation }
+    let other = otherArea.relation(west: bounds.west, south: bounds.south, east: bounds.east, north: bounds.north)
+    return other == .inside ? relation : other
   }
 
   /// Returns a Boolean value that indicates whether a place within the bounds can be in the region.

@@ -83,7 +83,9 @@ extension PointSnapshot {
   static func stepsPerBatch(of query: PointQuery) -> Int {
     let terms = query.filter?.condition.termCount ?? 0
     let pieces = query.route?.line.pieceCount ?? 0
-    let positions = query.area?.polygons.reduce(0) { $0 + $1.reduce(0) { $0 + $1.count } } ?? 0
+    let positions = [query.area, query.restriction?.area].compactMap(\.self).reduce(0) { sum, area in
+      area.polygons.reduce(sum) { $0 + $1.reduce(0) { $0 + $1.count } }
+    }
     let conditions = terms / termsPerStep + pieces / piecesPerStep + positions / areaPositionsPerStep
     return max(1, exportBatch * 16 / max(1, conditions))
   }

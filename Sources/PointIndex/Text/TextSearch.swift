@@ -122,6 +122,7 @@ final class TextSearch {
     isFiltered =
       query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
       || !query.filters.excludedCategories.isEmpty || query.filters.source != nil || query.filters.area != nil
+      || query.filters.restriction?.area != nil
       || query.filters.route != nil || plan != nil
     categories = snapshot.textConfiguration.categories
     byDistance = query.order == .distance && query.center != nil
@@ -191,6 +192,10 @@ final class TextSearch {
     }
     return top.sorted()
   }
+
+  /// A Boolean value that indicates whether the words of all places must not decide on the rules, since the query is
+  /// joined to a restriction: they would tell which words places outside of it have.
+  private var isRestricted: Bool { query.filters.restriction != nil }
 
   /// A Boolean value that indicates whether the search has done so much that it tries no further rules. Nothing has
   /// matched yet, so that this does not depend on the page.
@@ -785,7 +790,7 @@ extension TextSearch {
   /// Of the rarest pairs, two more than may be missing, a match has at least two.
   private func searchWithoutPairs() {
     let missing = terms.count < 6 ? 2 : 3
-    guard terms.count >= missing + 2 else { return }
+    guard terms.count >= missing + 2, !isRestricted else { return }
     rules = .none
     rules.maximumMissingPairs = missing
     for index in parts.indices {
@@ -916,8 +921,8 @@ extension TextSearch {
     guard (2...Self.maximumWordsToOmit).contains(terms.count) else { return [] }
     rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
     let spaced = terms.indices.filter { !terms[$0].isUnspaced }
-    let unknown = Self.bits(spaced.filter { !isKnown($0) })
-    let misspelt = Self.bits(spaced.filter { !hasWords($0) && isKnown($0) })
+    let unknown = isRestricted ? 0 : Self.bits(spaced.filter { !isKnown($0) })
+    let misspelt = isRestricted ? 0 : Self.bits(spaced.filter { !hasWords($0) && isKnown($0) })
     let omissions = omissions(besides: unknown)
     // Those that leave a word with a typo come last.
     return [false, true].flatMap { hasTypos in
@@ -928,9 +933,10 @@ extension TextSearch {
   /// A Boolean value that indicates whether each word of the text is one of a place, or the beginning of one where it is
   /// being typed.
   private var areWords: Bool {
-    terms.indices.allSatisfy { term in
-      terms[term].isIncomplete ? hasWords(term) : parts.contains { $0.exactWords[term] >= 0 }
-    }
+    !isRestricted
+      && terms.indices.allSatisfy { term in
+        terms[term].isIncomplete ? hasWords(term) : parts.contains { $0.exactWords[term] >= 0 }
+      }
   }
 
   /// Returns the words to omit, together with some that no place has.
@@ -975,7 +981,8 @@ extension TextSearch {
   private func isAny(
     _ bytes: ContiguousArray<UInt8>.SubSequence, where predicate: (WordDictionary, Range<Int>) -> Bool
   ) -> Bool {
-    bytes.withUnsafeBufferPointer { bytes in
+    if isRestricted { return true }
+    return bytes.withUnsafeBufferPointer { bytes in
       parts.contains { part in
         limit.spend(TextPart.stepsPerTerm)
         let dictionary = part.columns.dictionary

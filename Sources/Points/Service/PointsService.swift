@@ -18,6 +18,9 @@ public final class PointsService: Sendable {
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
 
+  /// A Boolean value that indicates whether a restriction is joined to every call, so that each search takes long.
+  package let isRestricted: Bool
+
   /// The keys of the imports in progress.
   private let importKeys = Mutex<Set<ExactText>>([])
 
@@ -29,7 +32,7 @@ public final class PointsService: Sendable {
   ///   - recordsTexts: a Boolean value that indicates whether texts that found nothing are recorded.
   ///   - clock: the time of day, which decides the featured place.
   ///   - uptime: a monotonic time, which calls are timed by.
-  public init(
+  public convenience init(
     store: any PointStore,
     observers: [any StoreObserver] = [],
     analytics: any Analytics = NoAnalytics(),
@@ -37,13 +40,32 @@ public final class PointsService: Sendable {
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime
   ) {
+    self.init(
+      store: store, observers: observers, analytics: analytics, recordsTexts: recordsTexts, isRestricted: false,
+      clock: clock, uptime: uptime)
+  }
+
+  private init(
+    store: any PointStore, observers: [any StoreObserver], analytics: any Analytics, recordsTexts: Bool,
+    isRestricted: Bool, clock: any WallClock, uptime: @escaping @Sendable () -> Duration
+  ) {
     self.store = store
+    self.isRestricted = isRestricted
     index = store.index
     self.observers = observers
     self.analytics = analytics
     self.recordsTexts = recordsTexts
     self.clock = clock
     self.uptime = uptime
+  }
+
+  /// Returns a service with the same observers and analytics over the store as a caller with a restriction sees it.
+  ///
+  /// - Parameter view: returns the store with the restriction joined to every call.
+  package func restricted(_ view: (any PointStore) -> any PointStore) -> PointsService {
+    PointsService(
+      store: view(store), observers: observers, analytics: analytics, recordsTexts: recordsTexts, isRestricted: true,
+      clock: clock, uptime: uptime)
   }
 
   private func observe<Value, Failure: Error>(
@@ -200,14 +222,6 @@ public final class PointsService: Sendable {
   /// Returns the place of an id, or `nil`.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     try await observe(.point) { () throws(PointStoreError) in try await store.point(id: id) }
-  }
-
-  /// Returns the nearest place within a distance of a coordinate, or `nil`.
-  public func nearestPoint(
-    to coordinate: Coordinate, withinMetres radius: Double
-  ) async throws(PointStoreError) -> FoundPoint? {
-    let proximity = PointQuery.Proximity(center: coordinate, radiusMetres: radius)
-    return try await page(matching: PointQuery(proximity: proximity, limit: 1)).points.first
   }
 
   /// Returns the featured place of the moment and the number of seconds that it stays, 1 to 10; `nil` when there are no

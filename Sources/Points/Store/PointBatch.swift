@@ -212,7 +212,7 @@ extension PointTransaction {
       switch error {
       case .originTaken: return .originTaken
       case .conditionFailed(let version): return .conditionFailed(currentVersion: version)
-      case .notFound, .keyInFlight, .keyReused, .store: return .notFound
+      case .notFound, .keyInFlight, .keyReused, .forbidden, .store: return .notFound
       }
     }
   }

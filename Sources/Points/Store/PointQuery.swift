@@ -143,6 +143,9 @@ public struct PointQuery: Hashable, Sendable {
   /// The condition that places are open; `nil` for any place. Only an index evaluates it.
   public var opening: Opening?
 
+  /// The restriction that the query is joined to; `nil` for none. Only an index evaluates it.
+  package private(set) var restriction: PointRestriction?
+
   /// The longest time that the search may take if it ``needsIndex``.
   public var timeLimit: Duration
 
@@ -183,6 +186,12 @@ public struct PointQuery: Hashable, Sendable {
     self.after = after
   }
 
+  /// Creates a query for all places of a restriction.
+  package init(restriction: PointRestriction) {
+    self.init(filter: restriction.filter, timeLimit: restriction.timeLimit)
+    self.restriction = restriction
+  }
+
   /// A Boolean value that indicates whether there are places that do not match the query.
   public var hasConditions: Bool {
     proximity?.radiusMetres != nil || box != nil || !categories.isEmpty || !excludedCategories.isEmpty || source != nil
@@ -210,7 +219,61 @@ public struct PointQuery: Hashable, Sendable {
   public var needsIndex: Bool { hasLongCondition || opening != nil }
 
   /// A Boolean value that indicates whether a condition takes long to evaluate.
-  public var hasLongCondition: Bool { filter != nil || area != nil || route != nil }
+  public var hasLongCondition: Bool { filter != nil || area != nil || route != nil || restriction != nil }
+
+  /// Joins the query to a restriction. No value of another condition finds a place outside of it.
+  ///
+  /// - Throws: ``PointStoreError/unexpected(reason:)`` if the filters can't be joined.
+  package mutating func join(_ restriction: PointRestriction) throws(PointStoreError) {
+    guard self.restriction != restriction else { return }
+    filter = try restriction.joined(to: filter)
+    self.restriction = restriction
+    timeLimit = min(timeLimit, restriction.timeLimit)
+  }
+}
+
+/// The places that a caller may know of.
+package final class PointRestriction: Sendable {
+  /// The condition on the properties of the places; `nil` for any place.
+  package let filter: PropertyFilter?
+
+  /// The area that the places are in; `nil` for any place.
+  package let area: GeodesicArea?
+
+  /// The longest time that a search may take.
+  package let timeLimit: Duration
+
+  private let queryables: Queryables
+
+  /// Creates a restriction.
+  ///
+  /// - Parameter queryables: the types of the tags in all filters.
+  package init(filter: PropertyFilter?, area: GeodesicArea?, timeLimit: Duration, queryables: Queryables) {
+    self.filter = filter
+    self.area = area
+    self.timeLimit = timeLimit
+    self.queryables = queryables
+  }
+
+  fileprivate func joined(to other: PropertyFilter?) throws(PointStoreError) -> PropertyFilter? {
+    guard let filter, let other else { return filter ?? other }
+    do throws(FilterError) {
+      return try PropertyFilter(.operation(.and, [filter.expression, other.expression]), queryables: queryables)
+    } catch {
+      throw .unexpected(reason: "the filters can't be joined: \(error)")
+    }
+  }
+}
+
+extension PointRestriction: Hashable {
+  package static func == (left: PointRestriction, right: PointRestriction) -> Bool {
+    left === right || (left.filter == right.filter && left.area == right.area && left.timeLimit == right.timeLimit)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(filter)
+    hasher.combine(area)
+  }
 }
 
 extension GeodesicArea {

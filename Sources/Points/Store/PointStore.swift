@@ -285,6 +285,8 @@ public enum PointWriteError: Error, Hashable, Sendable {
   case keyInFlight
   /// The key was used for a different request.
   case keyReused
+  /// The caller may not make the change. The reason is for clients.
+  case forbidden(reason: String)
   /// The store failed. The change was not made, unless the error is ``PointStoreError/outcomeUnknown(reason:)``.
   case store(PointStoreError)
 }

@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import Points
 
 /// The credentials that clients need.
 struct AccessConfiguration: Hashable {
@@ -84,15 +85,16 @@ struct TokenConfiguration: Hashable {
 extension KeyFile {
   /// Creates the keys of a file.
   ///
-  /// - Throws: ``ConfigurationError`` that names the file and the line, but nothing of the line's content; also for a
-  ///   file without keys.
-  init(path: String) throws(ConfigurationError) {
+  /// - Parameter queryables: the types of the tags in filters.
+  /// - Throws: ``ConfigurationError`` that names the file and the line, but nothing of the line's content beside its
+  ///   filter; also for a file without keys.
+  init(path: String, queryables: Queryables = Queryables()) throws(ConfigurationError) {
     let key = Setting.access.keysFile
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
       throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
     }
     do {
-      try self.init(text)
+      try self.init(text, queryables: queryables)
     } catch {
       throw .conflict(key, "names '\(path)', whose \(error)")
     }
@@ -120,21 +122,24 @@ extension TokenKeySet {
 
 extension TokenVerifier {
   /// Creates a verifier. Keys of a file are read now; those of an address are fetched later.
-  init(_ configuration: TokenConfiguration) async throws(ConfigurationError) {
+  ///
+  /// - Parameter queryables: the types of the tags in filters.
+  init(_ configuration: TokenConfiguration, queryables: Queryables) async throws(ConfigurationError) {
     let keys =
       switch configuration.keySet {
       case .file(let path): try await TokenKeySet(path: path)
       case .address: TokenKeySet.none
       }
-    self.init(keys: keys, issuer: configuration.issuer, audience: configuration.audience)
+    self.init(
+      keys: keys, issuer: configuration.issuer, audience: configuration.audience, queryables: queryables)
   }
 }
 
 extension Reloading.Part {
   /// The file of the API keys.
-  static func keys(path: String, access: AccessControl) -> Self {
+  static func keys(path: String, queryables: Queryables, access: AccessControl) -> Self {
     Self(name: "the file of API keys") {
-      let keys = try KeyFile(path: path).keys
+      let keys = try KeyFile(path: path, queryables: queryables).keys
       access.replaceKeys(keys)
       return ["keys": "\(keys.count)"]
     }

@@ -77,7 +77,10 @@ struct CheckCommand: AsyncParsableCommand {
       checkValidity(of: files.certificate, &report)
     }
     if let path = configuration.access.keysFile {
-      await report.examine { "the keys of \(path): \(try KeyFile(path: path).keys.count)" }
+      await report.examine {
+        let queryables = (try? configuration.queryables) ?? Queryables()
+        return "the keys of \(path): \(try KeyFile(path: path, queryables: queryables).keys.count)"
+      }
     }
     if let path = configuration.queryablesFile {
       await report.examine { "the types of tags of \(path): \(try Queryables(path: path).types.count)" }

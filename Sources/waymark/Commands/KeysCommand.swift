@@ -23,6 +23,7 @@ struct CreateKeyCommand: AsyncParsableCommand {
 
       Example:
         waymark keys create phone-app --scope read >> keys.txt
+        waymark keys create partner --scope read --filter "category <> 'internal'" --area Vienna >> keys.txt
       """
   )
 
@@ -32,6 +33,14 @@ struct CreateKeyCommand: AsyncParsableCommand {
   @Option(help: "read, write or admin; each includes those before it.")
   var scope: String = AccessScope.write.rawValue
 
+  @Option(help: "Condition in CQL2 on the places that the owner may know of.")
+  var filter: String?
+
+  @Option(
+    name: .customLong("area"),
+    help: "Id or name of an area that the places are in; repeated, they are in one of the areas.")
+  var areas: [String] = []
+
   func run() async throws {
     guard APIKey.isAcceptable(name: name) else {
       throw Exit.because("name must be 1 to 100 of the characters A-Z a-z 0-9 . _ -, got '\(name)'", Exit.usage)
@@ -40,8 +49,14 @@ struct CreateKeyCommand: AsyncParsableCommand {
       let names = AccessScope.allCases.map(\.rawValue).joined(separator: ", ")
       throw Exit.because("--scope must be one of \(names), got '\(scope)'", Exit.usage)
     }
+    let restriction: AccessRestriction?
+    do throws(InvalidRestriction) {
+      restriction = try AccessRestriction.validated(filter: filter, areas: areas, queryables: nil)
+    } catch {
+      throw Exit.because("the key \(error)", Exit.usage)
+    }
     var generator = SystemRandomNumberGenerator()
-    let (secret, key) = APIKey.generate(name: name, scope: scope, using: &generator)
+    let (secret, key) = APIKey.generate(name: name, scope: scope, restriction: restriction, using: &generator)
     StandardError.write(Array("The key, shown this once: \(secret)\nThe line for API_KEYS_FILE:\n".utf8))
     print(key.line)
   }

@@ -2,6 +2,7 @@ import AccessControl
 import HTTPServer
 import LocationsAPI
 import Logging
+import Points
 import TileFiles
 
 /// The configuration of `waymark serve`, parsed and validated once. Nothing below the composition root knows where a
@@ -74,6 +75,14 @@ struct ServeConfiguration {
 
   /// The file of the types of tags in filters; `nil` where there is none.
   let queryablesFile: String?
+
+  /// The types of tags in filters.
+  var queryables: Queryables {
+    get throws(ConfigurationError) {
+      guard let queryablesFile else { return Queryables() }
+      return try Queryables(path: queryablesFile)
+    }
+  }
 
   /// The longest time that a search with a filter may take.
   let filterTimeLimit: Duration

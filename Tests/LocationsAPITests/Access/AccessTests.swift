@@ -175,6 +175,33 @@ import Testing
     #expect(secret.utf8.count == 46 && !key.line.contains(secret))
   }
 
+  @Test func lineOfAKeyWithAFilterAndAreasIsReadAgain() throws {
+    var generator = SystemRandomNumberGenerator()
+    let restriction = AccessRestriction(filter: "name = 'a:\"b\"' OR\n category = 'ü'", areas: ["Wien: 1", "\\"])
+    let (_, key) = APIKey.generate(name: "ci", scope: .read, restriction: restriction, using: &generator)
+
+    #expect(try KeyFile(key.line).keys == [key])
+    #expect(!key.line.contains("\n"))
+  }
+
+  @Test(arguments: [
+    (#"{"filter":"category <>"}"#, "has an invalid filter: "),
+    (#"{"filter":"lat = 'north'"}"#, "has an invalid filter: "),
+    (#"{"areas":[""]}"#, "has an area whose id or name is not 1 to 1000 bytes long"),
+    ("{}", "has a restriction that is not an object"), (#"{"areas":[]}"#, "has a restriction that is not an object"),
+    (#"{"filter":1}"#, "has a restriction that is not an object"),
+    (#"{"area":"Wien"}"#, "has a restriction that is not an object"),
+    (#"{"filter":"name = 'a'""#, "has a restriction that is not an object"),
+  ])
+  func aRestrictionThatCantBeUsedIsAnErrorOfItsLine(json: String, message: String) {
+    let line = "a:read:\(String(repeating: "0", count: 64)):\(json)"
+
+    let error = #expect(throws: KeyFile.Invalid.self) { try KeyFile("\n" + line) }
+
+    #expect(error?.description.hasPrefix("line 2 " + message) == true, "\(error?.description ?? "")")
+    #expect(error?.description.contains("\n") == false)
+  }
+
   @Test(arguments: [0, 15, 31])
   func keyMatchesNoHashThatDiffersInOneByte(index: Int) {
     let key = APIKey(name: "a", scope: .read, secret: "abc")

@@ -11,7 +11,8 @@ import Points
 /// `GET /areas`: named areas, by name, position, box and kind.
 struct AreasRoute: CallHandler {
   static let call = Call(
-    .GET, "/areas", scope: .read, id: "listAreas", group: .areas, link: "areas", summary: "Find areas",
+    .GET, "/areas", scope: .read, joinsRestriction: true, id: "listAreas", group: .areas, link: "areas",
+    summary: "Find areas",
     description:
       "With `q` the areas that have a name with its words, the best match first; with a position those that it is in,"
       + " the smallest first; with `bbox` those whose least box intersects it. Otherwise all, by id, in pages. GeoJSON"
@@ -164,7 +165,8 @@ extension ParameterDescription {
 /// `GET /areas/{id}`: one area with its geometry.
 struct AreaRoute: CallHandler {
   static let call = Call(
-    .GET, "/areas/{id}", scope: .read, id: "getArea", group: .areas, link: "area", summary: "Get an area",
+    .GET, "/areas/{id}", scope: .read, joinsRestriction: true, id: "getArea", group: .areas, link: "area",
+    summary: "Get an area",
     parameters: [.format], describing: ["id": .areaID, "f": .format(AreasRoute.formats)], caching: .tagged(),
     responses: [.init(200, "The area.", media: .area)])
 
@@ -194,7 +196,8 @@ struct AreaRoute: CallHandler {
 /// `GET /locations/{id}/areas`: the areas that a place is in.
 struct LocationAreasRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/{id}/areas", scope: .read, id: "listAreasOfLocation", group: .areas, link: "location-areas",
+    .GET, "/locations/{id}/areas", scope: .read, joinsRestriction: true, id: "listAreasOfLocation", group: .areas,
+    link: "location-areas",
     summary: "List the areas of a place", description: "The smallest first, without their geometries.",
     caching: .timed,
     responses: [.init(200, "The areas.", media: .json(Schema(.array(of: .component("Area")))))])
@@ -291,7 +294,7 @@ extension HTTPRequest {
         .preconditionFailed, code: "version-mismatch",
         detail: version.map { "the current version of the area is \($0)" } ?? "there is no area with this id",
         headers: version.map { ["etag": EntityTag.of(version: $0, format: .json)] } ?? [:])
-    case .keyInFlight, .keyReused, .store: return problem(for: error)
+    case .keyInFlight, .keyReused, .forbidden, .store: return problem(for: error)
     }
   }
 }
@@ -524,7 +527,7 @@ struct ImportAreasRoute: CallHandler {
 /// `GET /areas/export`: all areas with their geometries, as a stream.
 struct ExportAreasRoute: CallHandler {
   static let call = Call(
-    .GET, "/areas/export", scope: .read, id: "exportAreas", group: .areas, link: "export-areas",
+    .GET, "/areas/export", scope: .read, joinsRestriction: true, id: "exportAreas", group: .areas, link: "export-areas",
     summary: "Export areas", description: "All areas, as a stream. An import reads it again.", parameters: [.format],
     describing: ["f": .format(formats)], caching: .timed,
     responses: [

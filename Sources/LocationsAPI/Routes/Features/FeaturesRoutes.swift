@@ -56,7 +56,8 @@ struct FeaturesRoute: RouteHandler {
   ) -> Call {
     let path = FeatureLinks.root + path
     return Call(
-      .GET, path, scope: scope, id: id, group: .features, link: link, summary: summary, parameters: [.format],
+      .GET, path, scope: scope, joinsRestriction: true, id: id, group: .features, link: link, summary: summary,
+      parameters: [.format],
       describing: path.contains("{") ? ["f": format, "collection": .collection] : ["f": format],
       requestHeaders: [.acceptLanguage], caching: .timed,
       responses: [.init(200, "The description.", headers: .ofPages, media: media)])

@@ -7,7 +7,8 @@ import Points
 /// links and declared tags, from the settings.
 struct ItemRoute: CallHandler {
   static let call = Call(
-    .GET, "/ogc/collections/{collection}/items/{id}", scope: .read, id: "getItem", group: .features,
+    .GET, "/ogc/collections/{collection}/items/{id}", scope: .read, joinsRestriction: true, id: "getItem",
+    group: .features,
     summary: "Get a feature", parameters: [.crs, .format],
     describing: ["collection": .collection, "f": .pageFormat], requestHeaders: [.acceptLanguage],
     caching: .tagged(),

@@ -46,7 +46,8 @@ private struct ItemTarget {
 /// `POST /ogc/collections/{collection}/items`: creates a feature with a new id (OGC API Features, part 4).
 struct CreateItemRoute: CallHandler {
   static let call = Call(
-    .POST, "/ogc/collections/{collection}/items", scope: .write, id: "createItem", group: .features,
+    .POST, "/ogc/collections/{collection}/items", scope: .write, joinsRestriction: true, id: "createItem",
+    group: .features,
     summary: "Create a feature", description: "The service gives the id; one in the body is ignored.",
     describing: ["collection": .collection], requestHeaders: [.featureCRS], body: .feature,
     responses: [.writtenItem(201, "The new feature.")])
@@ -72,7 +73,8 @@ struct CreateItemRoute: CallHandler {
 /// `PUT /ogc/collections/{collection}/items/{id}`: replaces a feature, or creates it with that id.
 struct ReplaceItemRoute: CallHandler {
   static let call = Call(
-    .PUT, "/ogc/collections/{collection}/items/{id}", scope: .write, id: "replaceItem", group: .features,
+    .PUT, "/ogc/collections/{collection}/items/{id}", scope: .write, joinsRestriction: true, id: "replaceItem",
+    group: .features,
     summary: "Replace a feature, or create it with this id", describing: ["collection": .collection],
     requestHeaders: [.featureCRS], body: .feature,
     responses: [.writtenItem(200, "The replaced feature."), .writtenItem(201, "The new feature.")])
@@ -97,7 +99,8 @@ struct ReplaceItemRoute: CallHandler {
 /// `PATCH /ogc/collections/{collection}/items/{id}`: changes parts of a feature by a JSON merge patch (RFC 7396).
 struct ChangeItemRoute: CallHandler {
   static let call = Call(
-    .PATCH, "/ogc/collections/{collection}/items/{id}", scope: .write, id: "changeItem", group: .features,
+    .PATCH, "/ogc/collections/{collection}/items/{id}", scope: .write, joinsRestriction: true, id: "changeItem",
+    group: .features,
     summary: "Change members of a feature", description: "A JSON merge patch (RFC 7396).",
     describing: ["collection": .collection], requestHeaders: [.featureCRS],
     body: BodyDescription(
@@ -135,7 +138,8 @@ struct ChangeItemRoute: CallHandler {
 /// `DELETE /ogc/collections/{collection}/items/{id}`: removes a feature.
 struct DeleteItemRoute: CallHandler {
   static let call = Call(
-    .DELETE, "/ogc/collections/{collection}/items/{id}", scope: .write, id: "deleteItem", group: .features,
+    .DELETE, "/ogc/collections/{collection}/items/{id}", scope: .write, joinsRestriction: true, id: "deleteItem",
+    group: .features,
     summary: "Delete a feature", describing: ["collection": .collection],
     responses: [.init(204, "The feature is deleted.")])
 

@@ -7,7 +7,7 @@ import Points
 /// `GET /ogc/collections/{collection}/items`: a page of the features that match.
 struct ItemsRoute: CallHandler {
   static let call = Call(
-    .GET, "/ogc/collections/{collection}/items", scope: .read, id: "getItems", group: .features,
+    .GET, "/ogc/collections/{collection}/items", scope: .read, joinsRestriction: true, id: "getItems", group: .features,
     summary: "List features",
     description: "The places of the collection that match all conditions, by id. A link leads to the next page.",
     parameters: [

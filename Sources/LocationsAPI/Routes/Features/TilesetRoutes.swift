@@ -147,7 +147,7 @@ struct TilesetRoute: RouteHandler {
 struct CollectionTileRoute: CallHandler {
   static let call = Call(
     .GET, "/ogc/collections/{collection}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}", scope: .read,
-    id: "getCollectionTile", group: .features, summary: "Get a vector tile of a collection",
+    joinsRestriction: true, id: "getCollectionTile", group: .features, summary: "Get a vector tile of a collection",
     description: "The same tile as that of `/tiles`, of the places of the collection.",
     parameters: TileResponder.parameters.union([.format]),
     describing: [

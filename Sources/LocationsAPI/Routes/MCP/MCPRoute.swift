@@ -13,7 +13,8 @@ import Points
 /// clients of the revisions with a handshake get its result, which binds neither side to anything.
 struct MCPRoute: CallHandler {
   static let call = Call(
-    .POST, "/mcp", scope: .read, id: "callTool", group: .assistants, summary: "Read places as an assistant",
+    .POST, "/mcp", scope: .read, joinsRestriction: true, id: "callTool", group: .assistants,
+    summary: "Read places as an assistant",
     description:
       "The Model Context Protocol, revision 2026-07-28, and 2025-11-25 and 2025-06-18 with `initialize`: one message of"
       + " JSON-RPC 2.0, whose methods are `server/discover`, `initialize`, `ping`, `tools/list` and `tools/call`. The"
@@ -201,7 +202,7 @@ struct MCPRoute: CallHandler {
     let response = await calls.respond(to: inner)
     guard case .bytes(let bytes) = response.body else { throw .internal }
     guard response.status == .ok else { return try Self.members(of: bytes, response) }
-    let all = tool == .listCategories ? try await service.attributions(for: .attribution, request)?.all ?? [] : []
+    let all = tool == .listCategories ? Attributions(of: try await service.visibleSources(for: request)).all : []
     let isLastPage = !response.headers.contains(name: "link")
     func result() throws(Problem) -> JSONValue {
       let body = try Self.value(of: bytes)

@@ -11,7 +11,8 @@ import Points
 /// `GET /api`: the search of Photon's API.
 struct PhotonSearchRoute: CallHandler {
   static let call = Call(
-    .GET, "/api", scope: .read, id: "photonSearch", group: .photon, summary: "Search for places by name",
+    .GET, "/api", scope: .read, joinsRestriction: true, id: "photonSearch", group: .photon,
+    summary: "Search for places by name",
     description:
       "The last word of `q` is the beginning of a word. A text without letters and digits finds nothing. With `layer`,"
       + " areas of it are found too.",
@@ -87,7 +88,7 @@ struct PhotonSearchRoute: CallHandler {
 /// `GET /structured`: the search by the parts of an address of Photon's API.
 struct PhotonStructuredRoute: CallHandler {
   static let call = Call(
-    .GET, "/structured", scope: .read, id: "photonStructuredSearch", group: .photon,
+    .GET, "/structured", scope: .read, joinsRestriction: true, id: "photonStructuredSearch", group: .photon,
     summary: "Search for an address by its parts",
     description:
       "With `street` or `housenumber` the places with that address, or the street; with `postcode` the places with it;"
@@ -270,7 +271,8 @@ extension [PhotonPlace] {
 /// `GET /reverse`: the places nearest to a coordinate, by Photon's API.
 struct PhotonReverseRoute: CallHandler {
   static let call = Call(
-    .GET, "/reverse", scope: .read, id: "photonReverse", group: .photon, summary: "Get the nearest places",
+    .GET, "/reverse", scope: .read, joinsRestriction: true, id: "photonReverse", group: .photon,
+    summary: "Get the nearest places",
     description: "With `layer`, areas of it that are around the position come first.",
     otherParameters: PhotonArguments.reverseParameters,
     describing: [

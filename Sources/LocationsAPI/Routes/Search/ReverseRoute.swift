@@ -7,7 +7,7 @@ import Points
 /// `GET /locations/reverse`: the nearest place to a coordinate, with its name and address as a label.
 struct ReverseRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/reverse", scope: .read, id: "reverse", group: .search, link: "reverse",
+    .GET, "/locations/reverse", scope: .read, joinsRestriction: true, id: "reverse", group: .search, link: "reverse",
     summary: "Get the nearest place with its address",
     parameters: [.latitude, .longitude, .radius, .category, .fields, .format, .languages],
     describing: [

@@ -8,7 +8,7 @@ import Points
 /// of a request target. The response is that of `GET /locations`; the same body is sent to the target of its link.
 struct SearchRoute: CallHandler {
   static let call = Call(
-    .POST, "/locations/search", scope: .read, id: "searchLocations", group: .search,
+    .POST, "/locations/search", scope: .read, joinsRestriction: true, id: "searchLocations", group: .search,
     summary: "List places by the conditions of a body",
     description:
       "The places that `GET /locations` has for the members of the body, for conditions that are too long for an"

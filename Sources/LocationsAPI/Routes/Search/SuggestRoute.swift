@@ -9,7 +9,7 @@ import Synchronization
 /// `GET /locations/suggest`: categories and places for a text that is being typed, with a few fields each.
 struct SuggestRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/suggest", scope: .read, id: "suggest", group: .search, link: "suggest",
+    .GET, "/locations/suggest", scope: .read, joinsRestriction: true, id: "suggest", group: .search, link: "suggest",
     summary: "Suggest categories and places for a text that is being typed",
     description: "The last word of `q` is the beginning of a word. Up to three categories come first.",
     parameters: Set.filters.subtracting([.filter, .filterLanguage]).union(Set<Parameter>.opening).union([

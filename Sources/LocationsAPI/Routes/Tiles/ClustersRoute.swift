@@ -9,7 +9,7 @@ import Points
 /// `GET /locations/clusters`: the clusters of tiles as GeoJSON.
 struct ClustersRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/clusters", scope: .read, id: "getClusters", group: .map, link: "clusters",
+    .GET, "/locations/clusters", scope: .read, joinsRestriction: true, id: "getClusters", group: .map, link: "clusters",
     summary: "Get clusters of places",
     description:
       "The clusters of the tiles of a zoom level as GeoJSON. Cells that touch the box are whole; above the zoom"

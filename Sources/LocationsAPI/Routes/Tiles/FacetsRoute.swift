@@ -10,7 +10,7 @@ import Points
 /// match.
 struct FacetsRoute: CallHandler {
   static let call = Call(
-    .GET, "/locations/facets", scope: .read, id: "getFacets", group: .map, link: "facets",
+    .GET, "/locations/facets", scope: .read, joinsRestriction: true, id: "getFacets", group: .map, link: "facets",
     summary: "Count categories, tags and areas",
     description: "The most frequent values of each property among the places that match.",
     parameters: Set<Parameter>.mapFilters.union([.box, .facets, .limit, .languages]),

@@ -10,7 +10,7 @@ import Points
 /// `GET /tiles.json`: the description of the tiles (TileJSON 3.0). Parameters of tiles are those of the tiles' address.
 struct TileJSONRoute: CallHandler {
   static let call = Call(
-    .GET, "/tiles.json", scope: .read, id: "getTileSet", group: .map, link: "tiles",
+    .GET, "/tiles.json", scope: .read, joinsRestriction: true, id: "getTileSet", group: .map, link: "tiles",
     summary: "Get the description of the tiles",
     description: "TileJSON 3.0. Parameters of tiles become those of the tiles' address.",
     parameters: TileResponder.parameters, caching: .timed,
@@ -100,9 +100,7 @@ struct TileJSONRoute: CallHandler {
 
   /// Returns the attributions of the data sets as text in HTML; `nil` where there are none.
   private func attribution(for request: HTTPRequest) async throws(Problem) -> String? {
-    let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.sources()
-    }
+    let sources = try await service.visibleSources(for: request)
     var attributions: [ExactText] = []
     for text in sources.compactMap({ $0.attribution.map { ExactText($0) } }) where !attributions.contains(text) {
       attributions.append(text)

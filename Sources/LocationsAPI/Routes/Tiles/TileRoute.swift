@@ -10,7 +10,8 @@ import VectorTiles
 /// `GET /tiles/{z}/{x}/{y}.mvt`: a vector tile of the places that match, or of clusters of them.
 struct TileRoute: CallHandler {
   static let call = Call(
-    .GET, "/tiles/{z}/{x}/{y}.mvt", scope: .read, id: "getTile", group: .map, summary: "Get a vector tile",
+    .GET, "/tiles/{z}/{x}/{y}.mvt", scope: .read, joinsRestriction: true, id: "getTile", group: .map,
+    summary: "Get a vector tile",
     description:
       "A Mapbox Vector Tile 2.1 with the layers `places` and `clusters`. The entity tag stays valid until a place in"
       + " the tile changes.",
@@ -150,13 +151,15 @@ struct TileResponder: Sendable {
       return kept(TileVersions(own: version, enclosing: version))
         ?? finished(HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer()), version.tag(suffix))
     }
-    var versions = snapshot.knownVersions(of: arguments.text == nil ? tile : .map)
+    // The version of a restricted tile is that of its bytes.
+    let hasOwnVersion = arguments.text == nil || service.isRestricted
+    var versions = snapshot.knownVersions(of: hasOwnVersion ? tile : .map)
     if let response = kept(versions) { return response }
     let enclosing = versions.enclosing
     var drawn = try await draw(query, of: snapshot, for: request) { version in
-      arguments.text == nil && kept(TileVersions(own: version, enclosing: enclosing)) != nil
+      hasOwnVersion && kept(TileVersions(own: version, enclosing: enclosing)) != nil
     }
-    if arguments.text == nil { versions.own = drawn.version }
+    if hasOwnVersion { versions.own = drawn.version }
     if drawn.bytes == nil {
       if let response = kept(versions) { return response }
       // The cache has dropped the tile meanwhile.
@@ -164,7 +167,7 @@ struct TileResponder: Sendable {
     }
     var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer(bytes: drawn.bytes ?? []))
     try await ContentCoding.apply(to: &response, of: request)
-    let version = arguments.text == nil ? drawn.version : snapshot.contentVersion(of: .map)
+    let version = hasOwnVersion ? drawn.version : snapshot.contentVersion(of: .map)
     response = finished(response, version.tag(suffix), until: drawn.expiry)
     // Empty tiles are not kept: they are cheap, and there are many.
     if version.count > 0 { cache?.insert(response, of: tile, version, enclosing: enclosing) }

@@ -83,6 +83,25 @@ import Testing
     #expect(rejection(["scope": text]) == .noScope)
   }
 
+  @Test(arguments: [
+    (nil, nil, nil), ("\"name = 'a'\"", nil, AccessRestriction(filter: "name = 'a'")),
+    (nil, "\"Wien\"", AccessRestriction(filter: nil, areas: ["Wien"])),
+    ("\"name = 'a'\"", "[\"Wien\",\"Graz\"]", AccessRestriction(filter: "name = 'a'", areas: ["Wien", "Graz"])),
+  ])
+  func restrictionIsThatOfTheClaims(filter: String?, areas: String?, restriction: AccessRestriction?) throws {
+    let token = try grant(["waymark_filter": filter, "waymark_areas": areas])
+
+    #expect(token.grant.principal.restriction == restriction)
+  }
+
+  @Test(arguments: [
+    ("waymark_filter", "\"name =\""), ("waymark_filter", "1"), ("waymark_filter", "null"), ("waymark_areas", "[]"),
+    ("waymark_areas", "[1]"), ("waymark_areas", "\"\""), ("waymark_areas", "{}"),
+  ])
+  func tokenWithAnInvalidRestrictionIsRejected(name: String, text: String) {
+    #expect(rejection([name: text]) == .invalidRestriction)
+  }
+
   @Test func tokenWithoutASubjectIsRejected() {
     for text in [nil, "\"\"", "7", "\"a\\u0000b\"", "\"\(String(repeating: "x", count: 256))\""] {
       #expect(rejection(["sub": text]) == .incompleteClaims)

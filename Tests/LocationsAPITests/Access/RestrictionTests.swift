@@ -1,0 +1,410 @@
+import Foundation
+import Geo
+import HTTPServer
+import MemoryStore
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import AccessControl
+@testable import LocationsAPI
+
+/// The calls as the holder of a key with a filter and an area sees them.
+///
+/// A world has places that the key may know of; another one has others too: outside of the area, and in it with a
+/// category that the filter excludes.
+@Suite struct RestrictionTests {
+  /// A service over places, with a key `all` and a key `part` with the restriction.
+  private struct World {
+    let store = MemoryStore.countingFromOne()
+    let access: AccessControl
+    let streams = ChangeStreams(interval: .milliseconds(1))
+    let driver: ServiceDriver
+
+    static let part = AccessRestriction(filter: "category IS NULL OR category <> 'internal'", areas: ["Zone"])
+
+    static func keys(_ restriction: AccessRestriction? = part) -> [APIKey] {
+      var key = APIKey(name: "part", scope: .admin, secret: "wm_part")
+      key.restriction = restriction
+      return [key, APIKey(name: "all", scope: .admin, secret: "wm_all")]
+    }
+
+    init(hasHidden: Bool) async throws {
+      access = AccessControl(AccessPolicy(keys: Self.keys(), isLoopback: false, readRequiresKey: true))
+      var api = LocationsAPI.Configuration(
+        service: PointsService(store: store, clock: FixedClock(Timestamp(microsecondsSinceEpoch: 1_000_000))),
+        version: "1")
+      api.changes = store.changes
+      api.areas = store
+      api.changeStreams = streams
+      api.access = access
+      api.filtering = Filtering(timeLimit: .seconds(600))
+      api.clock = FixedClock(Timestamp(microsecondsSinceEpoch: 1_000_000))
+      self.api = LocationsAPI(api)
+      driver = ServiceDriver(self.api)
+      let area = try await send(.PUT, "/areas/\(RestrictionTests.zone)", as: "all", json: RestrictionTests.outline(2))
+      #expect(area.status == 201, "\(area.text)")
+      _ = try await store.load(AsyncStream([try RestrictionTests.visible]))
+      if hasHidden { _ = try await store.load(AsyncStream([try RestrictionTests.hidden])) }
+    }
+
+    let api: LocationsAPI
+
+    func send(
+      _ method: HTTPMethod = .GET, _ target: String, as key: String = "part", headers: HTTPHeaders = [:],
+      json: String? = nil
+    ) async throws -> ServiceDriver.Response {
+      var headers = headers
+      headers.add(name: "authorization", value: "Bearer wm_\(key)")
+      guard let json else { return try await driver.send(method, target, headers: headers) }
+      return try await driver.send(method, target, headers: headers, json: json)
+    }
+  }
+
+  private static let zone = PointID.sample(900)
+
+  /// An area from the equator and the meridian of Greenwich to the north-east.
+  private static func outline(_ side: Int) -> String {
+    let ring = "[[0,0],[\(side),0],[\(side),\(side)],[0,\(side)],[0,0]]"
+    return #"{"name":"Zone","kind":"city","geometry":{"type":"Polygon","coordinates":[\#(ring)]}}"#
+  }
+
+  private static var visible: [ImportRow] {
+    get throws {
+      try (1...12).map { number in
+        try .sample(
+          ["Corner Cafe", "Cafe Mozart", "Old Museum", "River Bakery"][number % 4], 0.1 * Double(number), 1,
+          category: [nil, "cafe", "museum"][number % 3], tags: ["wheelchair": "yes", "addr:city": "Zone"],
+          source: "open", sourceID: "\(number)", id: .sample(UInt64(number)), number: number)
+      }
+    }
+  }
+
+  private static let hiddenIDs = (101...112).map { PointID.sample(UInt64($0)) }
+
+  private static var hidden: [ImportRow] {
+    get throws {
+      try (101...112).map { number in
+        // Every other one is in the area.
+        let isInside = number % 2 == 0
+        return try .sample(
+          ["Cafe Secret", "Vault Mozart", "Corner Cafe"][number % 3], 0.1 * Double(number - 100),
+          isInside ? 1.0001 : 50, category: isInside ? "internal" : ["cafe", "bunker"][number % 4 / 2],
+          tags: ["wheelchair": "no", "code": "s\(number)"], source: "vault", sourceID: "\(number)",
+          id: .sample(UInt64(number)), number: number)
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  private static let (shown, concealed) = (PointID.sample(1), PointID.sample(102))
+
+  /// The targets of each call that joins a restriction and only reads, by the names of the calls.
+  private static let reads: [String: [String]] = [
+    "listLocations": [
+      "/locations", "/locations?limit=5", "/locations?lat=0.5&long=1&limit=7&fields=*", "/locations?lat=0.5&long=50",
+      "/locations?bbox=-10,-10,60,10&limit=100", "/locations?q=cafe", "/locations?q=secret", "/locations?q=scret",
+      "/locations?q=mozrat", "/locations?q=corner%20cafe&limit=3", "/locations?q=cafe%20zone",
+      "/locations?category=internal", "/locations?category=cafe,bunker", "/locations?source=vault",
+      "/locations?source=vault&sourceId=101", "/locations?filter=TRUE%20OR%20category='internal'",
+      "/locations?filter=category='internal'", "/locations?filter=NOT(category<>'internal')",
+      "/locations?ids=\(shown),\(concealed)", "/locations?in=Zone&limit=100", "/locations?tag.wheelchair=no",
+      "/locations?within=POLYGON((-5%20-5,60%20-5,60%205,-5%205,-5%20-5))&limit=100",
+      "/locations?fields=name,attribution&limit=3",
+    ],
+    "getLocation": ["/locations/\(shown)", "/locations/\(concealed)", "/locations/\(concealed)?view=details"],
+    "getHours": ["/locations/\(shown)/hours", "/locations/\(concealed)/hours"],
+    "listAreasOfLocation": ["/locations/\(shown)/areas", "/locations/\(concealed)/areas"],
+    "checkLocation": ["/locations/check?lat=0.2&long=1", "/locations/check?lat=0.1&long=50"],
+    "getFeaturedLocation": ["/locations/featured"],
+    "listCategories": ["/categories", "/categories?tree=true", "/categories?bbox=-10,-10,60,10"],
+    "suggest": ["/locations/suggest?q=c", "/locations/suggest?q=sec", "/locations/suggest?q=inter"],
+    "reverse": ["/locations/reverse?lat=0.1&long=50", "/locations/reverse?lat=0.2&long=1"],
+    "getTile": [
+      "/tiles/0/0/0.mvt", "/tiles/14/8237/8182.mvt", "/tiles/0/0/0.mvt?q=secret", "/tiles/0/0/0.mvt?tags=code",
+    ],
+    "getTileSet": ["/tiles.json"],
+    "getClusters": ["/locations/clusters?zoom=3&bbox=-10,-10,60,10", "/locations/clusters?zoom=16&bbox=0,0,2,2"],
+    "getFacets": [
+      "/locations/facets?by=category,group,tag.wheelchair,tag.code,area:city",
+      "/locations/facets?by=category&q=cafe",
+    ],
+    "exportLocations": ["/locations/export?f=ndjson", "/locations/export?f=csv&category=internal"],
+    "photonSearch": ["/api?q=cafe", "/api?q=secret", "/api?q=cafe%20zo"],
+    "photonStructuredSearch": ["/structured?city=Zone"],
+    "photonReverse": ["/reverse?lat=0.1&lon=50", "/reverse?lat=0.2&lon=1"],
+    "listAreas": ["/areas?q=zone"], "getArea": ["/areas/\(zone)"], "exportAreas": ["/areas/export"],
+    "getCollections": ["/ogc/collections"], "getCollection": ["/ogc/collections/places"],
+    "getQueryables": ["/ogc/collections/places/queryables"], "getSchema": ["/ogc/collections/places/schema"],
+    "getItems": [
+      "/ogc/collections/places/items", "/ogc/collections/places/items?limit=5",
+      "/ogc/collections/places/items?filter=category='internal'",
+    ],
+    "getItem": ["/ogc/collections/places/items/\(shown)", "/ogc/collections/places/items/\(concealed)"],
+    "getTilesets": ["/ogc/collections/places/tiles"],
+    "getTileset": ["/ogc/collections/places/tiles/WebMercatorQuad"],
+    "getCollectionTile": ["/ogc/collections/places/tiles/WebMercatorQuad/0/0/0"],
+    // The tests below have these.
+    "listChanges": [], "searchLocations": [], "callTool": [],
+  ]
+
+  private static let writes = [
+    "createLocation", "replaceLocation", "changeLocation", "deleteLocation", "createItem", "replaceItem", "changeItem",
+    "deleteItem",
+  ]
+
+  /// The calls whose responses have boxes or choices of places, which are others for a key with a restriction.
+  private static let differing = ["getFeaturedLocation", "getTileSet", "getCollections", "getCollection", "getTileset"]
+
+  @Test func everyCallThatJoinsARestrictionIsCompared() {
+    let joining = DescribedService.calls.filter { $0.scope != nil && $0.joinsRestriction }.map(\.id)
+    #expect(Set(joining) == Set(Self.reads.keys).union(Self.writes))
+  }
+
+  private func expectSame(
+    _ own: ServiceDriver.Response, _ other: ServiceDriver.Response, _ comment: Comment, tags: Bool = false
+  ) {
+    #expect(own.status == other.status, comment)
+    let time = /"timeStamp":"[^"]*"/
+    #expect(own.text.replacing(time, with: "") == other.text.replacing(time, with: ""), comment)
+    #expect(own.body.count == other.body.count || own.text.contains("timeStamp"), comment)
+    var names = ["content-type", "link", "waymark-area", "content-language", "expires"]
+    if tags { names.append("etag") }
+    for name in names { #expect(own.headers.first(name: name) == other.headers.first(name: name), comment) }
+  }
+
+  @Test(arguments: reads.keys.sorted())
+  func readsTellNothingOfPlacesOutside(of call: String) async throws {
+    let (world, part) = (try await World(hasHidden: true), try await World(hasHidden: false))
+    for target in Self.reads[call] ?? [] {
+      let own = try await world.send(.GET, target)
+      let tagged = call == "getTile" || call == "getCollectionTile" || call == "getLocation"
+      expectSame(own, try await part.send(.GET, target), "\(target) with other places", tags: tagged)
+      if !Self.differing.contains(call) {
+        expectSame(own, try await part.send(.GET, target, as: "all"), "\(target) without a restriction")
+      }
+      #expect(own.status == 200 || target.contains("\(Self.concealed)"), "\(target): \(own.text)")
+      let caching = own.headers.first(name: "cache-control") ?? ""
+      #expect(own.status != 200 || caching.contains("private") || caching.contains("no-store"), "\(target)")
+      for text in ["Secret", "vault", "bunker", "\"internal\""] { #expect(!own.text.contains(text), "\(target)") }
+    }
+  }
+
+  @Test(arguments: reads.keys.sorted())
+  func readsAreThoseWithTheFilterAsAParameter(of call: String) async throws {
+    let description = try #require(DescribedService.calls.first { $0.id == call })
+    guard description.parameters.isSuperset(of: [.filter, .area]), !(Self.differing + ["suggest"]).contains(call)
+    else { return }
+    let world = try await World(hasHidden: true)
+    let filter = "category%20IS%20NULL%20OR%20category%20%3C%3E%20'internal'"
+    for target in Self.reads[call] ?? [] where !target.contains("filter=") && !target.contains("in=") {
+      // Words do not name an area beside `in`.
+      if ["within=", "ids=", "zone"].contains(where: { target.contains($0) }) { continue }
+      let own = try await world.send(.GET, target)
+      let other = try await world.send(
+        .GET, target + (target.contains("?") ? "&" : "?") + "in=Zone&filter=" + filter, as: "all")
+      #expect(own.status == other.status && own.body == other.body, "\(target)")
+    }
+  }
+
+  @Test func everyOtherCallIsRefused() async throws {
+    let world = try await World(hasHidden: true)
+    for call in DescribedService.calls where call.scope != nil && !call.joinsRestriction {
+      let target = call.path.replacing(/\{[A-Za-z]+\}/, with: Self.shown.description)
+      let response = try await world.send(call.method, target, json: "{}")
+      #expect([403, 404].contains(response.status), "\(call.method) \(target): \(response.text)")
+      #expect(response.status == 404 || response.text.contains("not for keys and tokens"), "\(target)")
+    }
+    let names = Set(try await world.store.names(PointQuery(limit: 100)))
+    #expect(names.contains("Cafe Secret") && names.contains("Corner Cafe"))
+  }
+
+  @Test func searchesWithABodyAndToolsTellNothingOfPlacesOutside() async throws {
+    let (world, part) = (try await World(hasHidden: true), try await World(hasHidden: false))
+    let calls = [
+      ("/locations/search", #"{"limit":100}"#), ("/locations/search", #"{"q":"secret"}"#),
+      ("/locations/search", #"{"filter":{"op":"=","args":[{"property":"category"},"internal"]}}"#),
+      ("/mcp", Self.tool("search_places", #"{"query":"cafe"}"#)), ("/mcp", Self.tool("list_categories", "{}")),
+      ("/mcp", Self.tool("place_details", #"{"id":"\#(Self.concealed)"}"#)),
+    ]
+    let headers: HTTPHeaders = [
+      "accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25",
+    ]
+    for (target, body) in calls {
+      let own = try await world.send(.POST, target, headers: headers, json: body)
+      let other = try await part.send(.POST, target, as: "all", headers: headers, json: body)
+      expectSame(own, other, "\(target) \(body)")
+      #expect(own.status == 200, "\(own.text)")
+    }
+  }
+
+  private static func tool(_ name: String, _ arguments: String) -> String {
+    #"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\#(name)","arguments":\#(arguments)}}"#
+  }
+
+  @Test func entityTagsOfTilesStayWhileOnlyPlacesOutsideChange() async throws {
+    let world = try await World(hasHidden: true)
+    for target in ["/tiles/0/0/0.mvt", "/tiles/0/0/0.mvt?q=cafe"] {
+      let tag = try #require(try await world.send(.GET, target).headers.first(name: "etag"))
+      _ = try await world.store.create(.sample("Cafe Secret", 1, 1, category: "internal"), once: nil)
+      let same = try await world.send(.GET, target, headers: ["if-none-match": tag])
+      #expect(same.status == 304 && same.headers.first(name: "etag") == tag, "\(target)")
+      _ = try await world.store.create(.sample("Cafe", 1, 1.5), once: nil)
+      #expect(try await world.send(.GET, target, headers: ["if-none-match": tag]).status == 200, "\(target)")
+    }
+  }
+
+  @Test func entityTagsAreThoseOfOneRestriction() async throws {
+    let world = try await World(hasHidden: true)
+    for target in ["/locations", "/locations/facets?by=category", "/tiles.json"] {
+      guard let tag = try await world.send(.GET, target, as: "all").headers.first(name: "etag") else { continue }
+      #expect(try await world.send(.GET, target, headers: ["if-none-match": tag]).status == 200, "\(target)")
+    }
+    let tag = try #require(try await world.send(.GET, "/locations").headers.first(name: "etag"))
+    #expect(try await world.send(.GET, "/locations", headers: ["if-none-match": tag]).status == 304)
+    world.access.replaceKeys(World.keys(AccessRestriction(filter: "category = 'cafe'")))
+    #expect(try await world.send(.GET, "/locations", headers: ["if-none-match": tag]).status == 200)
+  }
+
+  @Test func areaThatDoesNotExistHasNoPlaces() async throws {
+    let world = try await World(hasHidden: true)
+    world.access.replaceKeys(World.keys(AccessRestriction(filter: nil, areas: ["Nowhere"])))
+    #expect(try await world.send(.GET, "/locations").text == "[]")
+    #expect(try await world.send(.GET, "/locations/\(Self.shown)").status == 404)
+    #expect(try await world.send(.GET, "/categories").text == "[]")
+    world.access.replaceKeys(World.keys(AccessRestriction(filter: nil, areas: ["Nowhere", "\(Self.zone)"])))
+    #expect(try await world.send(.GET, "/locations/\(Self.shown)").status == 200)
+  }
+
+  @Test func openServerJoinsTheRestrictionOfAKeyThatIsSent() async throws {
+    let store = MemoryStore()
+    _ = try await store.create(.sample("a", category: "internal"), once: nil)
+    let keys = World.keys(AccessRestriction(filter: "category <> 'internal'"))
+    var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
+    api.changes = store.changes
+    api.access = AccessControl(AccessPolicy(keys: keys, isLoopback: false))
+    let driver = ServiceDriver(LocationsAPI(api))
+
+    func names(_ authorization: String?) async throws -> [String] {
+      let headers = HTTPHeaders(authorization.map { [("authorization", $0)] } ?? [])
+      return try await driver.send(.GET, "/locations", headers: headers).names
+    }
+    #expect(try await names("Bearer wm_part").isEmpty)
+    #expect(try await names("Bearer wm_all") == ["a"])
+    #expect(try await names("Bearer none") == ["a"])
+    #expect(try await names(nil) == ["a"])
+  }
+
+  // MARK: Writing
+
+  private static func place(_ name: String, long: Double = 1, category: String = "cafe", origin: String? = nil)
+    -> String
+  {
+    let parts = origin?.split(separator: "/").map { String($0) }
+    let origin = parts.map { #","source":"\#($0[0])","sourceId":"\#($0[1])""# }
+    return #"{"name":"\#(name)","lat":0.5,"long":\#(long),"category":"\#(category)"\#(origin ?? "")}"#
+  }
+
+  @Test func writesReachNoPlaceOutside() async throws {
+    let world = try await World(hasHidden: true)
+    let (shown, concealed) = ("/locations/\(Self.shown)", "/locations/\(Self.concealed)")
+    let (item, hiddenItem) = (
+      "/ogc/collections/places/items/\(Self.shown)", "/ogc/collections/places/items/\(Self.concealed)"
+    )
+    let point = #"{"type":"Point","coordinates":[50,0.5]}"#
+    let feature = #"{"type":"Feature","geometry":\#(point),"properties":{"name":"x","category":"cafe"}}"#
+    let before = try await world.send(.GET, "/locations/export?f=ndjson", as: "all").text
+    let cases: [(HTTPMethod, String, HTTPHeaders, String, Int)] = [
+      (.POST, "/locations", [:], Self.place("x", category: "internal"), 403),
+      (.POST, "/locations", [:], Self.place("x", long: 50), 403),
+      (.POST, "/locations", [:], Self.place("x", origin: "vault/101"), 403),
+      (.POST, "/locations", [:], Self.place("x", origin: "open/1"), 409),
+      (.PUT, concealed, [:], Self.place("x"), 403),
+      (.PUT, concealed, ["if-none-match": "*"], Self.place("x"), 403),
+      (.PUT, concealed, ["if-match": "*"], Self.place("x"), 412),
+      (.PUT, shown, [:], Self.place("x", long: 50), 403),
+      (.PUT, shown, [:], Self.place("x", origin: "vault/101"), 403),
+      (.PUT, shown, ["if-match": "\"99999\""], Self.place("x"), 412),
+      (.PUT, "/locations/\(PointID.sample(500))", [:], Self.place("x", category: "internal"), 403),
+      (.PATCH, concealed, [:], #"{"name":"x"}"#, 404),
+      (.PATCH, shown, [:], #"{"category":"internal"}"#, 403),
+      (.PATCH, shown, [:], #"{"lat":-1}"#, 403),
+      (.DELETE, concealed, [:], "", 404),
+      (.DELETE, concealed, ["if-match": "*"], "", 404),
+      (.POST, "/ogc/collections/places/items", ["content-type": "application/geo+json"], feature, 403),
+      (.PUT, item, ["content-type": "application/geo+json"], feature, 403),
+      (.PATCH, hiddenItem, ["content-type": "application/merge-patch+json"], #"{"properties":{"name":"x"}}"#, 404),
+      (.DELETE, hiddenItem, [:], "", 404),
+    ]
+    for (method, target, fields, body, status) in cases {
+      var headers = fields
+      if method == .PATCH, !headers.contains(name: "content-type") {
+        headers.add(name: "content-type", value: "application/merge-patch+json")
+      }
+      let response =
+        body.isEmpty
+        ? try await world.send(method, target, headers: headers)
+        : try await world.send(method, target, headers: headers, json: body)
+      #expect(response.status == status, "\(method) \(target) \(body): \(response.text)")
+      #expect(status != 412 || !target.contains("\(Self.concealed)") || !response.headers.contains(name: "etag"))
+    }
+    #expect(try await world.send(.GET, "/locations/export?f=ndjson", as: "all").text == before)
+  }
+
+  @Test func writesInsideAreMade() async throws {
+    let world = try await World(hasHidden: true)
+    let created = try await world.send(.POST, "/locations", json: Self.place("new"))
+    #expect(created.status == 201, "\(created.text)")
+    let target = try #require(created.location)
+    #expect(try await world.send(.PUT, target, json: Self.place("newer", origin: "open/new")).status == 200)
+    let patch: HTTPHeaders = ["content-type": "application/merge-patch+json"]
+    #expect(try await world.send(.PATCH, target, headers: patch, json: #"{"name":"newest"}"#).status == 200)
+    #expect(try await world.send(.DELETE, target).status == 204)
+    #expect(try await world.send(.PUT, target, json: Self.place("again")).status == 201)
+  }
+
+  @Test func repeatOfACallWithAnotherRestrictionHasNoPlaceOutside() async throws {
+    let world = try await World(hasHidden: true)
+    let headers: HTTPHeaders = ["idempotency-key": "once"]
+    let body = Self.place("museum", category: "museum")
+    let first = try await world.send(.POST, "/locations", headers: headers, json: body)
+    world.access.replaceKeys(World.keys(AccessRestriction(filter: "category = 'cafe'")))
+    let again = try await world.send(.POST, "/locations", headers: headers, json: body)
+    #expect(first.status == 201 && again.status == 403, "\(again.text)")
+  }
+
+  // MARK: Changes
+
+  @Test func pagesHaveChangesOfPlacesInsideAndExpireWithOthers() async throws {
+    let world = try await World(hasHidden: true)
+    let export = try await world.send(.GET, "/locations/export?f=ndjson")
+    let start = try #require(export.headers.first(name: "waymark-position"))
+    _ = try await world.store.create(.sample("Cafe", 1, 1, category: "cafe"), once: nil)
+
+    let page = try await world.send(.GET, "/changes?since=\(start)")
+    #expect(try (page.object["changes"] as? [Any])?.count == 1, "\(page.text)")
+    let next = try #require(try page.object["position"] as? String)
+    #expect(try await world.send(.GET, "/changes?since=\(next)&wait=1").status == 200)
+
+    world.access.replaceKeys(World.keys(AccessRestriction(filter: "category = 'cafe'")))
+    #expect(try await world.send(.GET, "/changes?since=\(next)").status == 410)
+    world.access.replaceKeys(World.keys())
+    #expect(try await world.send(.GET, "/changes?since=\(next)").status == 200)
+    let all = try #require(
+      try await world.send(.GET, "/changes", as: "all").object["position"] as? String)
+    #expect(try await world.send(.GET, "/changes?since=\(all)").status == 410)
+
+    _ = try await world.store.create(.sample("Vault", 1, 50), once: nil)
+    let expired = try await world.send(.GET, "/changes?since=\(next)")
+    #expect(expired.status == 410 && !expired.text.contains("Vault"), "\(expired.text)")
+  }
+
+  @Test func pagesExpireWithTheOutlineOfAnArea() async throws {
+    let world = try await World(hasHidden: true)
+    let start = try #require(try await world.send(.GET, "/changes").object["position"] as? String)
+    _ = try await world.send(.PUT, "/areas/\(Self.zone)", as: "all", json: Self.outline(3))
+    #expect(try await world.send(.GET, "/changes?since=\(start)").status == 410)
+  }
+}
