@@ -134,6 +134,8 @@ import Testing
     "exportLocations": ["/locations/export?f=ndjson", "/locations/export?f=csv&category=internal"],
     "photonSearch": ["/api?q=cafe", "/api?q=secret", "/api?q=cafe%20zo"],
     "photonStructuredSearch": ["/structured?city=Zone"],
+    "nominatimSearch": ["/nominatim/search?q=cafe", "/nominatim/search?q=secret"],
+    "nominatimReverse": ["/nominatim/reverse?lat=0.1&lon=50", "/nominatim/reverse?lat=0.2&lon=1"],
     "photonReverse": ["/reverse?lat=0.1&lon=50", "/reverse?lat=0.2&lon=1"],
     "listAreas": ["/areas?q=zone"], "getArea": ["/areas/\(zone)"], "exportAreas": ["/areas/export"],
     "getCollections": ["/ogc/collections"], "getCollection": ["/ogc/collections/places"],

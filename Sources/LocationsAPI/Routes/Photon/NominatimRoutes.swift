@@ -10,7 +10,7 @@ import Points
 /// `GET /nominatim/search`: the search of Nominatim's API (https://nominatim.org/release-docs/latest/api/Search/).
 struct NominatimSearchRoute: CallHandler {
   static let call = Call(
-    .GET, "/nominatim/search", scope: .read, id: "nominatimSearch", group: .nominatim,
+    .GET, "/nominatim/search", scope: .read, joinsRestriction: true, id: "nominatimSearch", group: .nominatim,
     summary: "Search for places and areas by name",
     description: "The most important area of the name comes first, then places, then other areas of the name.",
     otherParameters: PhotonArguments.nominatimSearchParameters,
@@ -77,7 +77,7 @@ struct NominatimSearchRoute: CallHandler {
 /// (https://nominatim.org/release-docs/latest/api/Reverse/).
 struct NominatimReverseRoute: CallHandler {
   static let call = Call(
-    .GET, "/nominatim/reverse", scope: .read, id: "nominatimReverse", group: .nominatim,
+    .GET, "/nominatim/reverse", scope: .read, joinsRestriction: true, id: "nominatimReverse", group: .nominatim,
     summary: "Get the place or the area at a position",
     description:
       "The nearest place within a kilometre, else the smallest area around the position. Without either, the response is"
