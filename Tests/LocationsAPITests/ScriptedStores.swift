@@ -211,6 +211,13 @@ private struct ComputedSnapshot: IndexSnapshot {
     return try snapshot.facets(matching: query)
   }
 
+  func duplicates(matching query: DuplicateQuery) throws(PointStoreError) -> [DuplicateCandidate]? {
+    onComputing()
+    return try snapshot.duplicates(matching: query)
+  }
+
+  func point(id: PointID) -> PointOfInterest? { snapshot.point(id: id) }
+
   func nextChangeOfHours(after minute: Int64) -> Int64 {
     snapshot.nextChangeOfHours(after: minute)
   }

@@ -329,6 +329,14 @@ struct RestrictedSnapshot: IndexSnapshot {
     return try snapshot.facets(matching: query)
   }
 
+  /// Returns `nil`: the places of duplicates are not for senders with a restriction.
+  func point(id: PointID) -> PointOfInterest? { nil }
+
+  /// Throws `indexRequired`: the calls of duplicates refuse senders with a restriction.
+  func duplicates(matching query: DuplicateQuery) throws(PointStoreError) -> [DuplicateCandidate]? {
+    throw .indexRequired
+  }
+
   func nextChangeOfHours(after minute: Int64) -> Int64 { minute + 1 }
 }
 

@@ -11,12 +11,17 @@ enum PhoneNumber {
   /// - Parameter country: the ISO 3166-1 alpha-2 code of the country of the place.
   static func text(of text: String, inCountry country: String?) -> String? {
     let rules = country.flatMap { Self.rules[ExactText($0)] }
-    // Without an extension. The national prefix in parentheses is not dialled after the code of the country.
-    let number = text.replacing(/(?i)[\s,;]*(?:ext\.?|x|durchwahl)[\s=.:]*[0-9]{1,6}\s*$/, with: "")
-      .replacing(/(?i)^\s*(?:tel\.?:?|phone:)\s*/, with: "")
-    guard number.unicodeScalars.allSatisfy({ isMark($0) || isDigit($0) }) else { return nil }
+    // Without an extension. Most numbers have none, and a regular expression takes long.
+    var number = text
+    if !hasOnlyDigitsAndMarks(number) {
+      number = text.replacing(/(?i)[\s,;]*(?:ext\.?|x|durchwahl)[\s=.:]*[0-9]{1,6}\s*$/, with: "")
+        .replacing(/(?i)^\s*(?:tel\.?:?|phone:)\s*/, with: "")
+      guard hasOnlyDigitsAndMarks(number) else { return nil }
+    }
     let isInternational = number.contains("+")
-    let written = isInternational ? number.replacing(/\(\s*0\s*\)/, with: "") : number[...].description
+    // The national prefix in parentheses is not dialled after the code of the country.
+    let hasPrefix = isInternational && number.contains("(")
+    let written = hasPrefix ? number.replacing(/\(\s*0\s*\)/, with: "") : number
     var digits = String(String.UnicodeScalarView(written.unicodeScalars.filter(isDigit)))
     if isInternational {
       let isFirst = number.drop { " (\u{A0}".contains($0) }.first == "+"
@@ -37,6 +42,10 @@ enum PhoneNumber {
       return nil
     }
     return "+" + digits
+  }
+
+  private static func hasOnlyDigitsAndMarks(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { isDigit($0) || isMark($0) }
   }
 
   private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }

@@ -48,12 +48,8 @@ package struct PlaceDetails: Sendable {
   /// Creates the details of a place.
   package init(_ draft: PointDraft) {
     let tags = PlaceTags(draft.tags.pairs)
-    address = PostalAddress(draft.tags)
-    let country = address.countryCode
-    phones = tags.list(
-      "phone", "contact:phone", "mobile", "contact:mobile", "telephone", "phone:mobile"
-    ) { PhoneNumber.text(of: $0, inCountry: country) }
-    websites = tags.list("website", "contact:website", "url") { DataSource.isAddress($0) ? $0 : nil }
+    let contact = ContactDetails(draft.tags)
+    (address, phones, websites) = (contact.address, contact.phones, contact.websites)
     emails = tags.list("email", "contact:email") { Self.isEmail($0) ? $0 : nil }
     social = SocialNetwork.pages(tags)
     brand = (tags["brand"], tags["brand:wikidata"].flatMap { $0.wholeMatch(of: /Q[1-9][0-9]{0,11}/) == nil ? nil : $0 })
@@ -69,6 +65,28 @@ package struct PlaceDetails: Sendable {
   private static func isEmail(_ text: String) -> Bool {
     text.utf8.count <= 254
       && text.wholeMatch(of: /[^\s@<>,;:"()\[\]\\]{1,64}@[A-Za-z0-9\-]{1,63}(\.[A-Za-z0-9\-]{1,63})+/) != nil
+  }
+}
+
+/// The ways to reach a place, without its other details.
+package struct ContactDetails: Sendable {
+  package let address: PostalAddress
+
+  /// The numbers of telephones, as in ``PlaceDetails/phones``.
+  package let phones: [String]
+
+  /// The addresses of websites, as in ``PlaceDetails/websites``.
+  package let websites: [String]
+
+  package init(_ tags: Tags) {
+    let pairs = tags.pairs
+    let (found, address) = (PlaceTags(pairs), PostalAddress(pairs))
+    let country = address.countryCode
+    self.address = address
+    phones = found.list(
+      "phone", "contact:phone", "mobile", "contact:mobile", "telephone", "phone:mobile"
+    ) { PhoneNumber.text(of: $0, inCountry: country) }
+    websites = found.list("website", "contact:website", "url") { DataSource.isAddress($0) ? $0 : nil }
   }
 }
 

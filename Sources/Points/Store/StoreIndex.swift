@@ -108,6 +108,15 @@ public protocol IndexSnapshot: Sendable {
   /// - Throws: ``PointStoreError/filterTimeout``.
   func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets
 
+  /// Returns the pairs of places that are likely the same, in any order; `nil` if the places that would have to be
+  /// compared are too many.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func duplicates(matching query: DuplicateQuery) throws(PointStoreError) -> [DuplicateCandidate]?
+
+  /// Returns the place of an id, or `nil`.
+  func point(id: PointID) -> PointOfInterest?
+
   /// Returns the time until which no place opens or closes, or an earlier one, in minutes since 1970-01-01T00:00:00Z.
   ///
   /// - Parameter minute: the time from which on.

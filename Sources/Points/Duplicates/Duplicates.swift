@@ -1,0 +1,231 @@
+public import Basics
+public import Geo
+import Synchronization
+
+/// Two places, whichever of them is named first.
+public struct PlacePair: Hashable, Sendable, BitwiseCopyable {
+  /// The lesser id.
+  public let lower: PointID
+
+  /// The greater id.
+  public let upper: PointID
+
+  /// Creates the pair of two places; `nil` if they are the same.
+  public init?(_ first: PointID, _ second: PointID) {
+    guard first != second else { return nil }
+    (lower, upper) = first < second ? (first, second) : (second, first)
+  }
+}
+
+extension PlacePair: Comparable {
+  public static func < (left: PlacePair, right: PlacePair) -> Bool {
+    left.lower != right.lower ? left.lower < right.lower : left.upper < right.upper
+  }
+}
+
+extension PlacePair: LosslessStringConvertible {
+  /// Creates the pair of a ``description``; `nil` for any other text, such as one with the greater id first.
+  public init?(_ description: String) {
+    let parts = description.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let first = PointID(String(parts[0])), let second = PointID(String(parts[1])),
+      first < second
+    else { return nil }
+    (lower, upper) = (first, second)
+  }
+
+  /// The ids, the lesser first, with a full stop between.
+  public var description: String { "\(lower).\(upper)" }
+}
+
+/// The opinion of people on a pair of places.
+public enum DuplicateState: String, Hashable, Sendable, CaseIterable {
+  /// There is none.
+  case open
+  /// The two are one place.
+  case confirmed
+  /// The two are different places.
+  case refuted
+}
+
+/// A search for places of two data sets that are likely the same.
+public struct DuplicateQuery: Hashable, Sendable {
+  /// The accepted thousandths of the least score.
+  public static let minimumScores = 500...1000
+  public static let defaultMinimumScore = 700
+
+  /// The names of the two data sets, which may be the same.
+  public let source: ExactText
+  public let other: ExactText
+
+  /// The box that both places are in; `nil` for all places.
+  public var box: BoundingBox?
+
+  /// The least score, in thousandths.
+  public var minimumScore = DuplicateQuery.defaultMinimumScore
+
+  /// The greatest number of places that are compared; `nil` for any number.
+  public var maximumPlaces: Int?
+
+  /// The longest time of the search; `nil` for any time.
+  public var timeLimit: Duration?
+
+  /// A Boolean value that indicates whether the places of one data set are compared with each other.
+  package var isWithinOneSource: Bool { source == other }
+
+  public init(source: ExactText, other: ExactText) {
+    (self.source, self.other) = (source, other)
+  }
+}
+
+/// The similarity of two places, in thousandths.
+public struct DuplicateScore: Hashable, Sendable, BitwiseCopyable {
+  /// The weighted mean of the parts that are known.
+  public let total: Int16
+
+  /// The part of the distance.
+  public let distance: Int16
+
+  /// The part of the names.
+  public let name: Int16
+
+  /// The part of the categories; `nil` if a place has none.
+  public let category: Int16?
+
+  /// The parts of the numbers of telephones, the websites and the addresses; `nil` if a place has none.
+  public let phone: Int16?
+  public let website: Int16?
+  public let address: Int16?
+
+  /// The weights of the parts.
+  package static let weights = (distance: 35, name: 50, category: 15, phone: 40, website: 30, address: 20)
+
+  /// Creates the score of parts.
+  package init(
+    distance: Int, name: Int, category: Int?, phone: Int? = nil, website: Int? = nil, address: Int? = nil
+  ) {
+    let weights = Self.weights
+    var sum = weights.distance * distance + weights.name * name
+    var weight = weights.distance + weights.name
+    func add(_ part: Int?, _ partWeight: Int) {
+      guard let part else { return }
+      sum += partWeight * part
+      weight += partWeight
+    }
+    add(category, weights.category)
+    add(phone, weights.phone)
+    add(website, weights.website)
+    add(address, weights.address)
+    total = Int16(sum / weight)
+    (self.distance, self.name) = (Int16(distance), Int16(name))
+    (self.category, self.phone) = (category.map { Int16($0) }, phone.map { Int16($0) })
+    (self.website, self.address) = (website.map { Int16($0) }, address.map { Int16($0) })
+  }
+}
+
+/// Two places that may be the same.
+public struct DuplicateCandidate: Hashable, Sendable, BitwiseCopyable {
+  /// The place of ``DuplicateQuery/source``.
+  public let first: PointID
+
+  /// The place of ``DuplicateQuery/other``.
+  public let second: PointID
+
+  /// The distance along the ellipsoid, rounded down to whole metres.
+  public let distanceMetres: Int32
+
+  public let score: DuplicateScore
+
+  package let pair: PlacePair
+
+  /// Creates a candidate; `nil` if the two are one place.
+  package init?(first: PointID, second: PointID, distanceMetres: Int, score: DuplicateScore) {
+    guard let pair = PlacePair(first, second) else { return nil }
+    self.pair = pair
+    (self.first, self.second) = (first, second)
+    self.distanceMetres = Int32(clamping: distanceMetres)
+    self.score = score
+  }
+
+  /// The position among all candidates: the greatest score first, ties by the pair.
+  package var rank: Rank { Rank(score: Int(score.total), pair: pair) }
+
+  /// The order of candidates.
+  package struct Rank: Hashable, Comparable, Sendable {
+    package let score: Int
+    package let pair: PlacePair
+
+    package init(score: Int, pair: PlacePair) { (self.score, self.pair) = (score, pair) }
+
+    package static func < (left: Rank, right: Rank) -> Bool {
+      left.score != right.score ? left.score > right.score : left.pair < right.pair
+    }
+  }
+}
+
+/// A candidate, with the opinion of people on it.
+public struct DuplicatePair: Hashable, Sendable {
+  public let candidate: DuplicateCandidate
+  public let state: DuplicateState
+
+  /// Returns the pairs among candidates, of which each place is in at most one, except refuted ones: first those that
+  /// are confirmed, then by score. Refuted candidates keep no place from another pair.
+  ///
+  /// - Parameters:
+  ///   - candidates: the candidates, in any order.
+  ///   - decisions: the opinions on them.
+  ///   - states: the states of the pairs to return.
+  /// - Returns: the pairs, by score, ties by the ids of the pairs.
+  package static func pairs(
+    among candidates: [DuplicateCandidate], _ decisions: [PlacePair: DuplicateState],
+    in states: Set<DuplicateState> = [.open, .confirmed]
+  ) -> [DuplicatePair] {
+    let ranked = candidates.map { DuplicatePair(candidate: $0, state: decisions[$0.pair] ?? .open) }
+      .sorted { $0.candidate.rank < $1.candidate.rank }
+    var taken: Set<PointID> = []
+    var chosen: [DuplicatePair] = []
+    for state in [DuplicateState.confirmed, .open] {
+      for pair in ranked where pair.state == state {
+        let (first, second) = (pair.candidate.first, pair.candidate.second)
+        guard !taken.contains(first), !taken.contains(second) else { continue }
+        taken.insert(first)
+        taken.insert(second)
+        if states.contains(state) { chosen.append(pair) }
+      }
+    }
+    if states.contains(.refuted) { chosen += ranked.filter { $0.state == .refuted } }
+    return chosen.sorted { $0.candidate.rank < $1.candidate.rank }
+  }
+}
+
+/// A store of the opinions on pairs of places.
+public protocol DuplicateStore: Sendable {
+  /// Returns the opinions on some pairs; a pair without one is left out.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func decisions(of pairs: [PlacePair]) async throws(PointStoreError) -> [PlacePair: DuplicateState]
+
+  /// Records the opinion on a pair; that it is open removes the former one. When the call returns, it is as durable as
+  /// a write of a place.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError)
+}
+
+/// The opinions of a store that keeps nothing.
+package final class VolatileDuplicates: DuplicateStore {
+  private let states = Mutex<[PlacePair: DuplicateState]>([:])
+
+  package init() {}
+
+  package func decisions(of pairs: [PlacePair]) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
+    states.withLock { states in
+      states.isEmpty
+        ? [:]
+        : Dictionary(pairs.compactMap { pair in states[pair].map { (pair, $0) } }) { first, _ in first }
+    }
+  }
+
+  package func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError) {
+    states.withLock { $0[pair] = state == .open ? nil : state }
+  }
+}

@@ -1,0 +1,28 @@
+package import Points
+import Testing
+
+/// The behaviour that every store of opinions on pairs must have.
+package enum DuplicateContract {
+  /// Records an issue for each deviation of two views of one store, such as two instances.
+  package static func check(_ first: any DuplicateStore, _ second: any DuplicateStore) async throws {
+    func pair(_ one: UInt64, _ other: UInt64) throws -> PlacePair {
+      try #require(PlacePair(PointID(high: 1, low: one), PointID(high: 1, low: other)))
+    }
+    let (confirmed, refuted, untouched) = (try pair(1, 2), try pair(1, 3), try pair(2, 3))
+    #expect(try await first.decisions(of: [confirmed, refuted]).isEmpty)
+
+    try await first.decide(.confirmed, on: confirmed)
+    try await first.decide(.refuted, on: refuted)
+    try await second.decide(.refuted, on: refuted)
+    try await second.decide(.open, on: untouched)
+    let decided = try await second.decisions(of: [untouched, refuted, confirmed, confirmed])
+    #expect(decided == [confirmed: .confirmed, refuted: .refuted])
+    #expect(try await second.decisions(of: [refuted]) == [refuted: .refuted])
+    #expect(try await second.decisions(of: []).isEmpty)
+
+    try await second.decide(.refuted, on: confirmed)
+    try await first.decide(.open, on: refuted)
+    let changed = try await first.decisions(of: [confirmed, refuted, untouched])
+    #expect(changed == [confirmed: .refuted])
+  }
+}
