@@ -158,6 +158,16 @@ CREATE TABLE webhook_lease (
 CREATE UNIQUE INDEX webhook_lease_single ON webhook_lease ((true));
 INSERT INTO webhook_lease (owner, expires_at) VALUES (0, '-infinity');
 
+-- The opinions on whether two places are the same. The ids may be those of deleted places.
+CREATE TABLE duplicate_decisions (
+  first_id uuid NOT NULL,
+  second_id uuid NOT NULL,
+  state text COLLATE "C" NOT NULL CHECK (state IN ('confirmed', 'refuted')),
+  decided_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (first_id, second_id),
+  CHECK (first_id < second_id)
+);
+
 -- The outcomes of creations, batches and imports with an idempotency key, which are the responses to repeats.
 CREATE TABLE idempotency_keys (
   key text COLLATE "C" PRIMARY KEY,

@@ -20,6 +20,9 @@ package struct LocationsAPI: Sendable {
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
+    /// The opinions on pairs of places that may be the same.
+    package var duplicates: any DuplicateStore = VolatileDuplicates()
+
     /// The streams of changes.
     package var changeStreams = ChangeStreams()
 
@@ -199,6 +202,9 @@ package struct LocationsAPI: Sendable {
       ChangesRoute(
         changes: configuration.changes, service: service, filtering: filtering, access: configuration.access,
         streams: configuration.changeStreams, areas: configuration.areas, restriction: configuration.restriction),
+      DuplicatesRoute(
+        service: service, duplicates: configuration.duplicates, filtering: filtering, address: configuration.address),
+      DecideDuplicateRoute(service: service, duplicates: configuration.duplicates),
       LiveRoute(),
       ReadyRoute(service: service, uptime: configuration.uptime, isDraining: configuration.isDraining),
     ]

@@ -60,7 +60,7 @@ extension SQLiteJournal: WebhookStore {
 
   /// Runs a statement, and returns a Boolean value that indicates whether it changed a row. On return the change is on
   /// the disk.
-  private func write(_ sql: String, _ arguments: StatementArguments) async throws(PointStoreError) -> Bool {
+  func write(_ sql: String, _ arguments: StatementArguments) async throws(PointStoreError) -> Bool {
     try checkFiles()
     let isChanged = try await reportingErrors { database in
       try await database.write { database in

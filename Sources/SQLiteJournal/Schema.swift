@@ -133,6 +133,7 @@ enum Schema {
     migrator.registerMigration("version 2") { try $0.execute(sql: createAreaTables) }
     migrator.registerMigration("version 3") { try $0.execute(sql: WebhookRows.createTable) }
     migrator.registerMigration("version 4") { try $0.execute(sql: createBatchTable) }
+    migrator.registerMigration("duplicates") { try $0.execute(sql: DuplicateRows.createTable) }
     return migrator
   }
 

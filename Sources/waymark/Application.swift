@@ -74,6 +74,7 @@ struct Application {
     var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
     api.changes = store.changes
     api.areas = ObservedAreas(store.areas, observers: store.observers)
+    api.duplicates = store.duplicates
     api.changeStreams = changeStreams
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch

@@ -44,6 +44,7 @@ import Testing
     "SELECT, INSERT, UPDATE, DELETE ON source_imports", "SELECT ON former_ids",
     "SELECT, INSERT, DELETE ON index_anchors, change_anchors",
     "SELECT, INSERT, UPDATE, DELETE ON areas, area_keys", "SELECT, UPDATE ON area_state",
+    "SELECT, INSERT, UPDATE, DELETE ON duplicate_decisions",
     "SELECT, INSERT, UPDATE, DELETE ON webhooks", "SELECT, UPDATE ON webhook_lease",
   ]
 

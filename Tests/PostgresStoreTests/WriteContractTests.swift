@@ -19,4 +19,9 @@ import Testing
     let store = try await TemporaryDatabase.make().migratedStore()
     try await behaviour.check((PostgresAreas(store), PostgresAreas(store)))
   }
+
+  @Test func contractOfDuplicatesIsKept() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    try await DuplicateContract.check(store, store)
+  }
 }

@@ -162,7 +162,8 @@ package struct Call: Sendable {
     self.description = [description, refusal].filter { !$0.isEmpty }.joined(separator: " ")
     self.body = body
     self.ownDescriptions = Array(ownDescriptions) + Array(sharedDescriptions)
-    let isKeyed = scope == .write && method == .POST
+    // What a request does to a named resource is the same when it is repeated.
+    let isKeyed = scope == .write && method == .POST && !path.hasSuffix("}")
     let isConditional = scope == .write && path.hasSuffix("{id}")
     self.requestHeaders =
       caching.conditions + (scope == .read ? [.minimumPosition] : []) + requestHeaders

@@ -3,6 +3,7 @@ import JSONText
 /// The examples that several descriptions share.
 enum Examples {
   static let id = "0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
+  static let pair = id + ".0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1c"
 
   static let draft: JSONValue = [
     "name": "Corner Café", "category": "cafe", "lat": 48.2, "long": 16.37, "tags": ["wheelchair": "yes"],

@@ -270,6 +270,25 @@ extension Parameter {
       .init(
         "`true` changes nothing if an operation fails; otherwise each succeeds or fails by itself.",
         Schema(.boolean, nil, ["default": false]))
+    case .other:
+      .init(
+        "Name of the other data set; that of `source` without it, whose places are compared with each other.",
+        Self.originSchema(example: "overture"))
+    case .minimumScore:
+      .init(
+        "Least score of a pair.",
+        Schema(
+          .number, nil,
+          [
+            "minimum": .number("\(Double(DuplicateQuery.minimumScores.lowerBound) / 1000)"), "maximum": 1,
+            "default": .number("\(Double(DuplicateQuery.defaultMinimumScore) / 1000)"),
+          ]))
+    case .states:
+      .init(
+        "States of the pairs, separated by commas: `open,confirmed` without it.",
+        Schema(
+          .array(of: .oneOf(DuplicateState.allCases.map(\.rawValue))), nil, ["minItems": 1],
+          example: ["open", "confirmed"]))
     case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
     case .facets:
       .init(

@@ -173,6 +173,7 @@ extension Schema {
     ("StatusFilter", StatusFilter.allCases.map(\.rawValue)), ("PlaceView", PlaceView.allCases.map(\.rawValue)),
     ("OperatingStatus", OperatingStatus.allCases.map(\.rawValue)),
     ("Wheelchair", PlaceDetails.Wheelchair.allCases.map(\.rawValue)),
+    ("DuplicateState", DuplicateState.allCases.map(\.rawValue)),
     ("ImportMode", ImportMode.allCases.map(\.rawValue)), ("AreaKind", AreaKind.allCases.map(\.rawValue)),
     ("AreaFormat", AreasRoute.formats.map(\.rawValue)),
     ("PointType", ["Point"]), ("FeatureType", ["Feature"]),
@@ -229,7 +230,7 @@ extension Schema {
       ("StatusSettings", statusSettings), ("StatusHistory", statusHistory),
       ("JSONObject", Schema(.object([], others: any))),
       ("OpenAPIDocument", Schema(.object([.required("openapi", Schema(.string))], others: any))), ("Problem", problem),
-    ] + features + webhooks + enumerationComponents
+    ] + features + webhooks + duplicates + enumerationComponents
 
   // MARK: Places
 

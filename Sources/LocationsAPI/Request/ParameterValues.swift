@@ -19,6 +19,7 @@ enum Parameter: Int, CaseIterable {
   case wait, tree, status, view
   case area, kind
   case ids, atomic
+  case other, minimumScore, states
 
   private static let all = allCases
 
@@ -37,7 +38,7 @@ enum Parameter: Int, CaseIterable {
   /// the name: clients that are generated from descriptions often send lists in that way.
   var isList: Bool {
     switch self {
-    case .box, .fields, .languages, .tags, .facets, .ids: true
+    case .box, .fields, .languages, .tags, .facets, .ids, .states: true
     default: false
     }
   }
@@ -95,6 +96,9 @@ enum Parameter: Int, CaseIterable {
     case .kind: "kind"
     case .ids: "ids"
     case .atomic: "atomic"
+    case .other: "other"
+    case .minimumScore: "minScore"
+    case .states: "state"
     }
   }
 }
@@ -292,7 +296,8 @@ struct ParameterValues {
     return PointQuery.Source(name: name, sourceID: sourceID)
   }
 
-  private mutating func originText(_ parameter: Parameter) -> String? {
+  /// Returns the name of a data set, or an id in one; `nil` where it is not given or invalid.
+  mutating func originText(_ parameter: Parameter) -> String? {
     guard let text = self[parameter] else { return nil }
     let length = PointDraft.maximumOriginLength
     if !text.isEmpty, !text.utf8.contains(0), text.unicodeScalars.count <= length { return text }

@@ -128,7 +128,7 @@ struct ListRoute: CallHandler {
 }
 
 extension HTTPResponse {
-  fileprivate mutating func addLink(toNext next: String) {
+  mutating func addLink(toNext next: String) {
     var link = ""
     link.reserveCapacity(next.utf8.count + 16)
     link += "<"

@@ -217,6 +217,29 @@ public final class PointsService: Sendable {
     try compute(.facets) { () throws(PointStoreError) in try snapshot.facets(matching: query) }
   }
 
+  /// Returns the pairs of places of a snapshot that are likely the same; `nil` if the places are too many.
+  public func duplicates(
+    matching query: DuplicateQuery, in snapshot: any IndexSnapshot
+  ) throws(PointStoreError) -> [DuplicateCandidate]? {
+    try compute(.duplicates) { () throws(PointStoreError) in try snapshot.duplicates(matching: query) }
+  }
+
+  /// Returns the opinions on some pairs.
+  public func decisions(
+    of pairs: [PlacePair], in duplicates: any DuplicateStore
+  ) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
+    try await observe(.decisions) { () throws(PointStoreError) in try await duplicates.decisions(of: pairs) }
+  }
+
+  /// Records the opinion on a pair.
+  public func decide(
+    _ state: DuplicateState, on pair: PlacePair, in duplicates: any DuplicateStore
+  ) async throws(PointStoreError) {
+    try await observe(.decisions, isWrite: true) { () throws(PointStoreError) in
+      try await duplicates.decide(state, on: pair)
+    }
+  }
+
   // MARK: Single places
 
   /// Returns the place of an id, or `nil`.
@@ -467,14 +490,14 @@ public protocol StoreObserver: Sendable {
 /// An operation of a store. Metrics have the names of the cases.
 public enum StoreOperation: Int, CaseIterable, Sendable {
   case page, matches, count, point, shuffled, categories, sources, version, readiness
-  case tile, clusters, facets
-  case create, put, delete, batch, deletions, `import`, export, changes, areas, areaChanges
+  case tile, clusters, facets, duplicates
+  case create, put, delete, batch, deletions, `import`, export, changes, areas, areaChanges, decisions
 
   public var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .batch, .deletions, .import, .areaChanges: true
     case .page, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
-      .clusters, .facets, .export, .changes, .areas:
+      .clusters, .facets, .duplicates, .export, .changes, .areas, .decisions:
       false
     }
   }

@@ -111,11 +111,12 @@ final class OutageLog: StoreObserver {
 /// The operations that need the same privileges of a database's role.
 private enum Privilege: UInt16 {
   case search, lookUp, readiness, export, create, put, delete, batch, `import`, sources, changes, areas, areaChanges
+  case decisions
 
   init(_ operation: StoreOperation) {
     self =
       switch operation {
-      case .page, .matches, .count, .categories, .tile, .clusters, .facets: .search
+      case .page, .matches, .count, .categories, .tile, .clusters, .facets, .duplicates: .search
       case .point, .shuffled, .version: .lookUp
       case .readiness: .readiness
       case .export: .export
@@ -128,6 +129,7 @@ private enum Privilege: UInt16 {
       case .changes: .changes
       case .areas: .areas
       case .areaChanges: .areaChanges
+      case .decisions: .decisions
       }
   }
 
@@ -149,6 +151,7 @@ private enum Privilege: UInt16 {
     case .changes: "changes"
     case .areas: "areas"
     case .areaChanges: "changes of areas"
+    case .decisions: "decisions on duplicates"
     }
   }
 }

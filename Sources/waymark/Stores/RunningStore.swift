@@ -43,6 +43,9 @@ struct RunningStore: Service {
   /// The webhooks; `nil` if nothing is kept.
   private(set) var webhooks: (any WebhookStore)?
 
+  /// The opinions on pairs of places that may be the same.
+  private(set) var duplicates: any DuplicateStore = VolatileDuplicates()
+
   private var close: @Sendable () async -> Void = {}
 
   private init(
@@ -125,6 +128,7 @@ struct RunningStore: Service {
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
     running.webhooks = journal
+    running.duplicates = journal
     if let indexFiles {
       running.indexUpkeep = {
         await memory.keep(in: indexFiles) { reason in
@@ -186,6 +190,7 @@ struct RunningStore: Service {
     ]
     running.searchLog = searchLog
     running.webhooks = store
+    running.duplicates = store
     running.close = {
       await searchLog?.shutDown()
       await store.shutDown()

@@ -293,6 +293,9 @@ import Testing
     let id = try #require(PointID(Examples.id))
     _ = try await store.put(draft, id: id, if: .none)
     _ = try await AreaEditor(store).put(.sample("Wien"), id: id, if: .none)
+    if let other = PlacePair(Examples.pair)?.upper, call.path.hasPrefix("/duplicates") {
+      _ = try await store.put(draft, id: other, if: .none)
+    }
 
     for medium in call.body?.media ?? [MediaDescription("", Schema(.any))] {
       for isMinimal in [true, false] {

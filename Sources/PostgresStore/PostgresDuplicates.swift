@@ -1,0 +1,61 @@
+package import Points
+import PostgresClient
+
+/// The SQL of the opinions on pairs of places.
+private enum DuplicateStatements {
+  /// Values: the lesser and the greater ids of the pairs.
+  static let select = Statement(
+    "duplicate_decisions", planning: .eachTime,
+    """
+    SELECT first_id, second_id, state
+    FROM duplicate_decisions JOIN unnest($1::uuid[], $2::uuid[]) AS wanted (first_id, second_id)
+      USING (first_id, second_id)
+    """)
+
+  /// Values: the lesser id, the greater id and the state.
+  static let put = Statement(
+    "duplicate_decide",
+    """
+    INSERT INTO duplicate_decisions (first_id, second_id, state) VALUES ($1::uuid, $2::uuid, $3::text)
+    ON CONFLICT (first_id, second_id) DO UPDATE SET state = excluded.state, decided_at = now()
+    WHERE duplicate_decisions.state <> excluded.state
+    """)
+
+  static let delete = Statement(
+    "duplicate_open", "DELETE FROM duplicate_decisions WHERE first_id = $1::uuid AND second_id = $2::uuid")
+}
+
+extension PostgresStore: DuplicateStore {
+  /// The number of pairs of a statement.
+  private static let decisionBatch = 20_000
+
+  package func decisions(of pairs: [PlacePair]) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
+    var states: [PlacePair: DuplicateState] = [:]
+    var rest = pairs[...]
+    while !rest.isEmpty {
+      let batch = rest.prefix(Self.decisionBatch)
+      rest = rest.dropFirst(batch.count)
+      let result = try await read(
+        DuplicateStatements.select,
+        Parameters {
+          $0.add(batch.map(\.lower))
+          $0.add(batch.map(\.upper))
+        })
+      for row in result.rows {
+        guard let pair = PlacePair(try row.id(0), try row.id(1)) else { continue }
+        states[pair] = DuplicateState(rawValue: try row.text(2))
+      }
+    }
+    return states
+  }
+
+  package func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError) {
+    _ = try await write(
+      state == .open ? DuplicateStatements.delete : DuplicateStatements.put,
+      Parameters {
+        $0.add(pair.lower)
+        $0.add(pair.upper)
+        if state != .open { $0.add(state.rawValue) }
+      })
+  }
+}
