@@ -82,10 +82,10 @@ package struct PointCSV: Sendable {
 }
 
 /// The cells of a CSV record (RFC 4180).
-private enum CSVText {
+package enum CSVText {
   /// Appends a text as a cell: behind an apostrophe where a spreadsheet would take it for a formula (see
   /// ``FormulaGuard``), and between quotation marks where it needs them.
-  static func append(_ text: String, to bytes: inout [UInt8]) {
+  package static func append(_ text: String, to bytes: inout [UInt8]) {
     var text = text
     text.withUTF8 { utf8 in
       if FormulaGuard.isNeeded(for: utf8) {
