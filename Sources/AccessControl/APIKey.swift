@@ -105,7 +105,7 @@ package struct KeyFile: Hashable, Sendable {
         throw Invalid(line: number, reason: "repeats a name")
       }
       guard let scope = AccessScope(rawValue: String(parts[1])) else {
-        throw Invalid(line: number, reason: "has a scope that is not one of read, write, admin")
+        throw Invalid(line: number, reason: "has a scope that is not one of read, suggest, write, admin")
       }
       guard let digest = Hexadecimal.decode(parts[2], count: 32) else {
         throw Invalid(line: number, reason: "has a hash that is not 64 digits of base 16")

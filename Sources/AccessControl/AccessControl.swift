@@ -231,7 +231,7 @@ package struct AccessPolicy: Sendable {
   /// The scopes of the calls that need neither a key nor a token, if the request comes from where it may.
   var openScopes: Set<AccessScope> {
     let reading: Set<AccessScope> = readRequiresKey ? [] : [.read]
-    return isKeyless && isLoopback ? reading.union([.write, .admin]) : reading
+    return isKeyless && isLoopback ? reading.union([.suggest, .write, .admin]) : reading
   }
 
   /// Returns the access of an API key.

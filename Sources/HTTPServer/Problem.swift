@@ -1,4 +1,4 @@
-import JSONText
+package import JSONText
 public import NIOCore
 public import NIOHTTP1
 
@@ -24,6 +24,9 @@ public struct Problem: Error, Sendable {
   /// The extension members that are numbers (RFC 9457, section 3.2), each name once, in the order in which they are
   /// sent.
   public var counts: [(name: String, value: Int)] = []
+
+  /// The extension members with other values, each name once.
+  package var members: [JSONValue.Member] = []
 
   /// The header fields of the response beside `Content-Type`, such as `Allow` and `Retry-After`.
   public var headers: HTTPHeaders
@@ -116,6 +119,10 @@ extension Problem {
     for count in counts {
       json.write(escapedName: count.name)
       json.write(integer: count.value)
+    }
+    for member in members {
+      json.write(escapedName: member.name)
+      json.write(member.value)
     }
     if !errors.isEmpty { Self.write(errors, to: &json) }
     json.endObject()

@@ -29,6 +29,12 @@ package struct LocationsAPI: Sendable {
     /// The sender of changes to webhooks; without it their calls are 501.
     package var webhooks: WebhookSender?
 
+    /// The suggested edits; without them there are no such calls.
+    package var suggestions: (any SuggestionStore)?
+
+    /// The time for which suggested edits can be decided.
+    package var suggestionLifetime = Duration.seconds(30 * 86_400)
+
     package var access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
     /// A Boolean value that indicates whether changes without `If-Match` are rejected.
@@ -213,6 +219,12 @@ package struct LocationsAPI: Sendable {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
     if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
+    if let store = configuration.suggestions {
+      let calls = SuggestedEditCalls(
+        store: store, service: service, address: configuration.address, clock: configuration.clock,
+        lifetime: configuration.suggestionLifetime)
+      handlers += calls.handlers
+    }
     handlers += WebhookCalls(
       configuration.webhooks, filtering, areas: configuration.areas, usesIndex: service.usesIndex
     )

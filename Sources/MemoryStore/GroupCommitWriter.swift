@@ -45,6 +45,10 @@ actor GroupCommitWriter {
   nonisolated let areas: Mutex<Areas>
 
   private var areaRecords: [ExactText: TimedAreaRecord]
+
+  /// The suggestions that are committed.
+  nonisolated let suggestions: Mutex<Suggestions>
+
   private var pending: [PendingWrite] = []
   private var isWriting = false
 
@@ -76,6 +80,7 @@ actor GroupCommitWriter {
     formerIDs: [SourceReference: PointID],
     areas: Areas,
     areaRecords: [TimedAreaRecord],
+    suggestions: Suggestions,
     versions: VersionCounter,
     committedVersion: Int64,
     dataVersions: DataVersionSequence,
@@ -87,6 +92,7 @@ actor GroupCommitWriter {
     self.sources = Dictionary(sources.map { (ExactText($0.name), $0) }) { $1 }
     self.formerIDs = formerIDs
     self.areas = Mutex(areas)
+    self.suggestions = Mutex(suggestions)
     self.areaRecords = Dictionary(areaRecords.map { (ExactText($0.record.key.text), $0) }) { $1 }
     self.index = index
     self.journal = journal
@@ -167,7 +173,7 @@ actor GroupCommitWriter {
     // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
     // this actor go on meanwhile.
     let takesLong = group[0].isAlone || group.reduce(0) { $0 + $1.size } > Self.maximumAtOnce
-    let (batch, next, nextAreas, completions) =
+    let (batch, next, nextAreas, nextSuggestions, completions) =
       takesLong
       ? await offThreadPool { [work = groupWork()] in work.applied(group) } : groupWork().applied(group)
     // Even if the commit fails: the journal may have kept the batch all the same.
@@ -177,7 +183,8 @@ actor GroupCommitWriter {
         try await journal?.commit(batch)
         committedVersion = batch.highestVersion
       }
-      if !batch.isEmpty {
+      if !batch.suggestions.isEmpty { suggestions.withLock { $0 = nextSuggestions } }
+      if !batch.hasOnlySuggestions {
         // Keys evicted for new ones leave the journal with the next batch.
         evictedKeys = batch.records.flatMap { keys.insert($0) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
@@ -272,8 +279,8 @@ actor GroupCommitWriter {
     return GroupWork(
       snapshot: snapshot, sources: sources, evictedKeys: evictedKeys, committedVersion: committedVersion,
       transaction: WriteTransaction(
-        on: snapshot, keys: keys, formerIDs: formerIDs, areas: areas.withLock { $0 }, versions: versions,
-        now: clock.now()))
+        on: snapshot, keys: keys, formerIDs: formerIDs, areas: areas.withLock { $0 },
+        suggestions: suggestions.withLock { $0 }, versions: versions, now: clock.now()))
   }
 
   private struct GroupWork: Sendable {
@@ -286,7 +293,9 @@ actor GroupCommitWriter {
     /// Applies writes.
     func applied(
       _ group: [PendingWrite]
-    ) -> (batch: JournalBatch, next: PointSnapshot, areas: Areas, completions: [Completion]) {
+    ) -> (
+      batch: JournalBatch, next: PointSnapshot, areas: Areas, suggestions: Suggestions, completions: [Completion]
+    ) {
       var transaction = transaction
       let completions = group.map { $0.apply(&transaction) }
       var batch = transaction.batch
@@ -304,7 +313,10 @@ actor GroupCommitWriter {
       }
       let changes = PointChanges(puts: batch.puts, removals: batch.removals)
       let largestJoined = group[0].isAlone ? Int.max : PointSnapshot.largestPartOfChange
-      return (batch, snapshot.applying(changes, joiningUpTo: largestJoined), transaction.areas, completions)
+      return (
+        batch, snapshot.applying(changes, joiningUpTo: largestJoined), transaction.areas, transaction.suggestions,
+        completions
+      )
     }
   }
 }

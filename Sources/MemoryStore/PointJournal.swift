@@ -100,6 +100,8 @@ package struct JournalContents: Sendable {
   /// The outcomes of writes of areas with idempotency keys.
   package var areaRecords: [TimedAreaRecord] = []
 
+  package var suggestions: [Suggestion] = []
+
   /// A Boolean value that indicates whether no place was ever committed, not even one that was removed since.
   package var isNew: Bool
 
@@ -148,6 +150,9 @@ package struct JournalBatch: Sendable {
   /// The outcome of a write of areas with an idempotency key.
   package internal(set) var areaRecord: TimedAreaRecord?
 
+  /// The suggestions that were added or changed, or `nil` for those that were removed.
+  package internal(set) var suggestions: [PointID: Suggestion?] = [:]
+
   /// The idempotency keys whose records are to be deleted.
   package internal(set) var evictedKeys: [String] = []
 
@@ -169,7 +174,10 @@ package struct JournalBatch: Sendable {
   }
 
   /// A Boolean value that indicates whether there is nothing to commit but an anchor.
-  package var isEmpty: Bool {
+  package var isEmpty: Bool { hasOnlySuggestions && suggestions.isEmpty }
+
+  /// A Boolean value that indicates whether nothing but suggestions is committed.
+  var hasOnlySuggestions: Bool {
     !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty && removedSources.isEmpty
       && areas.isEmpty && removedAreas.isEmpty && areaRecord == nil
   }

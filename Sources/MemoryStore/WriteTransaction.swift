@@ -42,16 +42,22 @@ struct WriteTransaction: PointTransaction, Sendable {
   private var removedAreas: [PointID] = []
   private var areaRecord: TimedAreaRecord?
 
+  /// The suggestions after the writes.
+  private(set) var suggestions: Suggestions
+
+  private var changedSuggestions: [PointID: Suggestion?] = [:]
+
   /// The anchor of the state after the writes; `nil` for none.
   var anchor: JournalBatch.NewAnchor?
 
   /// Creates a transaction without writes.
   init(
     on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
-    areas: Areas, versions: VersionCounter, now: Timestamp
+    areas: Areas, suggestions: Suggestions, versions: VersionCounter, now: Timestamp
   ) {
     self.snapshot = snapshot
     self.areas = areas
+    self.suggestions = suggestions
     self.keys = keys
     self.formerIDs = formerIDs
     self.versions = versions
@@ -178,6 +184,38 @@ struct WriteTransaction: PointTransaction, Sendable {
     return areas
   }
 
+  /// Adds a suggestion; see ``Points/SuggestionStore/add(_:)``.
+  mutating func add(_ suggestion: Suggestion) -> SuggestionAddition {
+    let addition = suggestions.add(suggestion)
+    if case .added = addition { changedSuggestions[suggestion.id] = suggestion }
+    return addition
+  }
+
+  /// Decides a suggestion; see ``Points/SuggestionStore/decide(_:_:changing:)``.
+  mutating func decide(
+    _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?
+  ) -> SuggestionOutcome {
+    guard let suggestion = suggestions[id] else { return .unknown }
+    guard suggestion.state(at: decision.time) == .open else { return .closed(suggestion) }
+    let result = change.map { apply($0) }
+    if let result, result.isFailure { return .failed(result) }
+    let decided = suggestion.decided(decision, result)
+    changeSuggestions([id: decided])
+    return .decided(decided)
+  }
+
+  /// Removes and erases suggestions; see ``Points/SuggestionStore/pruneSuggestions(at:)``.
+  mutating func pruneSuggestions(at now: Timestamp) -> Int {
+    let changes = suggestions.pruning(at: now)
+    changeSuggestions(changes)
+    return changes.count
+  }
+
+  private mutating func changeSuggestions(_ changes: [PointID: Suggestion?]) {
+    suggestions.apply(changes)
+    changedSuggestions.merge(changes) { $1 }
+  }
+
   /// Records the outcome of the request with a key.
   mutating func record(_ outcome: IdempotencyRecord.Outcome, of key: IdempotencyKey) {
     records.append(IdempotencyRecord(key: key, time: now, outcome: outcome))
@@ -194,7 +232,7 @@ struct WriteTransaction: PointTransaction, Sendable {
     return JournalBatch(
       puts: puts, removals: removals, records: records, sources: sources, removedSources: removedSources,
       formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas, areaRecord: areaRecord,
-      highestVersion: versions.last, anchor: anchor)
+      suggestions: changedSuggestions, highestVersion: versions.last, anchor: anchor)
   }
 }
 

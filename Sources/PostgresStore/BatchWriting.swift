@@ -165,29 +165,52 @@ extension PostgresStore {
   ///
   /// - Returns: `nil` if concurrent writes came between; nothing was changed then.
   private func applyInSession(_ batch: PointBatch) async throws -> [PointOperationResult]? {
+    try await withTransaction { session -> [PointOperationResult]? in
+      guard let results = try await apply(batch, in: session) else { return nil }
+      if batch.isAtomic, results.last?.isFailure == true { return results }
+      try await commit(session)
+      return results
+    }
+  }
+
+  /// Runs a transaction of several statements, which is rolled back unless the closure calls ``commit(_:)``.
+  func withTransaction<Outcome: Sendable>(
+    _ body: (Session) async throws -> Outcome
+  ) async throws -> Outcome {
     _ = try await followClock(again: false)
     return try await pool.withSession(for: .import) { session in
       try await session.run(script: "BEGIN; \(BulkSettings.script); \(StatementSettings.durability(isLocal: true))")
-      var plan = BatchPlan(batch)
-      repeat {
-        try await prepare(&plan) { try await session.run($0.sql, $1) }
-        if plan.isRefused { return plan.results }
-        guard try plan.finishWave(try await session.run(BatchStatements.write.sql, plan.parameters)) else { return nil }
-      } while !plan.isComplete
-      try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
-      notifyOfChanges()
-      return plan.results
+      return try await body(session)
     }
+  }
+
+  /// Commits a transaction that changes places.
+  func commit(_ session: Session) async throws {
+    try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
+    notifyOfChanges()
+  }
+
+  /// Applies the operations of a batch in a transaction.
+  ///
+  /// - Returns: the results; `nil` if concurrent writes came between.
+  func apply(_ batch: PointBatch, in session: Session) async throws -> [PointOperationResult]? {
+    var plan = BatchPlan(batch)
+    repeat {
+      try await prepare(&plan) { try await session.run($0.sql, $1) }
+      if plan.isRefused { return plan.results }
+      guard try plan.finishWave(try await session.run(BatchStatements.write.sql, plan.parameters)) else { return nil }
+    } while !plan.isComplete
+    return plan.results
   }
 
   /// Returns a Boolean value that indicates whether an error is due to a concurrent write: a unique violation, a
   /// deadlock or a serialization failure.
-  private static func isConflict(_ error: any Error) -> Bool {
+  static func isConflict(_ error: any Error) -> Bool {
     guard case DatabaseError.rejected(let error) = error else { return false }
     return ["23505", "40P01", "40001"].contains(error.sqlState)
   }
 
-  private func writeError(_ error: any Error) async -> PointWriteError {
+  func writeError(_ error: any Error) async -> PointWriteError {
     switch error {
     case let error as PointWriteError: error
     case let error as PointStoreError: .store(error)

@@ -301,6 +301,7 @@ enum MissingPrivileges {
     ("area_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("duplicate_decisions", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("index_anchors", ["SELECT", "INSERT", "DELETE"]), ("change_anchors", ["SELECT", "INSERT", "DELETE"]),
+    ("suggestions", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("webhooks", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("webhook_lease", ["SELECT", "UPDATE"]),
   ]
 

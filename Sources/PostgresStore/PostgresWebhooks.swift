@@ -84,10 +84,3 @@ extension PostgresStore: WebhookStore {
     ).affectedRows == 1
   }
 }
-
-extension Parameters {
-  /// Adds a `uuid`, or null.
-  fileprivate mutating func add(optional id: PointID?) {
-    if let id { add(id) } else { add(String?.none) }
-  }
-}

@@ -412,6 +412,11 @@ extension Parameters {
   /// Adds a `uuid`.
   mutating func add(_ id: PointID) { add((id.high, id.low)) }
 
+  /// Adds a `uuid`, or null.
+  mutating func add(optional id: PointID?) {
+    if let id { add(id) } else { add(String?.none) }
+  }
+
   /// Adds a `uuid[]`.
   mutating func add(_ ids: [PointID]) { add(ids.map { (high: $0.high, low: $0.low) }) }
 

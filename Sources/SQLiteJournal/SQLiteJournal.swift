@@ -276,6 +276,14 @@ enum Committing {
         ]
       }
     }
+    for (id, suggestion) in batch.suggestions {
+      if let suggestion {
+        let document = try suggestion.document
+        try run(SuggestionRows.put, database, CollectionOfOne(id)) { [$0.bytes, document] }
+      } else {
+        try run(SuggestionRows.remove, database, CollectionOfOne(id)) { [$0.bytes] }
+      }
+    }
     if let anchor = batch.anchor { try commit(anchor, version: batch.highestVersion, to: database) }
   }
 
@@ -497,6 +505,13 @@ struct Loading {
         contents.areaRecords.append(TimedAreaRecord(record: record, time: try row.time(2, "time")))
       } catch {
         note(error, in: "area_key", row: try? row.integer(4, "rowid"))
+      }
+    }
+    try StoredRow.forEach(database, SuggestionRows.all) { row in
+      do throws(RowDamage) {
+        contents.suggestions.append(try row.suggestion())
+      } catch {
+        note(error, in: "suggestion", row: try? row.integer(1, "rowid"))
       }
     }
     contents.records.sort { $0.time < $1.time }

@@ -133,7 +133,8 @@ enum Schema {
     migrator.registerMigration("version 2") { try $0.execute(sql: createAreaTables) }
     migrator.registerMigration("version 3") { try $0.execute(sql: WebhookRows.createTable) }
     migrator.registerMigration("version 4") { try $0.execute(sql: createBatchTable) }
-    migrator.registerMigration("duplicates") { try $0.execute(sql: DuplicateRows.createTable) }
+    migrator.registerMigration("version 5") { try $0.execute(sql: DuplicateRows.createTable) }
+    migrator.registerMigration("version 6") { try $0.execute(sql: SuggestionRows.createTable) }
     return migrator
   }
 

@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-public import Points
+package import Points
 
 /// A registered endpoint that changes of places are sent to.
 package struct Webhook: Codable, Sendable {
@@ -29,6 +29,10 @@ package struct Webhook: Codable, Sendable {
   /// The mark of the area that the filter names, as it was when the filter was set or the last message was made; `nil`
   /// if it names none.
   private(set) var areaMark: String?
+
+  /// The mark of the open suggestions as the last message told them, empty before the first; `nil` if they are not
+  /// followed.
+  private var suggestionMark: String?
 
   package var secrets: WebhookSecrets
 
@@ -85,6 +89,20 @@ package struct Webhook: Codable, Sendable {
 
   /// Notes the area as it is now.
   package mutating func note(areaMark: String?) { self.areaMark = areaMark }
+
+  /// A Boolean value that indicates whether messages tell of suggested edits. The first one follows when it is set.
+  package var followsSuggestions: Bool {
+    get { suggestionMark != nil }
+    set { suggestionMark = newValue ? suggestionMark ?? "" : nil }
+  }
+
+  /// Returns a Boolean value that indicates whether the open suggestions have changed since the last message.
+  func isBehind(_ open: OpenSuggestions) -> Bool {
+    suggestionMark.map { !$0.utf8.elementsEqual(open.mark.utf8) } ?? false
+  }
+
+  /// Notes the open suggestions that a message tells.
+  mutating func note(_ open: OpenSuggestions) { suggestionMark = open.mark }
 
   /// Notes the outcome of an attempt to send the pending message: a message that was received is done, one that was not
   /// is sent again later, and after the last attempt or 410 the webhook is disabled.
@@ -369,37 +387,5 @@ extension Webhook {
       throw .unexpected(reason: "a stored webhook can't be decoded: \(error)")
     }
     self.revision = revision
-  }
-}
-
-extension Timestamp {
-  func adding(_ duration: Duration) -> Timestamp {
-    Timestamp(microsecondsSinceEpoch: microsecondsSinceEpoch + Int64(duration / .microseconds(1)))
-  }
-}
-
-extension PointID: Codable {
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    guard let id = PointID(try container.decode(String.self)) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "is not a UUID")
-    }
-    self = id
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
-}
-
-extension Timestamp: Codable {
-  public init(from decoder: any Decoder) throws {
-    self.init(microsecondsSinceEpoch: try decoder.singleValueContainer().decode(Int64.self))
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(microsecondsSinceEpoch)
   }
 }

@@ -80,6 +80,8 @@ struct Application {
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
+    api.suggestions = store.suggestions
+    api.suggestionLifetime = configuration.suggestionLifetime
     api.searches = store.searchLog
     api.backup = store.backup
     api.filtering = Filtering(queryables: queryables, timeLimit: configuration.filterTimeLimit)
@@ -151,6 +153,7 @@ struct Application {
       logger: logger)
     let services: [(any Service)?] = [
       store.indexUpkeep.map { BackgroundService($0) },
+      Pruning.suggestions(of: store.suggestions, logger: logger).service,
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
       },

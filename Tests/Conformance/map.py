@@ -1031,7 +1031,7 @@ def the_operators_page_shows_the_connections_and_searches_of_a_database(pages):
         page.route("**/metrics", metrics)
         page.route("**/analytics/searches*", lambda route: route.fulfill(json=REPORT))
         page.route("**/status/settings.json", lambda route: route.fulfill(
-            json={"openScopes": ["read", "write", "admin"], "hasSearches": True}))
+            json={"openScopes": ["read", "suggest", "write", "admin"], "hasSearches": True}))
         screen.open().wait_for_samples(1)
         pool = screen.facts("pool")
         expect((pool["Busy"], pool["Idle"], pool["Limit"], pool["Waiting calls"]) == ("3", "5", "12", "2"), f"{pool}")

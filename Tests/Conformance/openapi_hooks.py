@@ -267,6 +267,12 @@ def before_call(context, case, kwargs):
         correct_conditions(case.body, query or {})
     else:
         correct_body(case.body, case.method, case.path)
+    if case.path.endswith("/suggestions") and isinstance(case.body, dict):
+        correct_body(case.body.get("draft"), "POST", "/locations")
+        if isinstance(case.body.get("patch"), dict):
+            correct_body(case.body["patch"], "PATCH", "/locations/{id}")
+            # A patch changes something.
+            case.body["patch"]["name"] = f"Suggested {uuid.uuid4()}"
     if case.path.startswith("/webhooks") and isinstance(case.body, dict):
         # The receiver's name must be known; nothing listens there.
         if "url" in case.body:

@@ -21,8 +21,8 @@ import Testing
     try await database.run(
       """
       GRANT SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, sources, source_imports,
-        former_ids, index_anchors, change_anchors, areas, area_state, area_keys, duplicate_decisions, webhooks,
-        webhook_lease
+        former_ids, index_anchors, change_anchors, areas, area_state, area_keys, duplicate_decisions, suggestions,
+        webhooks, webhook_lease
       TO \(role)
       """)
     let reader = try await WaymarkProcess.run(["check"], environment: clerk)

@@ -34,7 +34,7 @@ import Testing
 
   private static let reading =
     "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids, index_anchors, change_anchors, "
-    + "areas, area_state, area_keys"
+    + "areas, area_state, area_keys, suggestions"
 
   /// The privileges in the documentation's table.
   private static let serving = [
@@ -44,8 +44,7 @@ import Testing
     "SELECT, INSERT, UPDATE, DELETE ON source_imports", "SELECT ON former_ids",
     "SELECT, INSERT, DELETE ON index_anchors, change_anchors",
     "SELECT, INSERT, UPDATE, DELETE ON areas, area_keys", "SELECT, UPDATE ON area_state",
-    "SELECT, INSERT, UPDATE, DELETE ON duplicate_decisions",
-    "SELECT, INSERT, UPDATE, DELETE ON webhooks", "SELECT, UPDATE ON webhook_lease",
+    "SELECT, INSERT, UPDATE, DELETE ON duplicate_decisions, suggestions, webhooks", "SELECT, UPDATE ON webhook_lease",
   ]
 
   private let json = ["Content-Type": "application/json"]

@@ -94,7 +94,7 @@ import Testing
     let refuted = try await driver.send(.POST, "/duplicates/\(first[0].id)", json: #"{"state":"refuted"}"#)
     let confirmed = try await driver.send(.POST, "/duplicates/\(first[1].id)", json: #"{"state":"confirmed"}"#)
     let second = try await page(driver, query).duplicates
-    let onlyRefuted = try await page(driver, query + "&state=refuted").duplicates
+    let onlyRefuted = try await page(driver, query + "&states=refuted").duplicates
     _ = try await driver.send(.POST, "/duplicates/\(first[0].id)", json: #"{"state":"open"}"#)
     let third = try await page(driver, query).duplicates
 
@@ -117,7 +117,7 @@ import Testing
   @Test(arguments: [
     ("", "source"), ("source=", "source"), ("source=a&other=", "other"), ("source=a&sourceId=7", "sourceId"),
     ("source=a&minScore=0.4", "minScore"), ("source=a&minScore=x", "minScore"), ("source=a&minScore=1.1", "minScore"),
-    ("source=a&state=closed", "state"), ("source=a&state=", "state"), ("source=a&limit=0", "limit"),
+    ("source=a&states=closed", "states"), ("source=a&states=", "states"), ("source=a&limit=0", "limit"),
     ("source=a&bbox=1,2,3", "bbox"), ("source=a&cursor=x", "cursor"), ("source=a&colour=red", "colour"),
     ("source=a&source=b", "source"),
   ])

@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (AccessPolicy(keys: nil, isLoopback: true), ["read", "write", "admin"]),
+    (AccessPolicy(keys: nil, isLoopback: true), ["read", "suggest", "write", "admin"]),
     (AccessPolicy(keys: nil, isLoopback: false), ["read"]), (AccessPolicy(keys: [], isLoopback: true), ["read"]),
     (AccessPolicy(keys: [], isLoopback: true, readRequiresKey: true), []),
   ])

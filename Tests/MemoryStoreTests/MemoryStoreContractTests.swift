@@ -37,6 +37,11 @@ import Testing
     try await behaviour.check((store, store))
   }
 
+  @Test(arguments: SuggestionContract.all)
+  func contractOfSuggestionsIsKept(_ behaviour: SuggestionContract) async throws {
+    try await behaviour.check(MemoryStore())
+  }
+
   @Test(arguments: ChangeContract.all)
   func contractOfChangesIsKept(_ behaviour: ChangeContract) async throws {
     let store = MemoryStore()

@@ -14,6 +14,11 @@ import Testing
     }
   }
 
+  @Test(arguments: SuggestionContract.all)
+  func contractOfSuggestionsIsKept(_ behaviour: SuggestionContract) async throws {
+    try await behaviour.check(try await TemporaryDatabase.make().migratedStore())
+  }
+
   @Test(arguments: AreaContract.all)
   func contractOfAreasIsKeptByTwoInstances(_ behaviour: AreaContract) async throws {
     let store = try await TemporaryDatabase.make().migratedStore()

@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "INSERT INTO grdb_migrations VALUES ('version 5')",
+    "INSERT INTO grdb_migrations VALUES ('version 99')",
     "UPDATE grdb_migrations SET identifier = '1' WHERE identifier = 'version 1'",
   ])
   func fileOfAnotherSchemaVersionIsNotOpened(change: String) async throws {

@@ -124,7 +124,7 @@ enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConvertible {
     case .wrongIssuer: "the token is of another issuer"
     case .wrongAudience: "the token is for another audience"
     case .incompleteClaims: "the token needs the claims iss, aud, sub and exp, each of the right type"
-    case .noScope: "the token has none of the scopes read, write and admin"
+    case .noScope: "the token has none of the scopes read, suggest, write and admin"
     case .invalidRestriction: "the token has a filter or areas that are not valid"
     }
   }

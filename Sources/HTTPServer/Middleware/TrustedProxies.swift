@@ -151,6 +151,9 @@ public struct IPAddress: Hashable, Sendable {
   /// The identity of a client without a name: its IPv4 address, or the 64-bit network of its IPv6 address, because who
   /// has one of those addresses usually has them all.
   public var clientNetwork: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
+
+  /// The number in base 16, a text that no other address has.
+  package var digits: String { "\(String(high, radix: 16)):\(String(low, radix: 16))" }
 }
 
 /// The parser of `Forwarded` fields (RFC 7239, section 4).

@@ -57,6 +57,8 @@ public protocol RouteHandler: Sendable {
 public enum AccessScope: String, Comparable, CaseIterable, Sendable {
   /// Reading.
   case read
+  /// Suggesting changes.
+  case suggest
   /// Changing.
   case write
   /// Everything.
@@ -68,8 +70,9 @@ public enum AccessScope: String, Comparable, CaseIterable, Sendable {
   private var rank: Int {
     switch self {
     case .read: 0
-    case .write: 1
-    case .admin: 2
+    case .suggest: 1
+    case .write: 2
+    case .admin: 3
     }
   }
 }

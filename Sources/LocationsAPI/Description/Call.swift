@@ -18,6 +18,7 @@ package struct Call: Sendable {
     case features = "OGC API Features"
     case map = "Maps"
     case write = "Write"
+    case suggestions = "Suggestions"
     case transfer = "Import and export"
     case areas = "Areas"
     case changes = "Changes"
@@ -36,6 +37,7 @@ package struct Call: Sendable {
       case .features: "The places as features, for GIS tools (OGC 17-069r4)."
       case .map: "Vector tiles, clusters and counts."
       case .write: "Create, replace, change and delete places."
+      case .suggestions: "Suggest changes of places and new ones, and decide about them."
       case .transfer: "Import and export many places as a stream."
       case .areas: "Named areas, in which places are searched."
       case .changes: "Follow what changes."
@@ -130,6 +132,8 @@ package struct Call: Sendable {
   ///
   /// - Parameters:
   ///   - joinsRestriction: a Boolean value that indicates whether senders with a restriction may make the call.
+  ///   - isIdempotent: a Boolean value that indicates whether a repeat has no further effect, so that the call takes no
+  ///     `Idempotency-Key`.
   ///   - otherParameters: the names of parameters of the query beside those of ``Parameter``.
   ///   - ignoresQuery: a Boolean value that indicates whether unknown parameters are accepted.
   ///   - describing: the descriptions of parameters that differ from those of ``Parameter``, by name.
@@ -139,9 +143,9 @@ package struct Call: Sendable {
   ///   - problems: the problems beside those that follow.
   init(
     _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, joinsRestriction: Bool = false, id: String,
-    group: Group, link: String? = nil,
-    summary: String, description: String = "", parameters: Set<Parameter> = [], otherParameters: [String] = [],
-    ignoresQuery: Bool = false, describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
+    group: Group, link: String? = nil, summary: String, description: String = "", isIdempotent: Bool = false,
+    parameters: Set<Parameter> = [], otherParameters: [String] = [], ignoresQuery: Bool = false,
+    describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     sharing sharedDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     requestHeaders: [HeaderDescription] = [], body: BodyDescription? = nil,
     bodyLimit: Route.BodyLimit = .serverDefault, caching: Caching = .unstated, responses: [ResponseDescription],
@@ -162,8 +166,7 @@ package struct Call: Sendable {
     self.description = [description, refusal].filter { !$0.isEmpty }.joined(separator: " ")
     self.body = body
     self.ownDescriptions = Array(ownDescriptions) + Array(sharedDescriptions)
-    // What a request does to a named resource is the same when it is repeated.
-    let isKeyed = scope == .write && method == .POST && !path.hasSuffix("}")
+    let isKeyed = scope == .write && method == .POST && !isIdempotent
     let isConditional = scope == .write && path.hasSuffix("{id}")
     self.requestHeaders =
       caching.conditions + (scope == .read ? [.minimumPosition] : []) + requestHeaders
@@ -186,7 +189,9 @@ package struct Call: Sendable {
     // `PUT` creates what the last segment names.
     if path.utf8.count(where: { $0 == UInt8(ascii: "{") }) > (method == .PUT ? 1 : 0) { all.insert(.notFound) }
     if body != nil { all.formUnion(ProblemDescription.body) }
-    if body != nil, scope == .write { all.formUnion([.init(409, .conflict), .init(422, .invalidPlace)]) }
+    if body != nil, scope == .write, !isIdempotent {
+      all.formUnion([.init(409, .conflict), .init(422, .invalidPlace)])
+    }
     if isKeyed { all.insert(.init(422, .idempotencyKeyReused)) }
     if isConditional { all.formUnion([.init(412, .versionMismatch), .init(428, .ifMatchRequired)]) }
     self.problems = all
@@ -294,6 +299,7 @@ extension [MediaDescription] {
 /// The description of a request's body.
 struct BodyDescription: Sendable {
   let description: String
+  var isRequired = true
   let media: [MediaDescription]
 }
 

@@ -23,7 +23,7 @@ struct OpenAPIDocument {
     """
 
   private static let access = """
-    An API key, or a JSON Web Token. Its scope is `read`, `write` or `admin`; each includes those before it. A server \
+    An API key, or a JSON Web Token. Its scope is `read`, `suggest`, `write` or `admin`; each includes those before it. A server \
     without keys takes changes from programs on its own machine alone.
     """
 
@@ -120,7 +120,7 @@ struct OpenAPIDocument {
   }
 
   private func json(_ body: BodyDescription) -> JSONValue {
-    ["description": .string(body.description), "required": true, "content": content(body.media)]
+    ["description": .string(body.description), "required": .bool(body.isRequired), "content": content(body.media)]
   }
 
   private func content(_ media: [MediaDescription]) -> JSONValue {

@@ -229,6 +229,9 @@ extension Parameter {
         "`operating` leaves out the places whose tags say that they are closed, for a time or for good; `any` without"
           + " it.",
         .oneOf(StatusFilter.allCases.map(\.rawValue)))
+    case .state:
+      .init("Only suggestions in this state.", .oneOf(Suggestion.State.allCases.map(\.rawValue)))
+    case .place: .init("Only suggestions for the place of this id.", Schema.uuid)
     case .view:
       .init(
         "`details` adds the member `details`: the typed values of the tags, in one form whatever the data set. Needs"

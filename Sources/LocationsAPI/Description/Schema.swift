@@ -230,7 +230,7 @@ extension Schema {
       ("StatusSettings", statusSettings), ("StatusHistory", statusHistory),
       ("JSONObject", Schema(.object([], others: any))),
       ("OpenAPIDocument", Schema(.object([.required("openapi", Schema(.string))], others: any))), ("Problem", problem),
-    ] + features + webhooks + duplicates + enumerationComponents
+    ] + features + suggestedEdits + webhooks + duplicates + enumerationComponents
 
   // MARK: Places
 

@@ -20,6 +20,7 @@ enum Parameter: Int, CaseIterable {
   case area, kind
   case ids, atomic
   case other, minimumScore, states
+  case state, place
 
   private static let all = allCases
 
@@ -98,7 +99,9 @@ enum Parameter: Int, CaseIterable {
     case .atomic: "atomic"
     case .other: "other"
     case .minimumScore: "minScore"
-    case .states: "state"
+    case .states: "states"
+    case .state: "state"
+    case .place: "place"
     }
   }
 }

@@ -12,7 +12,7 @@ package struct PublicAddress: Sendable {
   private static let maximumPrefixLength = 256
 
   private let url: String?
-  private let proxies: TrustedProxies
+  let proxies: TrustedProxies
 
   /// Creates an address.
   ///

@@ -243,6 +243,7 @@ struct DecideDuplicateRoute: CallHandler {
     description:
       "Records whether two places are the same; `open` takes that back. A repeat changes nothing. The places remain as"
       + " they are.",
+    isIdempotent: true,
     describing: [
       "pair": .init(
         "The `id` of a pair: the ids of two places, the lesser first, with a full stop between.",

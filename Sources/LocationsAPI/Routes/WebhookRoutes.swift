@@ -369,7 +369,7 @@ struct WebhookDraft: Sendable {
 
 extension ProblemError {
   /// Returns the error of a part of a body that has a pointer of its own.
-  fileprivate func inside(_ pointer: String) -> ProblemError {
+  func inside(_ pointer: String) -> ProblemError {
     switch location {
     case .pointer(let inner): ProblemError(.pointer(pointer + inner), detail)
     case .parameter(let name): ProblemError(.pointer("\(pointer)/\(JSONPointer.escape(name))"), detail)

@@ -130,3 +130,18 @@ extension PointID: LosslessStringConvertible {
     return digits &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
   }
 }
+
+extension PointID: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let id = PointID(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "is not a UUID")
+    }
+    self = id
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

@@ -92,3 +92,20 @@ extension Timestamp {
     self.init(microsecondsSinceEpoch: microseconds)
   }
 }
+
+extension Timestamp {
+  package func adding(_ duration: Duration) -> Timestamp {
+    Timestamp(microsecondsSinceEpoch: microsecondsSinceEpoch + Int64(duration / .microseconds(1)))
+  }
+}
+
+extension Timestamp: Codable {
+  public init(from decoder: any Decoder) throws {
+    self.init(microsecondsSinceEpoch: try decoder.singleValueContainer().decode(Int64.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(microsecondsSinceEpoch)
+  }
+}

@@ -247,6 +247,11 @@ public final class PointsService: Sendable {
     try await observe(.point) { () throws(PointStoreError) in try await store.point(id: id) }
   }
 
+  /// Returns the place of an id as the last committed write left it, or `nil`.
+  package func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
+    try await observe(.point) { () throws(PointStoreError) in try await store.committedPoint(id: id) }
+  }
+
   /// Returns the featured place of the moment and the number of seconds that it stays, 1 to 10; `nil` when there are no
   /// places.
   public func featuredPoint() async throws(PointStoreError) -> (point: PointOfInterest, remainingSeconds: Int64)? {
@@ -350,7 +355,7 @@ public final class PointsService: Sendable {
       let current: PointOfInterest?
       do {
         // A read that may be older can decide neither that the place is absent nor that the condition fails.
-        current = try await observe(.point) { () throws(PointStoreError) in try await store.committedPoint(id: id) }
+        current = try await committedPoint(id: id)
       } catch {
         throw .write(.store(error))
       }

@@ -30,7 +30,7 @@ struct CreateKeyCommand: AsyncParsableCommand {
   @Argument(help: "Name of the key's owner: 1 to 100 of the characters A-Z a-z 0-9 . _ -")
   var name: String
 
-  @Option(help: "read, write or admin; each includes those before it.")
+  @Option(help: "read, suggest, write or admin; each includes those before it.")
   var scope: String = AccessScope.write.rawValue
 
   @Option(help: "Condition in CQL2 on the places that the owner may know of.")

@@ -45,6 +45,12 @@ struct Pruning: Sendable {
     Pruning(subject: "changes", retention: retention, logger: logger, delete: delete)
   }
 
+  static func suggestions(of store: any SuggestionStore, logger: Logger) -> Pruning {
+    Pruning(subject: "suggestions", retention: .zero, logger: logger) { now in
+      try await store.pruneSuggestions(at: now)
+    }
+  }
+
   static func searches(of log: any SearchLog, retention: Duration, logger: Logger) -> Pruning {
     Pruning(subject: "searches", retention: retention, logger: logger) { time in
       try await log.pruneSearches(before: time)

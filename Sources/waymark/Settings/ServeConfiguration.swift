@@ -52,6 +52,9 @@ struct ServeConfiguration {
   /// The time for which changes are kept.
   let changesRetention: Duration
 
+  /// The time for which suggested edits can be decided.
+  let suggestionLifetime: Duration
+
   /// The maximum number of streams of changes.
   let maximumChangeStreams: Int
 
@@ -156,6 +159,7 @@ struct ServeConfiguration {
     analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
     maximumChangeStreams = try settings.integer(Setting.limits.changeStreams)
     changesRetention = .seconds(86_400 * (try settings.integer(Setting.places.changesRetention)))
+    suggestionLifetime = .seconds(86_400 * (try settings.integer(Setting.places.suggestionLifetime)))
     webhookNetworks = WebhookNetworks(allowed: try settings.networks(Setting.places.webhookNetworks))
     let authorities = Setting.client.authorities
     webhookAuthorities = settings[authorities].map { AuthorityFile(variable: authorities.setting.name, path: $0) }

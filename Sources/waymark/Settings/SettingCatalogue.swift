@@ -86,6 +86,10 @@ struct PlacesSettings: SettingGroup {
     "Days for which clients of /changes may be away; their positions are valid for so long.",
     details: "Without `MEMORY_STORE_PATH` the memory store keeps the last changes of the process alone. See "
       + "[Changes](changes.md#retention).")
+  let suggestionLifetime = Setting.Key(
+    "SUGGESTION_DAYS", .integer(1...365), affects: .operation, default: "30",
+    "Days for which a suggested edit can be decided; then the data of its sender are erased.",
+    details: "It is removed after as many more days. See [Suggested edits](suggestions.md#retention).")
   let webhookNetworks = Setting.Key(
     "WEBHOOK_ALLOWED_NETWORKS", .list("networks"), affects: .operation, default: .described("none: the Internet alone"),
     "Private addresses and networks, with commas between, that webhooks may be sent to, such as 10.1.0.0/16.",

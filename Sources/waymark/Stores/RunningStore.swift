@@ -25,6 +25,9 @@ struct RunningStore: Service {
   /// The named areas.
   let areas: any AreaStore
 
+  /// The suggested edits.
+  let suggestions: any SuggestionStore
+
   /// The upkeep of the change log.
   private(set) var changeUpkeep: [BackgroundService] = []
 
@@ -49,10 +52,12 @@ struct RunningStore: Service {
   private var close: @Sendable () async -> Void = {}
 
   private init(
-    _ store: any PointStore, areas: any AreaStore, changes: any PointFeed, observers: [any StoreObserver]
+    _ store: any PointStore, areas: any AreaStore, suggestions: any SuggestionStore, changes: any PointFeed,
+    observers: [any StoreObserver]
   ) {
     self.store = store
     self.areas = areas
+    self.suggestions = suggestions
     self.changes = changes
     self.observers = observers
   }
@@ -98,7 +103,7 @@ struct RunningStore: Service {
     try await memory.load(files: files.isEmpty ? [MemoryStore.sampleName] : files, logger: logger)
     logger.info("places are in memory alone")
     var running = RunningStore(
-      memory, areas: memory, changes: memory.changes, observers: [StoreMetrics(metrics)])
+      memory, areas: memory, suggestions: memory, changes: memory.changes, observers: [StoreMetrics(metrics)])
     running.collectors = [PointsCollector(memory, factory: metrics)]
     return running
   }
@@ -121,7 +126,8 @@ struct RunningStore: Service {
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
     var running = RunningStore(
-      memory, areas: memory, changes: memory.changes, observers: [StoreMetrics(metrics), outages])
+      memory, areas: memory, suggestions: memory, changes: memory.changes,
+      observers: [StoreMetrics(metrics), outages])
     running.changeUpkeep = [
       Pruning.changes(keptFor: changesRetention, logger: logger) { try await memory.pruneChanges(before: $0) }.service
     ]
@@ -212,7 +218,8 @@ struct RunningStore: Service {
     }
     guard database.index.use != .off else {
       var running = RunningStore(
-        store, areas: PostgresAreas(store), changes: changes, observers: [StoreMetrics(metrics), outages])
+        store, areas: PostgresAreas(store), suggestions: store, changes: changes,
+        observers: [StoreMetrics(metrics), outages])
       let poller = ChangePoller(feed, changes)
       running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
       return running
@@ -225,7 +232,8 @@ struct RunningStore: Service {
     let indexed = IndexedStore(store, index: follower, readinessLimit: database.index.readinessLimit)
     let freshness = database.index.freshness
     let areas = PostgresAreas(store, maximumAge: freshness.maximumAge, staleLifetime: freshness.staleLifetime)
-    var running = RunningStore(indexed, areas: areas, changes: changes, observers: [StoreMetrics(metrics)])
+    var running = RunningStore(
+      indexed, areas: areas, suggestions: store, changes: changes, observers: [StoreMetrics(metrics)])
     let poller = ChangePoller(feed, changes) { follower.status.phase != .following }
     running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
     running.indexUpkeep = { await follower.run() }

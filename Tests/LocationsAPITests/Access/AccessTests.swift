@@ -224,7 +224,7 @@ import Testing
     ("a:read:\(String(repeating: "0", count: 64)):b", "line 1 must be name:scope:sha256"),
     (":write:00", "line 1 has a name that is not 1 to 100 characters out of A-Z a-z 0-9 . _ -"),
     ("\n\na b:write:00", "line 3 has a name that is not 1 to 100 characters out of A-Z a-z 0-9 . _ -"),
-    ("a:root:00", "line 1 has a scope that is not one of read, write, admin"),
+    ("a:root:00", "line 1 has a scope that is not one of read, suggest, write, admin"),
     ("a:read:00", "line 1 has a hash that is not 64 digits of base 16"),
     ("a:read:" + String(repeating: "zz", count: 32), "line 1 has a hash that is not 64 digits of base 16"),
     (

@@ -291,11 +291,12 @@ import Testing
       name: "Winchester Mystery House", category: "museum",
       coordinate: Coordinate(latitude: 37.3293, longitude: -121.8893))
     let id = try #require(PointID(Examples.id))
-    _ = try await store.put(draft, id: id, if: .none)
+    let place = try await store.put(draft, id: id, if: .none).point
     _ = try await AreaEditor(store).put(.sample("Wien"), id: id, if: .none)
     if let other = PlacePair(Examples.pair)?.upper, call.path.hasPrefix("/duplicates") {
       _ = try await store.put(draft, id: other, if: .none)
     }
+    _ = try await store.add(.renaming(place))
 
     for medium in call.body?.media ?? [MediaDescription("", Schema(.any))] {
       for isMinimal in [true, false] {
@@ -443,5 +444,14 @@ extension Schema {
     if case .component(let name) = kind { return Schema.components.first { $0.name == name }?.schema.firstChoice }
     guard case .array(let values)? = JSONValue.object(keywords)["enum"] else { return nil }
     return values.first
+  }
+}
+
+extension Suggestion {
+  /// Returns a suggestion for a place, with the same id.
+  fileprivate static func renaming(_ place: PointOfInterest) -> Suggestion {
+    Suggestion(
+      id: place.id, place: place.id, version: place.version, change: #"{"name":"x"}"#, difference: "[]", comment: nil,
+      contact: nil, key: nil, address: nil, request: nil, createdAt: SystemClock().now(), lifetime: .seconds(86_400))
   }
 }
