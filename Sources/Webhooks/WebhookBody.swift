@@ -17,10 +17,11 @@ enum WebhookBody {
   ///
   /// - Parameters:
   ///   - type: the type of the event.
+  ///   - openSuggestions: the number of open suggestions; `nil` if the event is not about them.
   ///   - placeURL: returns the address of a place.
   static func text(
-    of changes: [PointChange], type: StaticString = "places.changed", position: String, at time: Timestamp,
-    placeURL: (PointID) -> String
+    of changes: [PointChange], type: StaticString = "places.changed", position: String,
+    openSuggestions: Int? = nil, at time: Timestamp, placeURL: (PointID) -> String
   ) -> (text: String, count: Int) {
     var json = JSONWriter()
     json.beginObject()
@@ -30,6 +31,7 @@ enum WebhookBody {
     json.write(name: "data")
     json.beginObject()
     if position.utf8.count <= longestPosition { json.write(member: "position", position) }
+    if let openSuggestions { json.write(member: "openSuggestions", openSuggestions) }
     json.write(name: "changes")
     json.beginArray()
     // The brackets that follow are shorter than the rest.

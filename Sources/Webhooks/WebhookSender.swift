@@ -61,6 +61,7 @@ package final class WebhookSender: Sendable {
 
   package let store: any WebhookStore
   package let changes: any PointFeed
+  private let suggestions: (any SuggestionStore)?
   package let transport: any WebhookTransport
   package let clock: any WallClock
   private let conditions: @Sendable (String) async throws -> (query: PointQuery, areaMark: String?)
@@ -102,12 +103,14 @@ package final class WebhookSender: Sendable {
   /// Creates a sender, which has no effect until ``run()``.
   ///
   /// - Parameters:
+  ///   - suggestions: the suggested edits, of which webhooks may follow the open ones.
   ///   - conditions: returns the conditions of a webhook's filter, and a mark of the area that it names, which changes
   ///     with it.
   ///   - placeURL: returns the address of a place.
   ///   - jitter: returns a random number from 0 to 1.
   package init(
-    store: any WebhookStore, changes: any PointFeed, transport: any WebhookTransport,
+    store: any WebhookStore, changes: any PointFeed, suggestions: (any SuggestionStore)? = nil,
+    transport: any WebhookTransport,
     conditions: @escaping @Sendable (String) async throws -> (query: PointQuery, areaMark: String?),
     placeURL: @escaping @Sendable (PointID) -> String,
     clock: any WallClock = SystemClock(), jitter: @escaping @Sendable () -> Double = { .random(in: 0...1) },
@@ -115,6 +118,7 @@ package final class WebhookSender: Sendable {
   ) {
     self.store = store
     self.changes = changes
+    self.suggestions = suggestions
     self.transport = transport
     self.conditions = conditions
     self.placeURL = placeURL
@@ -195,11 +199,14 @@ package final class WebhookSender: Sendable {
       guard !enabled.isEmpty else { return [] }
       let present = try await changes.presentPosition()
       noteWatches(since: present)
+      let open = enabled.contains(where: \.followsSuggestions) ? try await suggestions?.openSuggestions(at: now) : nil
       var due: [Webhook] = []
       for webhook in enabled {
         if let pending = webhook.pending {
           if pending.nextAttemptAt <= now { due.append(webhook) }
         } else if !changes.includes(present, in: start(of: webhook)) {
+          due.append(webhook)
+        } else if let open, webhook.isBehind(open) {
           due.append(webhook)
         } else if webhook.areaMark != nil, let (_, mark) = try await conditions(of: webhook), isNew(mark, for: webhook)
         {
@@ -284,6 +291,13 @@ package final class WebhookSender: Sendable {
       webhook.prepare(message(of: [], type: "places.reset", position: webhook.position).message)
     }
     webhook.note(areaMark: mark)
+    if webhook.pending == nil, webhook.followsSuggestions,
+      let open = try await suggestions?.openSuggestions(at: clock.now()), webhook.isBehind(open)
+    {
+      webhook.prepare(
+        message(of: [], type: "suggestions.changed", position: webhook.position, openSuggestions: open.count).message)
+      webhook.note(open)
+    }
     if webhook.pending != nil {
       guard try await store.replace(webhook) else { return nil }
       webhook.revision += 1
@@ -428,12 +442,14 @@ package final class WebhookSender: Sendable {
   }
 
   private func message(
-    of changes: [PointChange], type: StaticString = "places.changed", position: String
+    of changes: [PointChange], type: StaticString = "places.changed", position: String,
+    openSuggestions: Int? = nil
   ) -> (message: WebhookMessage, count: Int) {
     let now = clock.now()
     var generator = SystemRandomNumberGenerator()
     let id = "msg_\(PointID(at: now, using: &generator))"
-    let (body, count) = WebhookBody.text(of: changes, type: type, position: position, at: now, placeURL: placeURL)
+    let (body, count) = WebhookBody.text(
+      of: changes, type: type, position: position, openSuggestions: openSuggestions, at: now, placeURL: placeURL)
     return (WebhookMessage(id: id, body: body, position: position, changeCount: count, createdAt: now), count)
   }
 

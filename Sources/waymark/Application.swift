@@ -224,7 +224,7 @@ extension Application {
     let requests = WebhookRequests(
       networks: configuration.webhookNetworks, authorities: configuration.webhookAuthorities)
     return WebhookSender(
-      store: webhooks, changes: store.changes, transport: requests,
+      store: webhooks, changes: store.changes, suggestions: store.suggestions, transport: requests,
       conditions: { [areas = store.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },

@@ -128,6 +128,7 @@ import Testing
 
   @Test(arguments: [
     (#"{}"#, "/url"), (#"{"url":7}"#, "/url"), (#"{"url":null}"#, "/url"), (#"{"url":"https://internal"}"#, "/url"),
+    (#"{"url":"https://a.b","suggestions":1}"#, "/suggestions"),
     (#"{"url":"https://a.b","secret":"x"}"#, "/secret"), (#"{"url":"https://a.b","secret":null}"#, "/secret"),
     (#"{"url":"https://a.b","filter":[]}"#, "/filter"), (#"{"url":"https://a.b","filter":null}"#, "/filter"),
     (#"{"url":"https://a.b","filter":{"open":"now"}}"#, "/filter/open"),
@@ -174,11 +175,12 @@ import Testing
 
     let patched = try await driver.send(
       .PATCH, "/webhooks/\(id)", headers: ["content-type": "application/merge-patch+json"],
-      json: #"{"url":"https://c.d","filter":null,"enabled":false}"#)
+      json: #"{"url":"https://c.d","filter":null,"suggestions":true,"enabled":false}"#)
     let enabled = try await driver.send(.PATCH, "/webhooks/\(id)", json: #"{"enabled":true}"#)
 
     #expect(patched.status == 200)
     #expect(try patched.object["url"] as? String == "https://c.d" && patched.object["filter"] == nil)
+    #expect(try patched.object["suggestions"] as? Bool == true)
     #expect(try patched.object["enabled"] as? Bool == false && patched.object["disabledReason"] != nil)
     #expect(try enabled.object["enabled"] as? Bool == true && enabled.object["disabledReason"] == nil)
     #expect(!patched.text.contains("whsec_") && !enabled.text.contains("whsec_"))

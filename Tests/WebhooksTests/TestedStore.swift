@@ -23,6 +23,7 @@ enum TestedStore: CaseIterable {
     let places: any PointStore
     let webhooks: any WebhookStore
     let changes: any PointFeed
+    let suggestions: any SuggestionStore
   }
 
   func with(_ body: (Parts) async throws -> Void) async throws {
@@ -33,11 +34,12 @@ enum TestedStore: CaseIterable {
       defer { try? FileManager.default.removeItem(at: folder) }
       let journal = try await SQLiteJournal.open(path: folder.appending(path: "places.db").path)
       let store = try await MemoryStore(journal: journal)
-      try await body(Parts(places: store, webhooks: journal, changes: store.changes))
+      try await body(Parts(places: store, webhooks: journal, changes: store.changes, suggestions: store))
       await journal.close()
     case .postgres:
       let store = try await TemporaryDatabase.make().migratedStore()
-      try await body(Parts(places: store, webhooks: store, changes: ChangeHub(try ChangeFeed(store))))
+      let changes = ChangeHub(try ChangeFeed(store))
+      try await body(Parts(places: store, webhooks: store, changes: changes, suggestions: store))
       await store.shutDown()
     }
   }
@@ -98,10 +100,10 @@ extension WebhookSender {
   /// Creates a sender of a test.
   static func testing(
     _ store: any WebhookStore, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock,
-    areaMark: @escaping @Sendable () -> String? = { nil }
+    suggestions: (any SuggestionStore)? = nil, areaMark: @escaping @Sendable () -> String? = { nil }
   ) -> WebhookSender {
     WebhookSender(
-      store: store, changes: changes, transport: endpoint,
+      store: store, changes: changes, suggestions: suggestions, transport: endpoint,
       conditions: { filter in
         var query = PointQuery()
         if filter.hasPrefix("terms="), let count = Int(filter.dropFirst(6)) {

@@ -31,6 +31,7 @@ import Testing
 
     struct Content: Decodable {
       let changes: [Change]
+      let openSuggestions: Int?
       let position: String
     }
 
@@ -84,6 +85,33 @@ import Testing
 
       #expect(try bodies().map(\.type) == ["places.reset", "places.changed"])
       #expect(try bodies()[0].data.changes.isEmpty)
+    }
+  }
+
+  @Test func numberOfOpenSuggestionsIsSentWheneverTheyChange() async throws {
+    try await TestedStore.memory.with { store in
+      let sender = WebhookSender.testing(
+        store.webhooks, store.changes, endpoint, clock, suggestions: store.suggestions)
+      let position = try await store.changes.presentPosition()
+      _ = try await store.webhooks.add(1, at: position, clock)
+      var webhook = try await store.webhooks.add(2, at: position, clock)
+      webhook.followsSuggestions = true
+      #expect(try await store.webhooks.replace(webhook))
+
+      await sender.runOnce()
+      for number in 1...2 { _ = try await store.suggestions.add(.sample(number)) }
+      await sender.runOnce()
+      await sender.runOnce()
+      let decision = Suggestion.Decision(isAccepted: false, reason: nil, time: clock.now())
+      _ = try await store.suggestions.decide(Suggestion.sample(1).id, decision, changing: nil)
+      await sender.runOnce()
+      clock.advance(by: .seconds(30 * 86_400))
+      await sender.runOnce()
+
+      let bodies = try bodies()
+      #expect(bodies.map(\.data.openSuggestions) == [0, 2, 1, 0])
+      #expect(bodies.allSatisfy { $0.type == "suggestions.changed" && $0.data.changes.isEmpty })
+      #expect(try await store.webhooks.stored(2).position == bodies[3].data.position)
     }
   }
 

@@ -49,6 +49,7 @@ struct CreateWebhookRoute: CallHandler {
       id: PointID(at: now, using: &generator), url: url, filter: draft.filter.flatMap(\.self),
       secrets: WebhookSecrets(draft.newSecret ?? .generate()), position: position, createdAt: now)
     new.note(areaMark: areas.named?.tag)
+    new.followsSuggestions = draft.followsSuggestions ?? false
     let webhook = try await request.reportingWriteErrors { [new] () throws(PointWriteError) in
       try await sender.store.create(new, once: key)
     }
@@ -141,6 +142,7 @@ struct ChangeWebhookRoute: CallHandler {
           webhook.filter = filter
           webhook.note(areaMark: areas.named?.tag)
         }
+        if let isFollowed = draft.followsSuggestions { webhook.followsSuggestions = isFollowed }
         if let secret = draft.newSecret { webhook.secrets.rotate(to: secret, at: now) }
         switch draft.isEnabled {
         case false?: webhook.disable(because: "a request disabled it")
@@ -312,6 +314,7 @@ struct WebhookDraft: Sendable {
 
   /// The filter, as text; `nil` within for none.
   private(set) var filter: String??
+  private(set) var followsSuggestions: Bool?
   private(set) var newSecret: WebhookSecret?
   private(set) var isSecretGenerated = false
   private(set) var isEnabled: Bool?
@@ -349,6 +352,8 @@ struct WebhookDraft: Sendable {
           errors += error.errors.map { $0.inside("/filter") }
         }
       case ("filter", _): note("filter", "must be an object of conditions")
+      case ("suggestions", .bool(let isSet)): followsSuggestions = isSet
+      case ("suggestions", _): note("suggestions", "must be true or false")
       case ("secret", .null) where isPatch: (newSecret, isSecretGenerated) = (.generate(), true)
       case ("secret", .string(let text)):
         newSecret = WebhookSecret(text)
@@ -360,7 +365,7 @@ struct WebhookDraft: Sendable {
         code = .unknown
         note(
           String(member.name.prefix(100)),
-          "is not a member of the body; its members are url, filter, secret\(isPatch ? ", enabled" : "")")
+          "is not a member of the body; its members are url, filter, suggestions, secret\(isPatch ? ", enabled" : "")")
       }
     }
     if !errors.isEmpty { throw .badRequest(errors, code: code) }
@@ -427,6 +432,7 @@ private enum WebhookJSON {
       json.write(name: "filter")
       json.write(json: filter)
     }
+    if webhook.followsSuggestions { json.write(member: "suggestions", true) }
     if let secret { json.write(member: "secret", secret.text) }
     json.write(member: "enabled", webhook.disabledReason == nil)
     if let reason = webhook.disabledReason { json.write(member: "disabledReason", reason) }
@@ -486,17 +492,21 @@ extension Schema {
     ["pattern": "^whsec_[A-Za-z0-9+/]{32,}={0,2}$", "maxLength": 94],
     example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
+  private static let followsSuggestions = Schema(
+    .boolean, "Sends the number of open suggested edits whenever some were added, decided or have expired.")
+
   private static let webhookDraft = Schema(
     .object(
       [
         .required("url", webhookURL), .optional("filter", .component("WebhookFilter")),
-        .optional("secret", webhookSecret),
+        .optional("suggestions", followsSuggestions), .optional("secret", webhookSecret),
       ], others: nil))
 
   private static let webhookPatch = Schema(
     .object(
       [
         .optional("url", webhookURL), .optional("filter", Schema.component("WebhookFilter").orNull),
+        .optional("suggestions", followsSuggestions),
         .optional("secret", webhookSecret.orNull), .optional("enabled", Schema(.boolean)),
       ], others: nil))
 
@@ -514,6 +524,7 @@ extension Schema {
     .object(
       [
         .required("id", uuid), .required("url", webhookURL), .optional("filter", .component("WebhookFilter")),
+        .optional("suggestions", followsSuggestions),
         .optional("secret", webhookSecret), .required("enabled", Schema(.boolean)),
         .optional("disabledReason", Schema(.string, "The reason why nothing is sent.")),
         .required("position", Schema(.string, "The position after the last message that was received.")),
