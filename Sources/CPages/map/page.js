@@ -30,6 +30,8 @@ let update = 0;
 let loadMilliseconds = 0;
 /** The module of named areas, once there was a view that shows them. */
 let areas;
+/** The module of the review, once it was asked for. */
+let review;
 
 view.startMap({
   report,
@@ -38,6 +40,7 @@ view.startMap({
     movePopup();
     moveShape();
     areas?.moveAreas();
+    review?.movePins();
   },
   onSettle: () => {
     writeAddress();
@@ -283,8 +286,18 @@ function setShape(kind, shape) {
 
 /** Returns the fragment of a view: `#map=8.50/48.2100/16.3700&category=cafe`. */
 function hashOf({ lat, long }, place) {
-  const others = new URLSearchParams(Object.entries({ ...filters, place }).filter(([, value]) => value));
+  const others = new URLSearchParams(Object.entries({ ...filters, place, review: review?.isReviewing() && "open" }).filter(([, value]) => value));
   return `#map=${view.zoom.toFixed(2)}/${lat.toFixed(5)}/${long.toFixed(5)}${others.size ? "&" + others : ""}`;
+}
+
+/** Opens the review of suggested edits. */
+async function openReview() {
+  if (!mayLeave() || review?.isReviewing()) return;
+  closePopup();
+  setListOpen(false);
+  review ??= await import("./review.js");
+  await review.openReview({ report, explanation, onChange: load, onClose: writeAddress });
+  writeAddress();
 }
 
 function writeAddress() { history.replaceState(null, "", hashOf(view.coordinate(), shownId())); }
@@ -308,8 +321,10 @@ function readAddress() {
   const isView = isFinite(zoom + lat + long);
   const place = parameters.get("place");
   if (isView) view.jump({ lat, long }, zoom);
-  else if (!place) showAll();
+  else if (!place && !parameters.has("review")) showAll();
   if (place) show(place);
+  if (parameters.has("review")) openReview();
+  else review?.closeReview();
 }
 
 async function showAll() {
@@ -326,6 +341,7 @@ const controls = {
   "set-key": async () => {
     if (await askForKey(text("map.keyReason"))) start();
   },
+  "review-open": openReview,
   "draw-area": () => draw("within"),
   "draw-route": () => draw("route"),
   "curl": async () => (await import("./request.js")).openRequest({ query, report, explanation }),
