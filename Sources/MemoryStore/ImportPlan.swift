@@ -177,8 +177,8 @@ struct ImportPlan {
 private struct RowOwners {
   let snapshot: PointSnapshot
 
-  /// The places of origins that none has: those that no row means, and that have a record in common with the row
-  /// (``ImportRemoval/recordKey``).
+  /// The existing place of each new origin: the one place that no row means and that has a record in common with the
+  /// rows of that origin, and with no others (``ImportRemoval/recordKey``).
   private var moved: [SourceReference: PointID] = [:]
 
   init(

@@ -3,14 +3,7 @@ import PostgresClient
 
 /// The SQL of the opinions on pairs of places.
 private enum DuplicateStatements {
-  /// Values: the lesser and the greater ids of the pairs.
-  static let select = Statement(
-    "duplicate_decisions", planning: .eachTime,
-    """
-    SELECT first_id, second_id, state
-    FROM duplicate_decisions JOIN unnest($1::uuid[], $2::uuid[]) AS wanted (first_id, second_id)
-      USING (first_id, second_id)
-    """)
+  static let select = Statement("duplicate_decisions", "SELECT first_id, second_id, state FROM duplicate_decisions")
 
   /// Values: the lesser id, the greater id and the state.
   static let put = Statement(
@@ -26,25 +19,11 @@ private enum DuplicateStatements {
 }
 
 extension PostgresStore: DuplicateStore {
-  /// The number of pairs of a statement.
-  private static let decisionBatch = 20_000
-
-  package func decisions(of pairs: [PlacePair]) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
+  package func decisions() async throws(PointStoreError) -> [PlacePair: DuplicateState] {
     var states: [PlacePair: DuplicateState] = [:]
-    var rest = pairs[...]
-    while !rest.isEmpty {
-      let batch = rest.prefix(Self.decisionBatch)
-      rest = rest.dropFirst(batch.count)
-      let result = try await read(
-        DuplicateStatements.select,
-        Parameters {
-          $0.add(batch.map(\.lower))
-          $0.add(batch.map(\.upper))
-        })
-      for row in result.rows {
-        guard let pair = PlacePair(try row.id(0), try row.id(1)) else { continue }
-        states[pair] = DuplicateState(rawValue: try row.text(2))
-      }
+    for row in try await read(DuplicateStatements.select, Parameters()).rows {
+      guard let pair = PlacePair(try row.id(0), try row.id(1)) else { continue }
+      states[pair] = DuplicateState(rawValue: try row.text(2))
     }
     return states
   }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 package import Points
 
@@ -13,7 +14,7 @@ enum DuplicateRows {
     ) STRICT, WITHOUT ROWID;
     """
 
-  fileprivate static let select = "SELECT state FROM duplicate_decision WHERE first_id = ? AND second_id = ?"
+  fileprivate static let select = "SELECT first_id, second_id, state FROM duplicate_decision"
 
   fileprivate static let put = """
     INSERT INTO duplicate_decision (first_id, second_id, state) VALUES (?, ?, ?)
@@ -24,17 +25,17 @@ enum DuplicateRows {
 }
 
 extension SQLiteJournal: DuplicateStore {
-  package func decisions(of pairs: [PlacePair]) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
+  package func decisions() async throws(PointStoreError) -> [PlacePair: DuplicateState] {
     try await reportingErrors { database in
       try await database.read { database in
-        guard try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM duplicate_decision)") == true else {
-          return [:]
-        }
-        let statement = try database.cachedStatement(sql: DuplicateRows.select)
         var states: [PlacePair: DuplicateState] = [:]
-        for pair in pairs {
-          let text = try String.fetchOne(statement, arguments: [pair.lower.bytes, pair.upper.bytes])
-          states[pair] = text.flatMap { DuplicateState(rawValue: $0) }
+        let rows = try Row.fetchCursor(database, sql: DuplicateRows.select)
+        while let row = try rows.next() {
+          let (first, second): (Data, Data) = (row[0], row[1])
+          guard let lower = PointID(first), let upper = PointID(second),
+            let pair = PlacePair(lower, upper)
+          else { continue }
+          states[pair] = DuplicateState(rawValue: row[2])
         }
         return states
       }
@@ -48,5 +49,16 @@ extension SQLiteJournal: DuplicateStore {
     } else {
       _ = try await write(DuplicateRows.put, [first, second, state.rawValue])
     }
+  }
+}
+
+extension PointID {
+  /// Creates an id of its bytes; `nil` for another number of them.
+  fileprivate init?(_ data: Data) {
+    guard data.count == Self.byteCount else { return nil }
+    let (high, low) = data.withUnsafeBytes {
+      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+    self.init(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
   }
 }

@@ -75,6 +75,9 @@ import Testing
     #expect(pairs([left.pair: .confirmed]).map(\.candidate) == [left, right])
     #expect(pairs([left.pair: .confirmed]).map(\.state) == [.confirmed, .open])
     #expect(pairs([left.pair: .confirmed], [.open]).map(\.candidate) == [right])
+    // A confirmed pair keeps its places where they are no candidates any more.
+    let elsewhere = try #require(PlacePair(right.first, PointID(high: 1, low: 99)))
+    #expect(pairs([best.pair: .refuted, elsewhere: .confirmed]).map(\.candidate) == [left])
   }
 
   @Test func contractIsKeptInMemory() async throws {

@@ -37,7 +37,7 @@ import Testing
 
     let opened = try await SQLiteJournal.open(path: folder.path)
 
-    #expect(try await opened.decisions(of: [pair]) == [pair: .confirmed])
+    #expect(try await opened.decisions()[pair] == .confirmed)
   }
 
   @Test func areasAndTheirKeysOutlastARestart() async throws {

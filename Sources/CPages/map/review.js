@@ -79,7 +79,8 @@ async function load() {
 
 function press(event) {
   const { key, target, ctrlKey, metaKey, altKey } = event;
-  if (ctrlKey || metaKey || altKey) return;
+  // A key that is held down decides nothing twice.
+  if (ctrlKey || metaKey || altKey || event.repeat) return;
   if (key === "Escape") {
     if (byId("review-reason")) show();
     else closeReview();
@@ -125,8 +126,10 @@ async function show(told = "") {
   place = undefined;
   const suggestion = current();
   if (!suggestion) return showEmpty(told);
-  if (suggestion.place) place = await json("locations/" + encodeURIComponent(suggestion.place)).catch(() => undefined);
+  const loaded = suggestion.place
+    ? await json("locations/" + encodeURIComponent(suggestion.place)).catch(() => undefined) : undefined;
   if (shown !== turn) return;
+  place = loaded;
   const isStale = Boolean(place && place.version !== suggestion.version);
   fill(told,
     element("h3", { dir: "auto" }, suggestion.draft?.name || place?.name || text("map.wasDeleted")),
@@ -139,9 +142,9 @@ async function show(told = "") {
       : undefined,
     element("div", { role: "alert", class: "failed", id: "review-problem" }),
     element("p", { class: "actions" },
-      button("review-accept", text(isStale ? "map.acceptAnyway" : "map.accept"), () => decide("accept", "", isStale),
+      button("review-accept", text(isStale ? "map.acceptAnyway" : "map.accept"), () => decide(suggestion, shown, "accept", "", isStale),
         { class: "main", "aria-keyshortcuts": "a" }),
-      button("review-reject", text("map.reject"), askForReason, { "aria-keyshortcuts": "r" })));
+      button("review-reject", text("map.reject"), () => askForReason(suggestion, shown), { "aria-keyshortcuts": "r" })));
   showPositions(suggestion);
 }
 
@@ -214,11 +217,11 @@ export function movePins() {
 
 // MARK: Decisions
 
-function askForReason() {
+function askForReason(suggestion, shown) {
   const input = element("input", { id: "review-reason", maxlength: 1000, autocomplete: "off" });
   const form = element("form", { onsubmit: (event) => {
     event.preventDefault();
-    decide("reject", input.value.trim());
+    decide(suggestion, shown, "reject", input.value.trim());
   } },
   element("label", { for: "review-reason" }, text("map.reason")), input,
   element("p", { class: "actions" }, element("button", { class: "main", id: "review-confirm" }, text("map.reject")),
@@ -227,11 +230,14 @@ function askForReason() {
   input.focus();
 }
 
-/** Accepts or rejects the shown suggestion. `isForced` applies it to the place as it is shown. */
-async function decide(decision, reason, isForced) {
-  if (isBusy) return;
+/**
+ * Accepts or rejects a suggestion, which was shown in that turn: while the next one is loaded, the buttons are still those
+ * of the former. `isForced` applies it to the place as it is shown.
+ */
+async function decide(suggestion, shown, decision, reason, isForced) {
+  if (isBusy || shown !== turn) return;
   isBusy = true;
-  const { id } = current();
+  const { id } = suggestion;
   const headers = { "Content-Type": "application/json" };
   if (isForced) headers["If-Match"] = `"${place.version}"`;
   try {

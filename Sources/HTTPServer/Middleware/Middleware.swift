@@ -156,7 +156,8 @@ final class RequestContext: Sendable {
   }
 }
 
-/// The authenticated sender of a request.
+/// The authenticated sender of a request. Two are equal if they have the same ``namespace``, whatever their
+/// restriction: limits are those of a sender.
 public struct Principal: Hashable, Sendable {
   /// The name under which the sender is known; `nil` where it is not authenticated.
   public let name: String?
@@ -182,9 +183,15 @@ public struct Principal: Hashable, Sendable {
     principal.restriction = restriction
     return principal
   }
+
+  public static func == (left: Principal, right: Principal) -> Bool {
+    left.namespace.hasSameBytes(as: right.namespace)
+  }
+
+  public func hash(into hasher: inout Hasher) { namespace.hashBytes(into: &hasher) }
 }
 
-/// A part of the data, as a key or a token states it. Its meaning is that of the service.
+/// The restriction of a key or a token as it is stated there; the service interprets it.
 package struct AccessRestriction: Hashable, Sendable {
   /// The condition on the data; `nil` for any.
   package let filter: ExactText?

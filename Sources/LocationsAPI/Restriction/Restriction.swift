@@ -19,6 +19,9 @@ package struct Restriction: Sendable {
   let key: Key
   let points: PointRestriction
 
+  /// The beginning of the marks of restrictions, with which no mark of an area begins.
+  static let markPrefix = "R"
+
   /// A text of letters and digits that no other restriction has, nor this one with other outlines.
   @ComparedByBytes private(set) var mark: String
 
@@ -27,7 +30,7 @@ package struct Restriction: Sendable {
     var hash = SHA256()
     let texts = [key.stated.filter?.text ?? ""] + key.stated.areas.map(\.text) + [""] + key.areas.map(\.text)
     for text in texts { hash.update(data: Array("\(text.utf8.count):\(text)".utf8)) }
-    mark = "r" + Hexadecimal.encode(Array(hash.finalize().prefix(10)))
+    mark = Self.markPrefix + Hexadecimal.encode(Array(hash.finalize().prefix(10)))
     do {
       // An area that does not exist has no places.
       let isEmpty = areas.isEmpty && !key.stated.areas.isEmpty

@@ -276,7 +276,12 @@ struct ChangesArguments: Sendable {
   ///
   /// - Throws: `Problem` 410.
   func checkMark() throws(Problem) {
-    guard let ownMark, since != nil, mark?.hasSameBytes(as: ownMark) != true else { return }
+    guard since != nil else { return }
+    if let ownMark {
+      if mark?.hasSameBytes(as: ownMark) == true { return }
+    } else if mark?.hasPrefix(Restriction.markPrefix) != true {
+      return
+    }
     throw Problem(
       .gone, code: ProblemCode.positionExpired.rawValue, title: "Position expired",
       detail: isRestricted

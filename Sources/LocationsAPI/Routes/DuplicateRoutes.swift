@@ -31,6 +31,9 @@ struct DuplicatesRoute: CallHandler {
   /// The estimated number of bytes of a pair while it is written.
   private static let pairBytes = 2048
 
+  /// The estimated number of bytes of a candidate while the pairs are chosen.
+  private static let candidateBytes = 512
+
   let service: PointsService
   let duplicates: any DuplicateStore
   let filtering: Filtering
@@ -51,8 +54,10 @@ struct DuplicatesRoute: CallHandler {
         Parameter.box.name,
         "must be a box with at most \(Self.maximumPlaces) places of the two data sets; there are more")
     }
+    let working = try await request.reserveMemory(bytes: found.count * Self.candidateBytes)
+    defer { extendLifetime(working) }
     let decisions = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.decisions(of: found.map(\.pair), in: duplicates)
+      try await service.decisions(in: duplicates)
     }
     return try await request.computing { () throws(Problem) in
       let pairs = DuplicatePair.pairs(among: found, decisions, in: arguments.states)

@@ -259,7 +259,8 @@ package final class ChangeHub: PointFeed {
       } else if isUnknown || former?.matches(subscriber.filter) == true {
         let version = next?.point.version ?? 0
         if let restriction = subscriber.restriction, next?.matches(restriction) != true {
-          // A place that the reader did not see must not be told from one that left.
+          // The state before is unknown, so a removal could reveal a place that the reader never saw. The reader has to
+          // read the log.
           if isUnknown {
             subscriber.current?.interrupt()
             continue

@@ -153,13 +153,15 @@ struct ComparedPlaces: Sendable {
     let segment = snapshot.parts[part].segment
     let (columns, place, firstName) = (segment.columns, UInt32(places.count), UInt32(names.count))
     var name = segment.records.name(at: slot)
-    name.withUTF8 { appendName($0, of: place) }
+    name.withUTF8 { appendName($0, of: place, after: firstName) }
     var contact = ContactKinds()
     TextFields.forEachTag(in: segment.records.tags(at: slot)) { key, value in
       contact.add(key)
       guard fields.kind(of: key) == .name else { return }
       NameKind.forEachName(in: value) { name, kind in
-        if kind != .abbreviation, names.count - Int(firstName) < Self.maximumNames { appendName(name, of: place) }
+        if kind != .abbreviation, names.count - Int(firstName) < Self.maximumNames {
+          appendName(name, of: place, after: firstName)
+        }
       }
     }
     let inPart = segment.records.category(at: slot)
@@ -189,8 +191,10 @@ struct ComparedPlaces: Sendable {
     return UInt32(categories.count - 1)
   }
 
-  /// Appends a name, unless the place has it already.
-  private mutating func appendName(_ name: UnsafeBufferPointer<UInt8>, of place: UInt32) {
+  /// Appends a name, unless the place, whose names begin at an index, has it already.
+  private mutating func appendName(
+    _ name: UnsafeBufferPointer<UInt8>, of place: UInt32, after firstName: UInt32
+  ) {
     text.fill(with: name)
     let start = numbers.count
     var joined = FNV1a()
@@ -201,6 +205,10 @@ struct ComparedPlaces: Sendable {
       if !numbers[start...].contains(number) { numbers.append(number) }
     }
     if text.words.isEmpty { return }
+    if names[Int(firstName)...].contains(where: { $0.joined == joined.value }) {
+      numbers.removeLast(numbers.count - start)
+      return
+    }
     names.append(
       ComparedName(start: UInt32(start), count: UInt16(numbers.count - start), joined: joined.value))
   }

@@ -172,7 +172,7 @@ public struct DuplicatePair: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - candidates: the candidates, in any order.
-  ///   - decisions: the opinions on them.
+  ///   - decisions: all opinions.
   ///   - states: the states of the pairs to return.
   /// - Returns: the pairs, by score, ties by the ids of the pairs.
   package static func pairs(
@@ -184,6 +184,10 @@ public struct DuplicatePair: Hashable, Sendable {
     var taken: Set<PointID> = []
     var chosen: [DuplicatePair] = []
     for state in [DuplicateState.confirmed, .open] {
+      if state == .open {
+        // Those of confirmed pairs that are no candidates, as after a change of a place.
+        for (pair, state) in decisions where state == .confirmed { taken.formUnion([pair.lower, pair.upper]) }
+      }
       for pair in ranked where pair.state == state {
         let (first, second) = (pair.candidate.first, pair.candidate.second)
         guard !taken.contains(first), !taken.contains(second) else { continue }
@@ -199,10 +203,10 @@ public struct DuplicatePair: Hashable, Sendable {
 
 /// A store of the opinions on pairs of places.
 public protocol DuplicateStore: Sendable {
-  /// Returns the opinions on some pairs; a pair without one is left out.
+  /// Returns all opinions, which people made one by one. O(n).
   ///
   /// - Throws: ``PointStoreError``.
-  func decisions(of pairs: [PlacePair]) async throws(PointStoreError) -> [PlacePair: DuplicateState]
+  func decisions() async throws(PointStoreError) -> [PlacePair: DuplicateState]
 
   /// Records the opinion on a pair; that it is open removes the former one. When the call returns, it is as durable as
   /// a write of a place.
@@ -217,13 +221,7 @@ package final class VolatileDuplicates: DuplicateStore {
 
   package init() {}
 
-  package func decisions(of pairs: [PlacePair]) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
-    states.withLock { states in
-      states.isEmpty
-        ? [:]
-        : Dictionary(pairs.compactMap { pair in states[pair].map { (pair, $0) } }) { first, _ in first }
-    }
-  }
+  package func decisions() async throws(PointStoreError) -> [PlacePair: DuplicateState] { states.withLock(\.self) }
 
   package func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError) {
     states.withLock { $0[pair] = state == .open ? nil : state }

@@ -18,7 +18,8 @@ public final class PointsService: Sendable {
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
 
-  /// A Boolean value that indicates whether a restriction is joined to every call, so that each search takes long.
+  /// A Boolean value that indicates whether a restriction is joined to every call, so that no search runs on an
+  /// event loop.
   package let isRestricted: Bool
 
   /// The keys of the imports in progress.
@@ -224,11 +225,11 @@ public final class PointsService: Sendable {
     try compute(.duplicates) { () throws(PointStoreError) in try snapshot.duplicates(matching: query) }
   }
 
-  /// Returns the opinions on some pairs.
+  /// Returns all opinions on pairs.
   public func decisions(
-    of pairs: [PlacePair], in duplicates: any DuplicateStore
+    in duplicates: any DuplicateStore
   ) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
-    try await observe(.decisions) { () throws(PointStoreError) in try await duplicates.decisions(of: pairs) }
+    try await observe(.decisions) { () throws(PointStoreError) in try await duplicates.decisions() }
   }
 
   /// Records the opinion on a pair.

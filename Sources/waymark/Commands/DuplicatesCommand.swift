@@ -148,7 +148,7 @@ struct DuplicatesCommand: AsyncParsableCommand {
     text.categories = .builtIn
     let snapshot = PointSnapshot(places.withLock { $0 }, text: text)
     let candidates = try snapshot.allDuplicates(matching: query)
-    let decisions = try await store.decisions(of: candidates.map(\.pair))
+    let decisions = try await store.decisions()
     var rest = DuplicatePair.pairs(among: candidates, decisions)[...]
     while !rest.isEmpty {
       try write(rest.prefix(Self.batch).compactMap { DuplicateRow($0, in: snapshot) })

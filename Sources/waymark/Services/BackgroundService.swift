@@ -46,7 +46,7 @@ struct Pruning: Sendable {
   }
 
   static func suggestions(of store: any SuggestionStore, logger: Logger) -> Pruning {
-    Pruning(subject: "suggestions", retention: .zero, logger: logger) { now in
+    Pruning(subject: "suggestions or their senders", retention: .zero, logger: logger) { now in
       try await store.pruneSuggestions(at: now)
     }
   }

@@ -392,6 +392,8 @@ import Testing
 
     world.access.replaceKeys(World.keys(AccessRestriction(filter: "category = 'cafe'")))
     #expect(try await world.send(.GET, "/changes?since=\(next)").status == 410)
+    world.access.replaceKeys(World.keys(nil))
+    #expect(try await world.send(.GET, "/changes?since=\(next)").status == 410)
     world.access.replaceKeys(World.keys())
     #expect(try await world.send(.GET, "/changes?since=\(next)").status == 200)
     let all = try #require(

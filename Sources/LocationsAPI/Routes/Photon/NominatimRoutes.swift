@@ -67,7 +67,10 @@ struct NominatimSearchRoute: CallHandler {
       }
       let known = Set(found.map(\.point.id))
       found += try await search.places(named: text, query, filter).filter { !known.contains($0.point.id) }
-      found = found.adding(areas: areas?.matching(text) ?? [], filter, box: query.box, limit: limit)
+      if found.count < limit, let areas, !areas.isEmpty {
+        let others = try await request.computing { () throws(Problem) in areas.matching(text) }
+        found = found.adding(areas: others, filter, box: query.box, limit: limit)
+      }
       return ExpiringResponse(form.response(to: Array(found.prefix(limit)), isList: true))
     }
   }
