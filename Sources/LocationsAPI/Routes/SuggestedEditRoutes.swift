@@ -625,7 +625,7 @@ extension ProblemDescription {
 
 extension ParameterDescription {
   fileprivate static let suggestionID = ParameterDescription(
-    "Id of the suggestion.", Schema.uuid, isRequired: true)
+    "Id of the suggestion.", Schema.uuid, isRequired: true, example: .string(Examples.id))
 }
 
 extension BodyDescription {
