@@ -158,7 +158,7 @@ CREATE TABLE webhook_lease (
 CREATE UNIQUE INDEX webhook_lease_single ON webhook_lease ((true));
 INSERT INTO webhook_lease (owner, expires_at) VALUES (0, '-infinity');
 
--- The opinions on whether two places are the same. The ids may be those of deleted places.
+-- The decisions on whether two places are the same. The ids may be those of deleted places.
 CREATE TABLE duplicate_decisions (
   first_id uuid NOT NULL,
   second_id uuid NOT NULL,

@@ -66,6 +66,9 @@ static const unsigned char map_draw[] = {
 static const unsigned char map_areas[] = {
 #embed "map/areas.js"
 };
+static const unsigned char map_review_style[] = {
+#embed "map/review.css"
+};
 static const unsigned char map_review[] = {
 #embed "map/review.js"
 };
@@ -114,6 +117,7 @@ static const waymark_page_file files[] = {
   FILE("/map/live.js", "getMapLiveScript", "Get the map page's script of changes", map_live),
   FILE("/map/draw.js", "getMapDrawingScript", "Get the map page's script of areas and routes", map_draw),
   FILE("/map/areas.js", "getMapAreasScript", "Get the map page's script of named areas", map_areas),
+  FILE("/map/review.css", "getMapReviewStyle", "Get the style of the map page's review of suggested edits", map_review_style),
   FILE("/map/review.js", "getMapReviewScript", "Get the map page's script of the review of suggested edits", map_review),
   FILE("/map/request.js", "getMapRequestScript", "Get the map page's script of requests and exports", map_request),
   FILE("/map/symbols.js", "getMapSymbolsScript", "Get the map page's script of symbols", map_symbols),

@@ -20,7 +20,7 @@ package struct LocationsAPI: Sendable {
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
-    /// The opinions on pairs of places that may be the same.
+    /// The decisions on pairs of places that may be the same.
     package var duplicates: any DuplicateStore = VolatileDuplicates()
 
     /// The streams of changes.

@@ -1,7 +1,7 @@
 package import Points
 import PostgresClient
 
-/// The SQL of the opinions on pairs of places.
+/// The SQL of the decisions on pairs of places.
 private enum DuplicateStatements {
   static let select = Statement("duplicate_decisions", "SELECT first_id, second_id, state FROM duplicate_decisions")
 

@@ -8,7 +8,8 @@ private enum SuggestionStatements {
 
   static let selectForUpdate = "SELECT document::text FROM suggestions WHERE id = $1::uuid FOR UPDATE"
 
-  /// The statement for a page. Values: the state or null, the place or null, the id before, the time and the limit.
+  /// The statement for a page. Values: the state or null, the place or null, the id before, the time, the limit
+  /// and the idempotency key or null.
   static let page = Statement(
     "suggestions", planning: .eachTime,
     """
@@ -19,6 +20,7 @@ private enum SuggestionStatements {
         OR $1::text = state AND state <> 'open')
       AND ($2::uuid IS NULL OR place_id = $2::uuid)
       AND ($3::uuid IS NULL OR id > $3::uuid)
+      AND ($6::text IS NULL OR request_key = $6::text)
     ORDER BY id
     LIMIT $5::int8
     """)
@@ -106,6 +108,7 @@ extension PostgresStore: SuggestionStore {
         $0.add(optional: query.after)
         $0.add(query.now)
         $0.add(Int64(query.limit))
+        $0.add(query.requestKey)
       })
     return try await Self.suggestions(of: result)
   }

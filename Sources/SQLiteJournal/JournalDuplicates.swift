@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 package import Points
 
-/// The table of the opinions on pairs of places.
+/// The table of the decisions on pairs of places.
 enum DuplicateRows {
   static let createTable = """
-    -- The opinions on whether two places are the same. The ids may be those of places that were removed.
+    -- The decisions on whether two places are the same. The ids may be those of places that were removed.
     CREATE TABLE duplicate_decision (
       first_id BLOB NOT NULL CHECK (length(first_id) = 16),
       second_id BLOB NOT NULL CHECK (length(second_id) = 16),

@@ -712,6 +712,59 @@ def a_place_is_created_and_deleted(pages):
 # Accessibility
 
 
+def suggested_edits_are_reviewed_with_the_keyboard_alone(pages):
+    museum = pages.place("museum")
+    json_body = {"Content-Type": "application/json"}
+    edits = [
+        pages.call(f"/locations/{museum['id']}/suggestions", "POST",
+                   {"patch": {"name": name, "lat": museum["lat"] + 0.001}, "comment": "<b>The sign</b> on the door"}, json_body)
+        for name in ("Museum of Nature", "Museum of Stones")]
+    edits.append(pages.call(
+        "/suggestions", "POST", {"draft": {"name": "Corner Café", "category": "cafe", "lat": 48.21, "long": 16.37}}, json_body))
+    with pages.tab(MUSEUM + "&review=true") as screen:
+        page, panel = screen.page, screen.element("review")
+
+        def title():
+            return panel.locator("h3").inner_text()
+
+        def state(edit):
+            return pages.call(f"/suggestions/{edit['id']}")["state"]
+
+        screen.wait_until(lambda: panel.locator("h3").count() and title().startswith("Natural History"), "the first edit")
+        expect(panel.evaluate("(node) => getComputedStyle(node).position") == "absolute", "the panel has no style")
+        expect(page.locator(".pin").count() == 2, "the positions before and after are not on the map")
+        expect(panel.locator(".comment").inner_text() == "<b>The sign</b> on the door", "the comment is not shown as text")
+        expect(not low_contrast(page) and unnamed(page) == [], f"{low_contrast(page)[:3]}, {unnamed(page)}")
+        # While the place of the next edit is loaded, the keys decide neither on that nor on the one before.
+        held = []
+        page.route(f"**/locations/{museum['id']}", lambda route: held.append(route))
+        screen.press("j", "a", "r")
+        screen.wait_until(lambda: held, "the request for the place")
+        expect([state(edit) for edit in edits] == ["open"] * 3 and not panel.locator("input").count(), "a key had an effect")
+        for route in held:
+            route.continue_()
+        page.unroute(f"**/locations/{museum['id']}")
+        screen.wait_until(lambda: "2 of 3" in panel.inner_text() and "Museum of Stones" in panel.inner_text(), "the second edit")
+        screen.press("a")
+        screen.wait_until(lambda: "2 of 2" in panel.inner_text(), "the next edit")
+        expect(state(edits[1]) == "accepted" and pages.place("museum")["name"] == "Museum of Stones", "it is not accepted")
+        expect(title() == "Corner Café", f"the edit is {title()}")
+        screen.press("r")
+        page.keyboard.type("It has closed")
+        screen.press("Enter")
+        screen.wait_until(lambda: "1 of 1" in panel.inner_text(), "the edit that is left")
+        decided = pages.call(f"/suggestions/{edits[2]['id']}")
+        expect((decided["state"], decided["decision"]["reason"]) == ("rejected", "It has closed"), f"{decided}")
+        # The place has changed since: what it is now is shown, and the edit applied to that.
+        screen.wait_until(lambda: "Museum of Stones" in panel.locator("table").inner_text(), "the present name")
+        screen.press("a")
+        screen.wait_until(lambda: "nothing to review" in panel.inner_text(), "the end")
+        expect(pages.place("museum")["name"] == "Museum of Nature", "the edit was not applied")
+        screen.press("Escape")
+        expect(not panel.is_visible() and "review" not in screen.page.url, screen.page.url)
+    pages.patch(pages.place("museum"), name=museum["name"], lat=museum["lat"])
+
+
 def everything_is_reached_with_tab_in_the_order_of_the_page(pages):
     with pages.tab(MUSEUM) as screen:
         order = focus_order(screen.page)
@@ -1181,7 +1234,8 @@ OPEN_CHECKS = [
     changes_are_dropped_only_on_request, a_place_is_edited_with_the_keyboard_alone, tags_are_added_and_removed,
     a_place_is_dragged_and_moved_with_arrow_keys,
     a_conflict_is_explained_and_the_change_applied_to_the_current_place, an_invalid_place_is_explained,
-    a_place_is_created_and_deleted, everything_is_reached_with_tab_in_the_order_of_the_page,
+    a_place_is_created_and_deleted, suggested_edits_are_reviewed_with_the_keyboard_alone,
+    everything_is_reached_with_tab_in_the_order_of_the_page,
     roles_and_names_are_in_the_accessibility_tree, texts_have_enough_contrast_in_light_and_dark,
     the_page_fits_a_narrow_screen, the_list_is_a_sheet_on_a_narrow_screen, controls_are_large_enough_for_fingers,
     the_map_shows_what_others_change, a_lost_connection_shows_and_recovers, a_hidden_tab_has_no_stream,

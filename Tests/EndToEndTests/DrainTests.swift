@@ -8,7 +8,7 @@ import Testing
   /// So long that clients see it on a busy machine, too.
   private static let delay = Duration.seconds(30)
   private static let clients = 16
-  private static let connectionsBeforeTheSignal = 1_000
+  private static let connectionsBeforeTheSignal = 10_000
 
   /// The time for which the server keeps a connection without a request when it drains.
   private static let firstRequestTimeout = Duration.seconds(2)
@@ -22,7 +22,7 @@ import Testing
       ])
     let port = try await server.port()
     let (served, servedWhileDraining) = (Counter(), Counter())
-    let isDraining = Counter()
+    let (isDraining, isEnding) = (Counter(), Counter())
     let enough = Gate()
 
     let readyBefore = try await RawHTTPConnection.open(port: port).get("/health/ready").status
@@ -37,11 +37,10 @@ import Testing
             guard case .status(let status) = answer else { continue }
             #expect(status == 200)
             if served.add() == Self.connectionsBeforeTheSignal { enough.open() }
-            if wasDraining {
-              servedWhileDraining.add()
-              // The delay is long, and other tests need the processor, too.
-              try await Task.sleep(for: .milliseconds(50))
-            }
+            guard wasDraining else { continue }
+            servedWhileDraining.add()
+            // Other tests need the processor, too: only the end of the delay has as many connections as possible.
+            if isEnding.value == 0 { try await Task.sleep(for: .milliseconds(50)) }
           }
         }
       }
@@ -55,7 +54,9 @@ import Testing
         let answer = try await Self.answer(to: "/health/ready", port)
         if answer == .refused { break }
         if case .status(let status) = answer { probes.append(status) }
-        if ContinuousClock.now - start < Self.delay { try await Task.sleep(for: .milliseconds(100)) }
+        let elapsed = ContinuousClock.now - start
+        if elapsed > Self.delay - .seconds(5) { isEnding.add() }
+        if elapsed < Self.delay { try await Task.sleep(for: .milliseconds(100)) }
       }
       // A reset connection would throw here.
       try await group.waitForAll()

@@ -146,7 +146,7 @@ import Testing
     #expect(names.subtracting(used).filter { !$0.hasSuffix("Tip") || !used.contains(String($0.dropLast(3))) } == [])
   }
 
-  @Test(arguments: [("/docs", 40_000), ("/map", 136_000), ("/status", 42_000)])
+  @Test(arguments: [("/docs", 40_000), ("/map", 130_000), ("/status", 42_000)])
   func aPageAndAllItsFilesAreSmall(path: String, limit: Int) async throws {
     let count = try await Self.files(of: path).values.reduce(0) { $0 + $1.body.count }
 

@@ -195,12 +195,15 @@ import Testing
     let place = try await place()
     func send(_ name: String) async throws -> ServiceDriver.Response {
       try await driver().send(
-        .POST, "/locations/\(place.id)/suggestions", headers: ["idempotency-key": "k"],
-        json: #"{"patch":{"name":"\#(name)"}}"#)
+        .POST, "/locations/\(place.id)/suggestions",
+        headers: ["idempotency-key": "k", "if-match": "\"\(place.version)\""], json: #"{"patch":{"name":"\#(name)"}}"#)
     }
     let (first, repeated, other) = (try await send("Bar"), try await send("Bar"), try await send("Pub"))
+    _ = try await store.put(.sample("Bar", category: "cafe"), id: place.id, if: .none)
+    let late = try await send("Bar")
 
     #expect(repeated.status == 201 && repeated.location == first.location)
+    #expect(late.status == 201 && late.location == first.location, "\(late.text)")
     #expect(try other.status == 422 && other.code == "idempotency-key-reused")
     #expect(try await driver().send(.GET, "/suggestions").array.count == 1)
   }

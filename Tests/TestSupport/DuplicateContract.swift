@@ -1,7 +1,7 @@
 package import Points
 import Testing
 
-/// The behaviour that every store of opinions on pairs must have.
+/// The behaviour that every store of decisions on pairs must have.
 package enum DuplicateContract {
   /// Records an issue for each deviation of two views of one store, such as two instances.
   package static func check(_ first: any DuplicateStore, _ second: any DuplicateStore) async throws {

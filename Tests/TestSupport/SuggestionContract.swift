@@ -130,6 +130,11 @@ package struct SuggestionContract: Sendable, CustomTestStringConvertible {
       let key = IdempotencyKey(text: "a:1", requestHash: .max)
       _ = try await store.add(.sample(1, request: key))
 
+      var query = SuggestionQuery(limit: 2, now: Suggestion.sample(1).createdAt)
+      query.requestKey = key.text
+      #expect(try await store.suggestions(matching: query).map(\.requestKey) == [key.text])
+      query.requestKey = "another"
+      #expect(try await store.suggestions(matching: query).isEmpty)
       guard case .repeated(let first) = try await store.add(.sample(2, request: key)) else {
         Issue.record("the repeat was added")
         return

@@ -28,10 +28,8 @@ let retry = 0;
 let changed = new Set();
 let update = 0;
 let loadMilliseconds = 0;
-/** The module of named areas, once there was a view that shows them. */
-let areas;
-/** The module of the review, once it was asked for. */
-let review;
+/** Modules, once they were needed. */
+let areas, review;
 
 view.startMap({
   report,
@@ -286,18 +284,13 @@ function setShape(kind, shape) {
 
 /** Returns the fragment of a view: `#map=8.50/48.2100/16.3700&category=cafe`. */
 function hashOf({ lat, long }, place) {
-  const others = new URLSearchParams(Object.entries({ ...filters, place, review: review?.isReviewing() && "open" }).filter(([, value]) => value));
+  const others = new URLSearchParams(Object.entries({ ...filters, place, review: review?.isOpen() }).filter(([, value]) => value));
   return `#map=${view.zoom.toFixed(2)}/${lat.toFixed(5)}/${long.toFixed(5)}${others.size ? "&" + others : ""}`;
 }
 
-/** Opens the review of suggested edits. */
 async function openReview() {
-  if (!mayLeave() || review?.isReviewing()) return;
-  closePopup();
-  setListOpen(false);
   review ??= await import("./review.js");
-  await review.openReview({ report, explanation, onChange: load, onClose: writeAddress });
-  writeAddress();
+  review.open({ report, onChange: load, onToggle: writeAddress });
 }
 
 function writeAddress() { history.replaceState(null, "", hashOf(view.coordinate(), shownId())); }
@@ -305,11 +298,9 @@ function writeAddress() { history.replaceState(null, "", hashOf(view.coordinate(
 function readAddress() {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const [zoom, lat, long] = (parameters.get("map") || "").split("/").map(Number);
-  filters.category = parameters.get("category") || "";
-  filters.q = parameters.get("q") || "";
+  for (const name of ["category", "q", "in"]) filters[name] = parameters.get(name) || "";
   filters.open = parameters.get("open") === "now" ? "now" : "";
-  byId("open").checked = filters.open !== "";
-  filters.in = parameters.get("in") || "";
+  byId("open").checked = filters.open;
   filters.within = filters.in ? "" : parameters.get("within") || "";
   filters.route = filters.in || filters.within ? "" : parameters.get("route") || "";
   filters.radius = filters.route && (parameters.get("radius") || "250");
@@ -318,13 +309,12 @@ function readAddress() {
   if (filters.in) showArea(filters.in).then(() => showList(""), recover);
   showText(filters.q);
   showCategory();
-  const isView = isFinite(zoom + lat + long);
   const place = parameters.get("place");
-  if (isView) view.jump({ lat, long }, zoom);
+  if (isFinite(zoom + lat + long)) view.jump({ lat, long }, zoom);
   else if (!place && !parameters.has("review")) showAll();
   if (place) show(place);
   if (parameters.has("review")) openReview();
-  else review?.closeReview();
+  else review?.close();
 }
 
 async function showAll() {
@@ -344,7 +334,7 @@ const controls = {
   "review-open": openReview,
   "draw-area": () => draw("within"),
   "draw-route": () => draw("route"),
-  "curl": async () => (await import("./request.js")).openRequest({ query, report, explanation }),
+  "curl": async () => (await import("./request.js")).openRequest({ query, report }),
 };
 for (const [id, action] of Object.entries(controls)) byId(id).addEventListener("click", action);
 byId("category").addEventListener("change", (event) => setCategory(event.target.value));

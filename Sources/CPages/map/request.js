@@ -1,6 +1,7 @@
 // The request for what is in view, in four languages, and its response as a file. Loaded when it is asked for.
 
 import { access, address, byId, call, copy, element, text } from "../pages/common.js";
+import { explanation } from "./place.js";
 
 /** The programs by language; a query has no quotation marks or backslashes, which are percent-encoded. */
 const programs = {
@@ -27,7 +28,7 @@ print(places)`,
 };
 
 /** Opens the dialog: `query()` returns the parameters, and `report` shows what fails. */
-export function openRequest({ query, report, explanation }) {
+export function openRequest({ query, report }) {
   const tell = (told) => { byId("curl-status").textContent = told; };
   const show = () => {
     const { href } = address("locations", { ...query(), limit: 100 });

@@ -1,6 +1,8 @@
 // The review of suggested edits: a panel over the map with one suggestion at a time. Loaded when it is asked for.
 
 import { access, askForKey, button, byId, call, element, json, locale, text } from "../pages/common.js";
+import { closePopup, explanation, mayLeave } from "./place.js";
+import { setListOpen } from "./sheet.js";
 import { labelOf } from "./symbols.js";
 import * as view from "./view.js";
 
@@ -16,9 +18,13 @@ const status = element("span", { id: "review-status", role: "status" });
 const content = element("div", { id: "review-content" });
 const panel = element("section", { id: "review", tabindex: -1, hidden: true, "aria-labelledby": "review-title", onkeydown: press },
   element("div", { class: "heading" }, element("h2", { id: "review-title" }, text("map.reviewTitle")),
-    button("review-close", "✕", closeReview, { class: "close", "aria-label": text("common.close") })),
+    button("review-close", "✕", close, { class: "close", "aria-label": text("common.close") })),
   element("p", { class: "actions" }, previous, next, status), content, element("p", { class: "note" }, text("map.reviewKeys")));
 const pins = element("div", { class: "pins", "aria-hidden": "true" });
+const style = element("link", { rel: "stylesheet", href: "map/review.css" });
+document.head.append(style);
+// The panel is shown with its style, or without it where that can't be loaded.
+await new Promise((resolve) => { style.onload = style.onerror = resolve; });
 byId("map").after(pins, panel);
 
 let actions;
@@ -37,24 +43,28 @@ let isBusy = false;
 
 const current = () => suggestions[index];
 
-/** Opens the panel: `onChange(told)` follows a change of a place, `onClose()` the end. */
-export async function openReview(actionsOfPage) {
+/** Opens the panel: `onChange(told)` follows a change of a place, `onToggle()` the opening and the end. */
+export async function open(actionsOfPage) {
+  if (isOpen() || !mayLeave()) return;
+  closePopup();
+  setListOpen(false);
   actions = actionsOfPage;
   opener = document.activeElement;
   if (!await load()) return;
   panel.hidden = false;
   panel.focus({ preventScroll: true });
+  actions.onToggle();
   await show();
 }
 
-export const isReviewing = () => !panel.hidden;
+export const isOpen = () => !panel.hidden;
 
-export function closeReview() {
+export function close() {
   if (panel.hidden) return;
   panel.hidden = true;
   turn += 1;
   pins.replaceChildren();
-  actions.onClose();
+  actions.onToggle();
   (opener?.isConnected && opener !== document.body ? opener : byId("map")).focus();
 }
 
@@ -69,7 +79,7 @@ async function load() {
       return true;
     } catch (problem) {
       if (![401, 403].includes(problem.status)) {
-        actions.report(actions.explanation(problem));
+        actions.report(explanation(problem));
         return false;
       }
       if (!await askForKey(text(access.key ? "map.reviewKeyRefused" : "map.reviewKey"))) return false;
@@ -83,7 +93,7 @@ function press(event) {
   if (ctrlKey || metaKey || altKey || event.repeat) return;
   if (key === "Escape") {
     if (byId("review-reason")) show();
-    else closeReview();
+    else close();
     return;
   }
   if (target.matches("input")) return;
@@ -218,6 +228,7 @@ export function movePins() {
 // MARK: Decisions
 
 function askForReason(suggestion, shown) {
+  if (shown !== turn) return;
   const input = element("input", { id: "review-reason", maxlength: 1000, autocomplete: "off" });
   const form = element("form", { onsubmit: (event) => {
     event.preventDefault();
@@ -258,7 +269,7 @@ async function decide(suggestion, shown, decision, reason, isForced) {
       await show();
     }
     const explained = byId("review-problem");
-    if (explained) explained.textContent = actions.explanation(problem);
-    if (problem.status === 401) askForKey(actions.explanation(problem));
+    if (explained) explained.textContent = explanation(problem);
+    if (problem.status === 401) askForKey(explanation(problem));
   }
 }

@@ -19,6 +19,48 @@ enum Cursor {
   private static let textVersion: UInt8 = 2
   private static let stageByteCount = 1 + 2
 
+  /// The version of the positions among pairs of places, which end with the greater id.
+  private static let pairVersion: UInt8 = 3
+  private static let idByteCount = 16
+
+  /// Returns the text of a position among the pairs of a search for duplicates.
+  static func text(
+    for rank: DuplicateCandidate.Rank, in query: DuplicateQuery, _ states: Set<DuplicateState>
+  ) -> String {
+    var bytes = bytes(
+      pairVersion, Double(rank.score), rank.pair.lower, fingerprint: fingerprint(of: query, states))
+    for half in [rank.pair.upper.high, rank.pair.upper.low] {
+      withUnsafeBytes(of: half.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+    return Base64URL.encode(bytes)
+  }
+
+  /// Returns the position of a text; `nil` when it is no cursor, or one of another search for duplicates.
+  static func position(
+    from text: some StringProtocol, in query: DuplicateQuery, _ states: Set<DuplicateState>
+  ) -> DuplicateCandidate.Rank? {
+    guard let bytes = Base64URL.decode(text, count: byteCount + idByteCount),
+      let (value, lower) = parts(of: bytes, pairVersion, fingerprint: fingerprint(of: query, states)),
+      let score = Int(exactly: value)
+    else { return nil }
+    func half(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
+    let upper = PointID(high: half(byteCount..<byteCount + 8), low: half(byteCount + 8..<byteCount + idByteCount))
+    return PlacePair(lower, upper).map { DuplicateCandidate.Rank(score: score, pair: $0) }
+  }
+
+  /// Returns a hash of the conditions that determine the pairs.
+  private static func fingerprint(of query: DuplicateQuery, _ states: Set<DuplicateState>) -> UInt32 {
+    var hash = FNV1a()
+    for source in [query.source, query.other] {
+      hash.combine(bytes: source.text.utf8)
+      hash.combine(0)
+    }
+    hash.combine(UInt64(fingerprint(of: PointQuery(box: query.box))))
+    hash.combine(UInt64(query.minimumScore))
+    for state in DuplicateState.allCases where states.contains(state) { hash.combine(bytes: state.rawValue.utf8) }
+    return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
+  }
+
   /// Returns the text of a position in the places that match a query.
   static func text(for position: PointQuery.Position, in query: PointQuery) -> String {
     var bytes = bytes(version, position.distanceMetres, position.id, fingerprint: fingerprint(of: query))

@@ -72,7 +72,9 @@ final class RestrictionMiddleware: Middleware {
   private let areas: any AreaStore
   private let filtering: Filtering
   private let makeRouter: @Sendable (Restriction) -> Router?
-  private let routers = Mutex<[Restriction.Key: Router]>([:])
+
+  /// The calls of restrictions, each with the number of its last use.
+  private let routers = Mutex((all: [Restriction.Key: (router: Router, use: Int)](), uses: 0))
 
   /// Creates a middleware.
   ///
@@ -106,16 +108,26 @@ final class RestrictionMiddleware: Middleware {
     }
     let found = Restriction.areas(stated, in: present)
     let key = Restriction.Key(stated: stated, areas: found.map { ExactText($0.tag) })
-    if let router = routers.withLock({ $0[key] }) { return router }
+    if let router = used(key, as: nil) { return router }
     let router = try await request.computing { [present, filtering, makeRouter] () throws(Problem) -> Router? in
       makeRouter(try Restriction(key, found.compactMap { try? present.shape(of: $0) }, filtering))
     }
     guard let router else { throw Problem(.indexRequired) }
-    routers.withLock { routers in
-      if routers.count >= Self.maximumCount { routers.removeAll() }
-      routers[key] = router
+    return used(key, as: router) ?? router
+  }
+
+  /// Returns the calls of a restriction that are kept, and notes their use; keeps new ones where there are none, instead
+  /// of those whose last use was the earliest.
+  private func used(_ key: Restriction.Key, as router: Router?) -> Router? {
+    routers.withLock { state in
+      guard let router = state.all[key]?.router ?? router else { return nil }
+      state.uses += 1
+      state.all[key] = (router, state.uses)
+      if state.all.count > Self.maximumCount, let oldest = state.all.min(by: { $0.value.use < $1.value.use }) {
+        state.all[oldest.key] = nil
+      }
+      return router
     }
-    return router
   }
 }
 

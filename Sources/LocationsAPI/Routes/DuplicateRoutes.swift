@@ -90,7 +90,8 @@ struct DuplicatesRoute: CallHandler {
     var response = HTTPResponse(json)
     response.headers.add(name: "cache-control", value: "no-store")
     if page.endIndex < pairs.endIndex, let last = page.last {
-      let query = NextLink.query(request.query, cursor: arguments.cursor(after: last.candidate.rank))
+      let query = NextLink.query(
+        request.query, cursor: Cursor.text(for: last.candidate.rank, in: arguments.query, arguments.states))
       response.addLink(toNext: address.target(path: "/duplicates" + query, relative: query, for: request))
     }
     return response
@@ -159,56 +160,9 @@ struct DuplicateArguments {
     let states = values.states()
     limit = values.limit()
     (self.query, self.states) = (query, states)
-    after = values.position { [query, states] in Self.position(of: $0, query, states) }
+    after = values.position { [query, states] in Cursor.position(from: $0, in: query, states) }
     try values.check()
     _ = try PointFormat.chosen(by: nil, accept: request.headers, from: [.json])
-  }
-
-  private static let cursorByteCount = 1 + 2 + 32 + 4
-  private static let cursorVersion: UInt8 = 3
-
-  /// Returns the text of a position, for the `cursor` parameter.
-  func cursor(after rank: DuplicateCandidate.Rank) -> String {
-    var bytes = [Self.cursorVersion]
-    func append(_ number: some FixedWidthInteger) {
-      withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
-    }
-    append(Int16(rank.score))
-    for id in [rank.pair.lower, rank.pair.upper] {
-      append(id.high)
-      append(id.low)
-    }
-    append(Self.fingerprint(query, states))
-    return Base64URL.encode(bytes)
-  }
-
-  private static func position(
-    of text: String, _ query: DuplicateQuery, _ states: Set<DuplicateState>
-  ) -> DuplicateCandidate.Rank? {
-    guard let bytes = Base64URL.decode(text, count: cursorByteCount), bytes[0] == cursorVersion else { return nil }
-    func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
-    let lower = PointID(high: number(3..<11), low: number(11..<19))
-    let upper = PointID(high: number(19..<27), low: number(27..<35))
-    guard number(35..<39) == UInt64(fingerprint(query, states)), let pair = PlacePair(lower, upper) else { return nil }
-    return DuplicateCandidate.Rank(score: Int(number(1..<3)), pair: pair)
-  }
-
-  /// Returns a hash of the conditions that determine the pairs.
-  private static func fingerprint(_ query: DuplicateQuery, _ states: Set<DuplicateState>) -> UInt32 {
-    var hash = FNV1a()
-    for source in [query.source, query.other] {
-      hash.combine(bytes: source.text.utf8)
-      hash.combine(0)
-    }
-    if let box = query.box {
-      for edge in [box.west, box.south, box.east, box.north] {
-        hash.combine(edge.bitPattern >> 32)
-        hash.combine(edge.bitPattern & 0xFFFF_FFFF)
-      }
-    }
-    hash.combine(UInt64(query.minimumScore))
-    for state in DuplicateState.allCases where states.contains(state) { hash.combine(bytes: state.rawValue.utf8) }
-    return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
   }
 }
 
@@ -216,10 +170,7 @@ extension ParameterValues {
   /// Returns the least score in thousandths.
   fileprivate mutating func minimumScore() -> Int {
     guard let text = self[.minimumScore] else { return DuplicateQuery.defaultMinimumScore }
-    let range = DuplicateQuery.minimumScores
-    if let score = Self.number(text), score >= Double(range.lowerBound) / 1000, score <= 1 {
-      return Int((score * 1000).rounded(.up))
-    }
+    if let score = Self.number(text).flatMap(DuplicateQuery.thousandths) { return score }
     note(.invalid, Parameter.minimumScore.name, "must be a number from 0.5 to 1, got \(quoted(text))")
     return DuplicateQuery.defaultMinimumScore
   }
@@ -256,8 +207,8 @@ struct DecideDuplicateRoute: CallHandler {
           .string, nil, ["pattern": "^[0-9A-Fa-f-]{36}\\.[0-9A-Fa-f-]{36}$"],
           example: .string(Examples.pair)), isRequired: true)
     ],
-    body: BodyDescription(description: "The opinion.", media: [.init(.json, .component("DuplicateDecision"))]),
-    responses: [.init(200, "The opinion, as it is kept.", media: .json(.component("DecidedDuplicate")))])
+    body: BodyDescription(description: "The decision.", media: [.init(.json, .component("DuplicateDecision"))]),
+    responses: [.init(200, "The decision, as it is kept.", media: .json(.component("DecidedDuplicate")))])
 
   let service: PointsService
   let duplicates: any DuplicateStore
@@ -288,25 +239,24 @@ struct DecideDuplicateRoute: CallHandler {
   }
 
   private static func state(of body: JSONValue) throws(Problem) -> DuplicateState {
-    guard case .object(let members) = body else {
-      throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
-    }
-    let names = DuplicateState.allCases.map(\.rawValue).joined(separator: ", ")
-    var (state, errors): (DuplicateState?, [ProblemError]) = (nil, [])
-    for member in members {
+    var reader = MemberReader(names: ["state"])
+    var state: DuplicateState?
+    var isGiven = false
+    for member in try MemberReader.members(of: body) {
       guard member.name.hasSameBytes(as: "state") else {
-        errors.append(
-          ProblemError(.pointer("/" + JSONPointer.escape(member.name)), "is not a member of a decision: it has state"))
+        reader.noteUnknown(member.name)
         continue
       }
+      isGiven = true
       if case .string(let text) = member.value { state = DuplicateState(rawValue: text) } else { state = nil }
-      if state == nil { errors.append(ProblemError(.pointer("/state"), "must be one of \(names)")) }
     }
-    if errors.isEmpty, let state { return state }
-    if errors.isEmpty {
-      throw .badRequest([ProblemError(.pointer("/state"), "must be one of \(names)")], code: .missing)
+    if state == nil {
+      let names = DuplicateState.allCases.map(\.rawValue).joined(separator: ", ")
+      reader.note("state", "must be one of \(names)", isGiven ? .invalid : .missing)
     }
-    throw .badRequest(errors, code: .invalid)
+    try reader.check()
+    guard let state else { throw .internal }
+    return state
   }
 }
 

@@ -31,6 +31,8 @@ struct SuggestEditRoute: CallHandler {
     let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: false)
     let (body, bytes) = try await SuggestedEditBody.read(request, change: "patch")
+    let key = try IdempotencyKey.read(request, of: request.principal, body: bytes)
+    if let known = try await calls.suggestion(of: key, request) { return calls.created(known, request) }
     guard let place = try await calls.place(id, request) else { throw .notFound("there is no place with the id \(id)") }
     guard condition.holds(of: place.version) else {
       throw Problem(PointWriteError.conditionFailed(currentVersion: place.version))
@@ -47,7 +49,7 @@ struct SuggestEditRoute: CallHandler {
         .unprocessableEntity, code: "invalid-place", detail: "the patch changes nothing of the place",
         errors: [ProblemError(.pointer("/patch"), "changes nothing of the place")])
     }
-    return try await calls.add(body, bytes, difference, of: place, request)
+    return try await calls.add(body, key, difference, of: place, request)
   }
 }
 
@@ -72,13 +74,15 @@ struct SuggestPlaceRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
     let (body, bytes) = try await SuggestedEditBody.read(request, change: "draft")
+    let key = try IdempotencyKey.read(request, of: request.principal, body: bytes)
+    if let known = try await calls.suggestion(of: key, request) { return calls.created(known, request) }
     let draft: PointDraft
     do throws(Problem) {
       draft = try SuggestedEditCalls.draft(body.change)
     } catch {
       throw error.inside("/draft")
     }
-    return try await calls.add(body, bytes, PlaceDifference.between(nil, draft), of: nil, request)
+    return try await calls.add(body, key, PlaceDifference.between(nil, draft), of: nil, request)
   }
 }
 
@@ -253,35 +257,56 @@ struct SuggestedEditCalls: Sendable {
   /// - Parameter place: the place that it is for; `nil` for a new one.
   /// - Throws: `Problem` 409 or 429 if there are too many, 422 for an idempotency key of another request.
   func add(
-    _ body: SuggestedEditBody, _ bytes: ByteBuffer, _ difference: [JSONValue], of place: PointOfInterest?,
+    _ body: SuggestedEditBody, _ key: IdempotencyKey?, _ difference: [JSONValue], of place: PointOfInterest?,
     _ request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    let key = try IdempotencyKey.read(request, of: request.principal, body: bytes)
     var generator = SystemRandomNumberGenerator()
     let now = clock.now()
     let isKeyed = request.principal.name != nil
-    var suggestion = Suggestion(
+    let suggestion = Suggestion(
       id: PointID(at: now, using: &generator), place: place?.id, version: place?.version,
       change: String(decoding: body.change.text, as: UTF8.self),
       difference: String(decoding: JSONValue.array(difference).text, as: UTF8.self), comment: body.comment,
       contact: body.contact, key: isKeyed ? request.principal.namespace : nil,
       address: address.proxies.client(of: request)?.clientNetwork.digits, request: key, createdAt: now,
       lifetime: lifetime)
-    let addition = try await request.reportingStoreErrors { [suggestion] () throws(PointStoreError) in
+    let addition = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await store.add(suggestion)
     }
     switch addition {
-    case .added: break
-    case .repeated(let known):
-      guard known.requestHash == key?.requestHash else { throw Problem(PointWriteError.keyReused) }
-      suggestion = known
+    case .added: return created(suggestion, request)
+    case .repeated(let known): return created(try Self.repeated(known, key), request)
     case .refused(let refusal): throw Self.problem(for: refusal)
     }
+  }
+
+  /// Returns the suggestion that an earlier request with the same idempotency key made, or `nil`.
+  ///
+  /// - Throws: `Problem` 422 if that was another request.
+  func suggestion(of key: IdempotencyKey?, _ request: HTTPRequest) async throws(Problem) -> Suggestion? {
+    guard let key else { return nil }
+    var query = SuggestionQuery(limit: 1, now: clock.now())
+    query.requestKey = key.text
+    let found = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
+      try await store.suggestions(matching: query)
+    }
+    guard let known = found.first else { return nil }
+    return try Self.repeated(known, key)
+  }
+
+  private static func repeated(_ known: Suggestion, _ key: IdempotencyKey?) throws(Problem) -> Suggestion {
+    guard known.requestHash == key?.requestHash else { throw Problem(PointWriteError.keyReused) }
+    return known
+  }
+
+  /// Returns the response to the creation of a suggestion.
+  func created(_ suggestion: Suggestion, _ request: HTTPRequest) -> HTTPResponse {
     var response = self.response(suggestion, withContact: false)
     response.status = .created
     let target = address.target(
       path: "/suggestions/\(suggestion.id)",
-      relative: place == nil ? "suggestions/\(suggestion.id)" : "../../suggestions/\(suggestion.id)", for: request)
+      relative: suggestion.place == nil ? "suggestions/\(suggestion.id)" : "../../suggestions/\(suggestion.id)",
+      for: request)
     response.headers.add(name: "location", value: target)
     return response
   }
@@ -405,27 +430,28 @@ struct SuggestedEditBody: Sendable {
   /// - Throws: `Problem` 400 with every invalid member.
   static func read(
     _ request: HTTPRequest, change name: String
-  ) async throws(Problem) -> (body: SuggestedEditBody, bytes: ByteBuffer) {
-    let (members, bytes) = try await members(of: request)
+  ) async throws(Problem) -> (arguments: SuggestedEditBody, bytes: ByteBuffer) {
+    try await PointBody.readQuery(request) { value throws(Problem) in try SuggestedEditBody(value, change: name) }
+  }
+
+  private init(_ value: JSONValue, change name: String) throws(Problem) {
     var reader = MemberReader(names: [name, "comment", "contact"])
-    var body = SuggestedEditBody()
     var hasChange = false
-    for member in members {
+    for member in try MemberReader.members(of: value) {
       switch (member.name, member.value) {
       case (name, .object):
-        body.change = member.value
+        change = member.value
         hasChange = true
       case (name, _):
         reader.note(name, "must be an object")
         hasChange = true
-      case ("comment", _): body.comment = reader.text(member, maximum: maximumCommentLength)
-      case ("contact", _): body.contact = reader.text(member, maximum: maximumContactLength)
+      case ("comment", _): comment = reader.text(member, maximum: Self.maximumCommentLength)
+      case ("contact", _): contact = reader.text(member, maximum: Self.maximumContactLength)
       default: reader.noteUnknown(member.name)
       }
     }
     if !hasChange { reader.note(name, "must be given", .missing) }
     try reader.check()
-    return (body, bytes)
   }
 
   /// Reads the reason of a decision; `nil` without a body or a reason.
@@ -433,79 +459,18 @@ struct SuggestedEditBody: Sendable {
   /// - Throws: `Problem` 400.
   static func readReason(_ request: HTTPRequest) async throws(Problem) -> String? {
     if request.mediaType == nil, try await PointBody.collect(request).readableBytes == 0 { return nil }
-    var reader = MemberReader(names: ["reason"])
-    var reason: String?
-    for member in try await members(of: request).members {
-      switch member.name {
-      case "reason": reason = reader.text(member, maximum: maximumReasonLength)
-      default: reader.noteUnknown(member.name)
+    return try await PointBody.readQuery(request) { value throws(Problem) in
+      var reader = MemberReader(names: ["reason"])
+      var reason: String?
+      for member in try MemberReader.members(of: value) {
+        switch member.name {
+        case "reason": reason = reader.text(member, maximum: maximumReasonLength)
+        default: reader.noteUnknown(member.name)
+        }
       }
-    }
-    try reader.check()
-    return reason
-  }
-
-  private static func members(
-    of request: HTTPRequest
-  ) async throws(Problem) -> (members: [JSONValue.Member], bytes: ByteBuffer) {
-    guard request.mediaType == "application/json" else {
-      throw .unsupportedMediaType(request, accepted: "application/json", header: "accept-post")
-    }
-    let bytes = try await PointBody.collect(request)
-    let value: JSONValue
-    do {
-      value = try JSONReader.value(of: bytes.readableBytesView)
-    } catch {
-      throw .malformedBody(error)
-    }
-    guard case .object(let members) = value else {
-      throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
-    }
-    return (members, bytes)
-  }
-}
-
-/// The violations of the members of a body.
-private struct MemberReader {
-  let names: [String]
-  private var errors: [ProblemError] = []
-  private var code = ParameterProblem.invalid
-
-  init(names: [String]) { self.names = names }
-
-  mutating func note(_ name: String, _ detail: String, _ code: ParameterProblem = .invalid) {
-    errors.append(ProblemError(.pointer("/" + JSONPointer.escape(name)), detail))
-    if code != .invalid { self.code = code }
-  }
-
-  mutating func noteUnknown(_ name: String) {
-    note(
-      String(name.prefix(100)), "is not a member of the body; its members are \(names.joined(separator: ", "))",
-      .unknown)
-  }
-
-  /// Returns the text of a member; `nil` for null, white space alone and an invalid value.
-  mutating func text(_ member: JSONValue.Member, maximum: Int) -> String? {
-    switch member.value {
-    case .null: return nil
-    case .string(let text):
-      let isShort = text.unicodeScalars.prefix(maximum + 1).count <= maximum
-      let hasControls = text.unicodeScalars.contains {
-        $0.properties.generalCategory == .control && !["\n", "\t"].contains($0)
-      }
-      guard isShort, !hasControls else {
-        note(member.name, "must be a text of at most \(maximum) characters without control characters")
-        return nil
-      }
-      return text.allSatisfy(\.isWhitespace) ? nil : text
-    default:
-      note(member.name, "must be a text")
-      return nil
-    }
-  }
-
-  func check() throws(Problem) {
-    if !errors.isEmpty { throw .badRequest(errors, code: code) }
+      try reader.check()
+      return reason
+    }.arguments
   }
 }
 

@@ -325,50 +325,38 @@ struct WebhookDraft: Sendable {
   /// - Parameter isPatch: a Boolean value that indicates whether `null` removes a member, and `enabled` is one.
   /// - Throws: `Problem` 400 with every invalid member.
   init(_ body: JSONValue, isPatch: Bool, _ filtering: Filtering) throws(Problem) {
-    guard case .object(let members) = body else {
-      throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
-    }
-    var errors: [ProblemError] = []
-    var code = ParameterProblem.invalid
-    func note(_ name: String, _ detail: String) {
-      errors.append(ProblemError(.pointer("/" + JSONPointer.escape(name)), detail))
-    }
-    for member in members {
+    var reader = MemberReader(names: ["url", "filter", "suggestions", "secret"] + (isPatch ? ["enabled"] : []))
+    for member in try MemberReader.members(of: body) {
       switch (member.name, member.value) {
       case ("url", .string(let text)) where text.utf8.count <= Self.maximumURLBytes: url = text
-      case ("url", _): note("url", "must be an address of at most \(Self.maximumURLBytes) bytes")
+      case ("url", _): reader.note("url", "must be an address of at most \(Self.maximumURLBytes) bytes")
       case ("filter", .null) where isPatch: filter = .some(nil)
       case ("filter", .object):
         let text = String(decoding: member.value.text, as: UTF8.self)
         guard text.utf8.count <= Self.maximumFilterBytes else {
-          note("filter", "must have at most \(Self.maximumFilterBytes) bytes")
+          reader.note("filter", "must have at most \(Self.maximumFilterBytes) bytes")
           break
         }
         do throws(Problem) {
           needsIndex = try WebhookFilter.query(of: member.value, filtering).needsIndex
           filter = text
         } catch {
-          code = ParameterProblem(rawValue: error.code) ?? .invalid
-          errors += error.errors.map { $0.inside("/filter") }
+          reader.note(error, in: "filter")
         }
-      case ("filter", _): note("filter", "must be an object of conditions")
+      case ("filter", _): reader.note("filter", "must be an object of conditions")
       case ("suggestions", .bool(let isSet)): followsSuggestions = isSet
-      case ("suggestions", _): note("suggestions", "must be true or false")
+      case ("suggestions", _): reader.note("suggestions", "must be true or false")
       case ("secret", .null) where isPatch: (newSecret, isSecretGenerated) = (.generate(), true)
       case ("secret", .string(let text)):
         newSecret = WebhookSecret(text)
-        if newSecret == nil { note("secret", "must be whsec_ followed by 24 to 64 bytes in base 64") }
-      case ("secret", _): note("secret", "must be whsec_ followed by 24 to 64 bytes in base 64")
+        if newSecret == nil { reader.note("secret", "must be whsec_ followed by 24 to 64 bytes in base 64") }
+      case ("secret", _): reader.note("secret", "must be whsec_ followed by 24 to 64 bytes in base 64")
       case ("enabled", .bool(let isSet)) where isPatch: isEnabled = isSet
-      case ("enabled", _) where isPatch: note("enabled", "must be true or false")
-      default:
-        code = .unknown
-        note(
-          String(member.name.prefix(100)),
-          "is not a member of the body; its members are url, filter, suggestions, secret\(isPatch ? ", enabled" : "")")
+      case ("enabled", _) where isPatch: reader.note("enabled", "must be true or false")
+      default: reader.noteUnknown(member.name)
       }
     }
-    if !errors.isEmpty { throw .badRequest(errors, code: code) }
+    try reader.check()
   }
 }
 

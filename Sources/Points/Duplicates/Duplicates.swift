@@ -1,31 +1,31 @@
-public import Basics
-public import Geo
+package import Basics
+package import Geo
 import Synchronization
 
 /// Two places, whichever of them is named first.
-public struct PlacePair: Hashable, Sendable, BitwiseCopyable {
+package struct PlacePair: Hashable, Sendable, BitwiseCopyable {
   /// The lesser id.
-  public let lower: PointID
+  package let lower: PointID
 
   /// The greater id.
-  public let upper: PointID
+  package let upper: PointID
 
   /// Creates the pair of two places; `nil` if they are the same.
-  public init?(_ first: PointID, _ second: PointID) {
+  package init?(_ first: PointID, _ second: PointID) {
     guard first != second else { return nil }
     (lower, upper) = first < second ? (first, second) : (second, first)
   }
 }
 
 extension PlacePair: Comparable {
-  public static func < (left: PlacePair, right: PlacePair) -> Bool {
+  package static func < (left: PlacePair, right: PlacePair) -> Bool {
     left.lower != right.lower ? left.lower < right.lower : left.upper < right.upper
   }
 }
 
 extension PlacePair: LosslessStringConvertible {
   /// Creates the pair of a ``description``; `nil` for any other text, such as one with the greater id first.
-  public init?(_ description: String) {
+  package init?(_ description: String) {
     let parts = description.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let first = PointID(String(parts[0])), let second = PointID(String(parts[1])),
       first < second
@@ -34,11 +34,11 @@ extension PlacePair: LosslessStringConvertible {
   }
 
   /// The ids, the lesser first, with a full stop between.
-  public var description: String { "\(lower).\(upper)" }
+  package var description: String { "\(lower).\(upper)" }
 }
 
-/// The opinion of people on a pair of places.
-public enum DuplicateState: String, Hashable, Sendable, CaseIterable {
+/// The decision of people on a pair of places.
+package enum DuplicateState: String, Hashable, Sendable, CaseIterable {
   /// There is none.
   case open
   /// The two are one place.
@@ -50,51 +50,56 @@ public enum DuplicateState: String, Hashable, Sendable, CaseIterable {
 /// A search for places of two data sets that are likely the same.
 public struct DuplicateQuery: Hashable, Sendable {
   /// The accepted thousandths of the least score.
-  public static let minimumScores = 500...1000
-  public static let defaultMinimumScore = 700
+  package static let minimumScores = 500...1000
+  package static let defaultMinimumScore = 700
+
+  /// Returns the thousandths of a least score, rounded up; `nil` if it is not one.
+  package static func thousandths(_ score: Double) -> Int? {
+    Int(exactly: (score * 1000).rounded(.up)).flatMap { minimumScores.contains($0) ? $0 : nil }
+  }
 
   /// The names of the two data sets, which may be the same.
-  public let source: ExactText
-  public let other: ExactText
+  package let source: ExactText
+  package let other: ExactText
 
   /// The box that both places are in; `nil` for all places.
-  public var box: BoundingBox?
+  package var box: BoundingBox?
 
   /// The least score, in thousandths.
-  public var minimumScore = DuplicateQuery.defaultMinimumScore
+  package var minimumScore = DuplicateQuery.defaultMinimumScore
 
   /// The greatest number of places that are compared; `nil` for any number.
-  public var maximumPlaces: Int?
+  package var maximumPlaces: Int?
 
   /// The longest time of the search; `nil` for any time.
-  public var timeLimit: Duration?
+  package var timeLimit: Duration?
 
   /// A Boolean value that indicates whether the places of one data set are compared with each other.
   package var isWithinOneSource: Bool { source == other }
 
-  public init(source: ExactText, other: ExactText) {
+  package init(source: ExactText, other: ExactText) {
     (self.source, self.other) = (source, other)
   }
 }
 
 /// The similarity of two places, in thousandths.
-public struct DuplicateScore: Hashable, Sendable, BitwiseCopyable {
+package struct DuplicateScore: Hashable, Sendable, BitwiseCopyable {
   /// The weighted mean of the parts that are known.
-  public let total: Int16
+  package let total: Int16
 
   /// The part of the distance.
-  public let distance: Int16
+  package let distance: Int16
 
   /// The part of the names.
-  public let name: Int16
+  package let name: Int16
 
   /// The part of the categories; `nil` if a place has none.
-  public let category: Int16?
+  package let category: Int16?
 
   /// The parts of the numbers of telephones, the websites and the addresses; `nil` if a place has none.
-  public let phone: Int16?
-  public let website: Int16?
-  public let address: Int16?
+  package let phone: Int16?
+  package let website: Int16?
+  package let address: Int16?
 
   /// The weights of the parts.
   package static let weights = (distance: 35, name: 50, category: 15, phone: 40, website: 30, address: 20)
@@ -125,15 +130,15 @@ public struct DuplicateScore: Hashable, Sendable, BitwiseCopyable {
 /// Two places that may be the same.
 public struct DuplicateCandidate: Hashable, Sendable, BitwiseCopyable {
   /// The place of ``DuplicateQuery/source``.
-  public let first: PointID
+  package let first: PointID
 
   /// The place of ``DuplicateQuery/other``.
-  public let second: PointID
+  package let second: PointID
 
   /// The distance along the ellipsoid, rounded down to whole metres.
-  public let distanceMetres: Int32
+  package let distanceMetres: Int32
 
-  public let score: DuplicateScore
+  package let score: DuplicateScore
 
   package let pair: PlacePair
 
@@ -162,17 +167,17 @@ public struct DuplicateCandidate: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// A candidate, with the opinion of people on it.
-public struct DuplicatePair: Hashable, Sendable {
-  public let candidate: DuplicateCandidate
-  public let state: DuplicateState
+/// A candidate, with the decision of people on it.
+package struct DuplicatePair: Hashable, Sendable {
+  package let candidate: DuplicateCandidate
+  package let state: DuplicateState
 
   /// Returns the pairs among candidates, of which each place is in at most one, except refuted ones: first those that
   /// are confirmed, then by score. Refuted candidates keep no place from another pair.
   ///
   /// - Parameters:
   ///   - candidates: the candidates, in any order.
-  ///   - decisions: all opinions.
+  ///   - decisions: all decisions.
   ///   - states: the states of the pairs to return.
   /// - Returns: the pairs, by score, ties by the ids of the pairs.
   package static func pairs(
@@ -201,21 +206,21 @@ public struct DuplicatePair: Hashable, Sendable {
   }
 }
 
-/// A store of the opinions on pairs of places.
-public protocol DuplicateStore: Sendable {
-  /// Returns all opinions, which people made one by one. O(n).
+/// A store of the decisions on pairs of places.
+package protocol DuplicateStore: Sendable {
+  /// Returns all decisions, which people made one by one. O(n).
   ///
   /// - Throws: ``PointStoreError``.
   func decisions() async throws(PointStoreError) -> [PlacePair: DuplicateState]
 
-  /// Records the opinion on a pair; that it is open removes the former one. When the call returns, it is as durable as
+  /// Records the decision on a pair; that it is open removes the former one. When the call returns, it is as durable as
   /// a write of a place.
   ///
   /// - Throws: ``PointStoreError``.
   func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError)
 }
 
-/// The opinions of a store that keeps nothing.
+/// The decisions of a store that keeps nothing.
 package final class VolatileDuplicates: DuplicateStore {
   private let states = Mutex<[PlacePair: DuplicateState]>([:])
 

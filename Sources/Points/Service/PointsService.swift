@@ -219,21 +219,21 @@ public final class PointsService: Sendable {
   }
 
   /// Returns the pairs of places of a snapshot that are likely the same; `nil` if the places are too many.
-  public func duplicates(
+  package func duplicates(
     matching query: DuplicateQuery, in snapshot: any IndexSnapshot
   ) throws(PointStoreError) -> [DuplicateCandidate]? {
     try compute(.duplicates) { () throws(PointStoreError) in try snapshot.duplicates(matching: query) }
   }
 
-  /// Returns all opinions on pairs.
-  public func decisions(
+  /// Returns all decisions on pairs.
+  package func decisions(
     in duplicates: any DuplicateStore
   ) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
     try await observe(.decisions) { () throws(PointStoreError) in try await duplicates.decisions() }
   }
 
-  /// Records the opinion on a pair.
-  public func decide(
+  /// Records the decision on a pair.
+  package func decide(
     _ state: DuplicateState, on pair: PlacePair, in duplicates: any DuplicateStore
   ) async throws(PointStoreError) {
     try await observe(.decisions, isWrite: true) { () throws(PointStoreError) in

@@ -152,6 +152,9 @@ extension Suggestion {
 package struct SuggestionQuery: Sendable {
   package var state: Suggestion.State?
   package var place: PointID?
+
+  /// The idempotency key of the request.
+  package var requestKey: String?
   package var limit: Int
 
   /// The id after which the list begins; `nil` for the first page.
@@ -287,7 +290,9 @@ package struct Suggestions: Sendable {
   package func matching(_ query: SuggestionQuery) -> [Suggestion] {
     let found = all.values.filter { suggestion in
       (query.state.map { suggestion.state(at: query.now) == $0 } ?? true)
-        && (query.place.map { suggestion.place == $0 } ?? true) && (query.after.map { suggestion.id > $0 } ?? true)
+        && (query.place.map { suggestion.place == $0 } ?? true)
+        && (query.requestKey.map { suggestion.requestKey?.hasSameBytes(as: $0) == true } ?? true)
+        && (query.after.map { suggestion.id > $0 } ?? true)
     }
     return Array(found.sorted { $0.id < $1.id }.prefix(query.limit))
   }

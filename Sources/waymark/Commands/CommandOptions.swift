@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import Geo
 import HTTPServer
 import PointFormats
 import Points
@@ -130,5 +132,23 @@ enum Exit {
   static func unknownFormat(_ name: String) -> ExitCode {
     let names = PointFormat.allCases.map(\.rawValue).joined(separator: ", ")
     return because("--format must be one of \(names), got '\(name)'", usage)
+  }
+}
+
+extension BoundingBox {
+  /// Creates the box of an option `--bbox`.
+  ///
+  /// - Throws: the exit code 64, after an error message.
+  init(option text: String) throws {
+    let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map {
+      Double($0.trimmingCharacters(in: .whitespaces))
+    }
+    if numbers.count == 4, let west = numbers[0], let south = numbers[1], let east = numbers[2], let north = numbers[3],
+      let box = try? BoundingBox(west: west, south: south, east: east, north: north)
+    {
+      self = box
+      return
+    }
+    throw Exit.because("--bbox must be west,south,east,north in degrees, got '\(text)'", Exit.usage)
   }
 }

@@ -111,18 +111,11 @@ struct DuplicatesCommand: AsyncParsableCommand {
 
   private func query() throws -> DuplicateQuery {
     var query = DuplicateQuery(source: ExactText(source), other: ExactText(other ?? source))
-    let thousandths = (minScore * 1000).rounded(.up)
-    guard let score = Int(exactly: thousandths), DuplicateQuery.minimumScores.contains(score) else {
+    guard let score = DuplicateQuery.thousandths(minScore) else {
       throw Exit.because("--min-score must be a number from 0.5 to 1, got '\(minScore)'", Exit.usage)
     }
     query.minimumScore = score
-    if let bbox {
-      let edges = bbox.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
-      guard edges.count == 4, let west = edges[0], let south = edges[1], let east = edges[2], let north = edges[3],
-        let box = try? BoundingBox(west: west, south: south, east: east, north: north)
-      else { throw Exit.because("--bbox must be west,south,east,north in degrees, got '\(bbox)'", Exit.usage) }
-      query.box = box
-    }
+    query.box = try bbox.map { try BoundingBox(option: $0) }
     return query
   }
 

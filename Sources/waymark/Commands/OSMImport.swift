@@ -22,7 +22,7 @@ struct AreaOptions: ParsableArguments {
   ///
   /// - Throws: an exit code for an invalid value or file, after an error message.
   func selection(_ filters: [OSMTagFilter] = []) throws -> OSMSelection {
-    var selection = OSMSelection(filters: filters, box: try box())
+    var selection = OSMSelection(filters: filters, box: try bbox.map { try BoundingBox(option: $0) })
     if let polygon { selection.area = try Self.area(polygon) }
     return selection
   }
@@ -44,17 +44,6 @@ struct AreaOptions: ParsableArguments {
       throw Exit.because("change files and others can't be imported together", Exit.usage)
     }
     return changes > 0 ? .changes(files, selection) : .map(files, selection)
-  }
-
-  private func box() throws -> BoundingBox? {
-    guard let bbox else { return nil }
-    let numbers = bbox.split(separator: ",").map { Double($0.trimmingCharacters(in: .whitespaces)) }
-    if numbers.count == 4, let west = numbers[0], let south = numbers[1], let east = numbers[2], let north = numbers[3],
-      let box = try? BoundingBox(west: west, south: south, east: east, north: north)
-    {
-      return box
-    }
-    throw Exit.because("--bbox must be west,south,east,north in degrees, got '\(bbox)'", Exit.usage)
   }
 
   private static func area(_ path: String) throws -> OSMArea {

@@ -46,7 +46,7 @@ struct RunningStore: Service {
   /// The webhooks; `nil` if nothing is kept.
   private(set) var webhooks: (any WebhookStore)?
 
-  /// The opinions on pairs of places that may be the same.
+  /// The decisions on pairs of places that may be the same.
   private(set) var duplicates: any DuplicateStore = VolatileDuplicates()
 
   private var close: @Sendable () async -> Void = {}

@@ -205,13 +205,8 @@ extension PhotonArguments {
   /// Returns the conditions of `countrycodes` and `featureType`.
   fileprivate mutating func nominatimFilter() -> PhotonFilter {
     var filter = PhotonFilter()
-    for code in value("countrycodes")?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
-      if code.utf8.count == 2, code.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) {
-        filter.countries.insert(ExactText(code.uppercased()))
-      } else {
-        note(.invalid, "countrycodes", "must be codes of two letters (ISO 3166-1), got '\(code.prefix(50))'")
-      }
-    }
+    let codes = value("countrycodes")?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+    filter.countries = countries(codes.map { String($0) }, of: "countrycodes")
     if let text = value("featureType") {
       if let type = NominatimFeatureType(rawValue: text) {
         filter.layers = type.layers

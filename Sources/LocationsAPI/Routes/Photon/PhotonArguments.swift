@@ -211,13 +211,7 @@ struct PhotonArguments {
         note(.invalid, "layer", "must be one of \(names), got '\(text.prefix(50))'")
       }
     }
-    for text in all("countrycode") {
-      if text.utf8.count == 2, text.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) {
-        filter.countries.insert(ExactText(text.uppercased()))
-      } else {
-        note(.invalid, "countrycode", "must be a code of two letters (ISO 3166-1), got '\(text.prefix(50))'")
-      }
-    }
+    filter.countries = countries(all("countrycode"), of: "countrycode")
     filter.inclusions = categories("include")
     filter.exclusions = categories("exclude")
     for name in ["dedupe", "debug", "distance_sort"] {
@@ -227,6 +221,19 @@ struct PhotonArguments {
     }
     filter.keepsDuplicates = ["0", "false"].contains(value("dedupe"))
     return filter
+  }
+
+  /// Returns the codes of countries in a parameter, in upper case.
+  mutating func countries(_ codes: [String], of name: String) -> Set<ExactText> {
+    var countries: Set<ExactText> = []
+    for code in codes {
+      if code.utf8.count == 2, code.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) {
+        countries.insert(ExactText(code.uppercased()))
+      } else {
+        note(.invalid, name, "must be a code of two letters (ISO 3166-1), got '\(code.prefix(50))'")
+      }
+    }
+    return countries
   }
 
   /// Returns the lists of categories of a parameter.

@@ -1,0 +1,63 @@
+import HTTPServer
+import JSONText
+import NIOHTTP1
+
+/// The members of a body in JSON, and their violations.
+struct MemberReader {
+  let names: [String]
+  private var errors: [ProblemError] = []
+  private var code = ParameterProblem.invalid
+
+  init(names: [String]) { self.names = names }
+
+  /// Returns the members of a body.
+  ///
+  /// - Throws: `Problem` 400 if it is no object.
+  static func members(of body: JSONValue) throws(Problem) -> [JSONValue.Member] {
+    guard case .object(let members) = body else {
+      throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
+    }
+    return members
+  }
+
+  mutating func note(_ name: String, _ detail: String, _ code: ParameterProblem = .invalid) {
+    errors.append(ProblemError(.pointer("/" + JSONPointer.escape(name)), detail))
+    if code != .invalid { self.code = code }
+  }
+
+  /// Notes the violations of a part that has its own.
+  mutating func note(_ problem: Problem, in name: String) {
+    errors += problem.errors.map { $0.inside("/" + name) }
+    code = ParameterProblem(rawValue: problem.code) ?? code
+  }
+
+  mutating func noteUnknown(_ name: String) {
+    note(
+      String(name.prefix(100)), "is not a member of the body; its members are \(names.joined(separator: ", "))",
+      .unknown)
+  }
+
+  /// Returns the text of a member; `nil` for null, white space alone and an invalid value.
+  mutating func text(_ member: JSONValue.Member, maximum: Int) -> String? {
+    switch member.value {
+    case .null: return nil
+    case .string(let text):
+      let isShort = text.unicodeScalars.prefix(maximum + 1).count <= maximum
+      let hasControls = text.unicodeScalars.contains {
+        $0.properties.generalCategory == .control && !["\n", "\t"].contains($0)
+      }
+      guard isShort, !hasControls else {
+        note(member.name, "must be a text of at most \(maximum) characters without control characters")
+        return nil
+      }
+      return text.allSatisfy(\.isWhitespace) ? nil : text
+    default:
+      note(member.name, "must be a text")
+      return nil
+    }
+  }
+
+  func check() throws(Problem) {
+    if !errors.isEmpty { throw .badRequest(errors, code: code) }
+  }
+}
