@@ -124,7 +124,7 @@ struct WriteTransaction: PointTransaction, Sendable {
     var results: [PointOperationResult] = []
     results.reserveCapacity(batch.operations.count)
     for operation in batch.operations {
-      let result = apply(operation)
+      let result = apply(operation, admitting: batch.admits)
       results.append(result)
       if let former, result.isFailure {
         self = former

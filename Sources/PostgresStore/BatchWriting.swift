@@ -235,7 +235,16 @@ extension PostgresStore {
       if !ids.isEmpty {
         try plan.take(ids, from: try await run(BatchStatements.points, Parameters { $0.add(ids) }))
       }
-      plan.decide()
+      if plan.isJudged {
+        // The judge evaluates filters and areas.
+        plan = await offThreadPool { [plan] in
+          var decided = plan
+          decided.decide()
+          return decided
+        }
+      } else {
+        plan.decide()
+      }
     } while plan.needsMore
   }
 
@@ -266,14 +275,14 @@ extension PointOperationResult {
     return switch self {
     case .created(let id, _): .created(id, version: version)
     case .changed(let id, _): .changed(id, version: version)
-    case .deleted, .originTaken, .notFound, .conditionFailed, .rejected: self
+    case .deleted, .originTaken, .notFound, .conditionFailed, .forbidden, .rejected: self
     }
   }
 
   fileprivate var version: Int64? {
     switch self {
     case .created(_, let version), .changed(_, let version): version
-    case .deleted, .originTaken, .notFound, .conditionFailed, .rejected: nil
+    case .deleted, .originTaken, .notFound, .conditionFailed, .forbidden, .rejected: nil
     }
   }
 }
@@ -386,6 +395,9 @@ private struct BatchPlan {
     wave = BatchWave(places, now: now)
   }
 
+  /// A Boolean value that indicates whether places are judged, which may take long.
+  var isJudged: Bool { batch.admits != nil }
+
   /// A Boolean value that indicates whether nothing is written because an operation of an atomic batch fails.
   var isRefused: Bool { batch.isAtomic && results.last?.isFailure == true }
 
@@ -436,7 +448,7 @@ private struct BatchPlan {
     results.removeSubrange(start...)
     for operation in batch.operations[start...] {
       let count = wave.puts.count
-      let result = wave.apply(operation)
+      let result = wave.apply(operation, admitting: batch.admits)
       if wave.hasEnded { return }
       if wave.puts.count > count { written.append(results.count) }
       results.append(result)

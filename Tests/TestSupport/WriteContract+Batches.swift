@@ -1,5 +1,7 @@
 import Basics
+import Geo
 import Points
+import SyntheticData
 import Testing
 
 extension WriteContract {
@@ -198,7 +200,137 @@ extension WriteContract {
       let points = try await store.allPoints().filter { ids.contains($0.id) }
       #expect(points.map { $0.draft.tags.json } == ids.map { _ in #"{"n":"4"}"# })
     },
+    WriteContract("random batches have the results and effects of the reference, also where places are hidden") {
+      makeStore in
+      let store = try await makeStore([])
+      var reference = ReferencePlaces()
+      var random = RandomOperations()
+      for number in 0..<60 {
+        let operations = try (0..<Int.random(in: 1...10, using: &random.generator)).map { _ in try random.next() }
+        var batch = PointBatch(operations, isAtomic: number % 3 == 0)
+        if number % 2 == 0 { batch.admits = { point throws(PointStoreError) in point.draft.category != "hidden" } }
+
+        let results = try await store.apply(batch)
+
+        let expected = reference.apply(batch)
+        #expect(results.map(ReferencePlaces.outcome) == expected, "batch \(number): \(operations)")
+        let points = try await store.allPoints()
+        #expect(points.map(\.draft.name).sorted() == reference.names, "after batch \(number)")
+        reference.takeIDs(of: points)
+      }
+    },
   ]
+}
+
+/// Random operations on few places with few origins, so that they meet.
+private struct RandomOperations {
+  var generator = SeededGenerator(seed: 11)
+  private var count = 0
+
+  init() {}
+
+  mutating func next() throws -> PointOperation {
+    count += 1
+    let name = "place \(count)"
+    let id = PointID.sample(UInt64.random(in: 1...6, using: &generator))
+    let condition = [WriteCondition.none, .none, .exists, .absent][Int.random(in: 0..<4, using: &generator)]
+    let origin = Int.random(in: 0...5, using: &generator)
+    let category = ["hidden", "cafe"][Int.random(in: 0...1, using: &generator)]
+    let draft = try PointDraft(
+      name: name, category: category, coordinate: Coordinate(latitude: 1, longitude: 1),
+      source: origin == 0 ? nil : "s", sourceID: origin == 0 ? nil : "\(origin)")
+    switch Int.random(in: 0..<6, using: &generator) {
+    case 0, 1: return .create(draft)
+    case 2: return .put(draft, id: id, if: condition)
+    case 3: return .delete(id: id, if: condition == .absent ? .none : condition)
+    default:
+      return .update(id: id, if: condition) { point throws(RejectedOperation) in
+        do {
+          return try PointDraft(
+            name: name, category: category, coordinate: point.draft.coordinate, source: point.draft.origin?.source,
+            sourceID: point.draft.origin?.sourceID)
+        } catch {
+          throw RejectedOperation(text: "\(error)")
+        }
+      }
+    }
+  }
+}
+
+/// The effects of batches, computed one operation after the other on a dictionary.
+private struct ReferencePlaces {
+  private var places: [PointID: PointDraft] = [:]
+
+  /// The ids of deleted places, by the origins that they had.
+  private var formerIDs: [SourceReference: PointID] = [:]
+
+  private var generator = SeededGenerator(seed: 12)
+
+  var names: [String] { places.values.map(\.name).sorted() }
+
+  /// Returns the kind of a result.
+  static func outcome(_ result: PointOperationResult) -> String { String(result.text.prefix { $0 != " " }) }
+
+  /// Takes the ids that a store has given to created places.
+  mutating func takeIDs(of points: [PointOfInterest]) {
+    let ids = Dictionary(uniqueKeysWithValues: points.map { ($0.draft.name, $0.id) })
+    places = Dictionary(uniqueKeysWithValues: places.map { (ids[$1.name] ?? $0, $1) })
+  }
+
+  mutating func apply(_ batch: PointBatch) -> [String] {
+    let former = self
+    var outcomes: [String] = []
+    for operation in batch.operations {
+      let outcome = apply(operation, hidesSome: batch.admits != nil)
+      outcomes.append(outcome)
+      if batch.isAtomic, !["created", "changed", "deleted"].contains(outcome) {
+        (places, formerIDs) = (former.places, former.formerIDs)
+        break
+      }
+    }
+    return outcomes
+  }
+
+  private mutating func apply(_ operation: PointOperation, hidesSome: Bool) -> String {
+    func isVisible(_ draft: PointDraft) -> Bool { !hidesSome || draft.category != "hidden" }
+    func refusal(of draft: PointDraft, for id: PointID?) -> String? {
+      if !isVisible(draft) { return "forbidden" }
+      guard let origin = draft.origin, let (owner, other) = places.first(where: { $1.origin == origin }), owner != id
+      else { return nil }
+      return isVisible(other) ? "originTaken" : "forbidden"
+    }
+    switch operation {
+    case .create(let draft):
+      if let refusal = refusal(of: draft, for: nil) { return refusal }
+      let former = draft.origin.flatMap { formerIDs[$0] }.flatMap { places[$0] == nil ? $0 : nil }
+      places[former ?? PointID(high: generator.next(), low: generator.next())] = draft
+      return "created"
+    case .put(let draft, let id, let condition):
+      let current = places[id]
+      let version = current.flatMap { isVisible($0) ? 1 : nil } as Int64?
+      if !condition.holds(of: version) { return "conditionFailed" }
+      if current != nil, version == nil { return "forbidden" }
+      if let refusal = refusal(of: draft, for: id) { return refusal }
+      places[id] = draft
+      return current == nil ? "created" : "changed"
+    case .update(let id, let condition, let change):
+      guard let current = places[id], isVisible(current) else { return "notFound" }
+      if !condition.holds(of: 1) { return "conditionFailed" }
+      let now = Timestamp(microsecondsSinceEpoch: 0)
+      let point = PointOfInterest(id: id, draft: current, version: 1, createdAt: now, updatedAt: now)
+      guard let draft = try? change(point) else { return "rejected" }
+      if let refusal = refusal(of: draft, for: id) { return refusal }
+      places[id] = draft
+      return "changed"
+    case .delete(let id, let condition):
+      guard let current = places[id], isVisible(current) else { return "notFound" }
+      if !condition.holds(of: 1) { return "conditionFailed" }
+      if let origin = current.origin { formerIDs[origin] = id }
+      places[id] = nil
+      return "deleted"
+    case .rejected: return "rejected"
+    }
+  }
 }
 
 private struct UnexpectedResult: Error {

@@ -90,7 +90,7 @@ struct RestrictedStore: PointStore {
       let current = try await committed(id)
       if let current, try !admits(current) {
         guard condition.holds(of: nil) else { throw .conditionFailed(currentVersion: nil) }
-        throw .forbidden(reason: "this id is already that of another place")
+        throw .takenID
       }
       guard condition.holds(of: current?.version) else { throw .conditionFailed(currentVersion: current?.version) }
       try check(draft, id: id, replacing: current)
@@ -151,16 +151,44 @@ struct RestrictedStore: PointStore {
       let owner = PointQuery(source: .init(name: origin.source, sourceID: origin.sourceID), limit: 1)
       if let page = try? await page(matching: owner), page.count > 0 { return .originTaken }
     }
-    return .forbidden(reason: "this source and sourceId are already those of another place")
+    return .hiddenOwner
+  }
+
+  func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
+    var batch = batch
+    batch.admits = { [judge] point throws(PointStoreError) in try judge.admits(point) }
+    return try await store.apply(batch)
+  }
+
+  /// The maximum number of places that are deleted in one transaction.
+  private static let deleteBatchLength = 250
+
+  /// Deletes the places of the restriction, in the order of their ids.
+  func deleteBatch(
+    ofSource source: String, after position: ExactText?
+  ) async throws(PointWriteError) -> DeletedBatch {
+    let last = position.flatMap { PointID($0.text) }
+    let query = PointQuery(
+      source: .init(name: source), limit: Self.deleteBatchLength, after: last.map { .init(id: $0) })
+    let found: PointPage
+    do throws(PointStoreError) {
+      found = try await page(matching: query)
+    } catch {
+      throw .store(error)
+    }
+    let ids = found.points.map(\.point.id)
+    guard let last = ids.last else { return DeletedBatch(count: 0, next: nil) }
+    var batch = PointBatch(ids.map { .delete(id: $0, if: .none) })
+    batch.admits = { [judge] point throws(PointStoreError) in
+      // The place may have changed since it was found.
+      guard point.draft.origin?.source.hasSameBytes(as: source) == true else { return false }
+      return try judge.admits(point)
+    }
+    let count = try await store.apply(batch).count { !$0.isFailure }
+    return DeletedBatch(count: count, next: found.hasMore ? ExactText(last.description) : nil)
   }
 
   // MARK: Forbidden
-
-  func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] { throw .unjudged }
-
-  func deleteBatch(
-    ofSource source: String, after position: ExactText?
-  ) async throws(PointWriteError) -> DeletedBatch { throw .unjudged }
 
   func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval { throw .unjudged }
 
@@ -170,10 +198,6 @@ struct RestrictedStore: PointStore {
 }
 
 extension PointWriteError {
-  /// The error of a change after which the place is not one of the caller's restriction.
-  fileprivate static let outside = forbidden(
-    reason: "the place would not match the filter or be in the areas of the key or token")
-
   /// The error of a change of places that are not known one by one.
   fileprivate static let unjudged = forbidden(reason: "this is not for keys and tokens with a filter or areas")
 }

@@ -10,7 +10,7 @@ import Points
 /// `POST /locations/batch`: creates, replaces, changes and deletes several places in one transaction.
 struct BatchRoute: CallHandler {
   static let call = Call(
-    .POST, "/locations/batch", scope: .write, id: "changeLocations", group: .write,
+    .POST, "/locations/batch", scope: .write, joinsRestriction: true, id: "changeLocations", group: .write,
     summary: "Create, replace, change and delete several places",
     description:
       "Up to \(PointBatch.maximumOperations) operations, in one transaction. Each sees the effects of those before it, and"
@@ -85,7 +85,7 @@ struct BatchRoute: CallHandler {
       case .deleted(let id):
         json.write(member: "status", 204)
         json.write(member: "id", id.description)
-      case .originTaken, .notFound, .conditionFailed, .rejected:
+      case .originTaken, .notFound, .conditionFailed, .forbidden, .rejected:
         guard let problem = result.problem else { return }
         json.write(member: "status", Int(problem.status.code))
         if let id = operation.id { json.write(member: "id", id.description) }
@@ -106,6 +106,7 @@ extension PointOperationResult {
     case .originTaken: Problem(PointWriteError.originTaken)
     case .notFound: Problem(PointWriteError.notFound)
     case .conditionFailed(let version): Problem(PointWriteError.conditionFailed(currentVersion: version))
+    case .forbidden(let reason): Problem(PointWriteError.forbidden(reason: reason))
     case .rejected(let rejection): Problem(rejection)
     }
   }

@@ -8,7 +8,7 @@ import Points
 /// `DELETE /locations?source=NAME&confirm=true`: removes all places of a data set, batch by batch.
 struct DeleteSourceRoute: CallHandler {
   static let call = Call(
-    .DELETE, "/locations", scope: .write, id: "deleteSource", group: .write,
+    .DELETE, "/locations", scope: .write, joinsRestriction: true, id: "deleteSource", group: .write,
     summary: "Delete all places of a data set",
     description:
       "In batches. If one fails, the problem's `deleted` is the number of places deleted before; repeating the"

@@ -113,7 +113,9 @@ struct ListSuggestedEditsRoute: CallHandler {
     query.after = values.position { PointID($0) }
     try values.check()
     let found = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
-      try await calls.store.suggestions(matching: query)
+      try await calls.service.observe(.suggestions) { () throws(PointStoreError) in
+        try await calls.store.suggestions(matching: query)
+      }
     }
     let page = found.prefix(limit)
     let now = query.now
@@ -239,7 +241,9 @@ struct SuggestedEditCalls: Sendable {
   func suggestion(of request: HTTPRequest) async throws(Problem) -> Suggestion {
     let id = try PointID(inPathOf: request)
     let suggestion = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await store.suggestion(id: id)
+      try await service.observe(.suggestions) { () throws(PointStoreError) in
+        try await store.suggestion(id: id)
+      }
     }
     guard let suggestion else { throw notFound(id) }
     return suggestion
@@ -271,7 +275,9 @@ struct SuggestedEditCalls: Sendable {
       address: address.proxies.client(of: request)?.clientNetwork.digits, request: key, createdAt: now,
       lifetime: lifetime)
     let addition = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await store.add(suggestion)
+      try await service.observe(.suggestions, isWrite: true) { () throws(PointStoreError) in
+        try await store.add(suggestion)
+      }
     }
     switch addition {
     case .added: return created(suggestion, request)
@@ -288,7 +294,9 @@ struct SuggestedEditCalls: Sendable {
     var query = SuggestionQuery(limit: 1, now: clock.now())
     query.requestKey = key.text
     let found = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
-      try await store.suggestions(matching: query)
+      try await service.observe(.suggestions) { () throws(PointStoreError) in
+        try await store.suggestions(matching: query)
+      }
     }
     guard let known = found.first else { return nil }
     return try Self.repeated(known, key)
@@ -375,7 +383,9 @@ struct SuggestedEditCalls: Sendable {
     _ suggestion: Suggestion, _ decision: Suggestion.Decision, changing change: PointOperation?, _ request: HTTPRequest
   ) async throws(Problem) -> SuggestionOutcome {
     try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await store.decide(suggestion.id, decision, changing: change)
+      try await service.observe(.suggestions, isWrite: true) { () throws(PointWriteError) in
+        try await store.decide(suggestion.id, decision, changing: change)
+      }
     }
   }
 

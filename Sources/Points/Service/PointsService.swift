@@ -69,7 +69,12 @@ public final class PointsService: Sendable {
       clock: clock, uptime: uptime)
   }
 
-  private func observe<Value, Failure: Error>(
+  /// Calls a store, and has the observers note the end of the call.
+  ///
+  /// - Parameters:
+  ///   - isWrite: a Boolean value that indicates whether the call writes; `nil` if the operation tells.
+  ///   - onSuccess: called with the value and the duration of a call that did not fail.
+  package func observe<Value, Failure: Error>(
     _ operation: StoreOperation, isWrite: Bool? = nil, _ call: () async throws(Failure) -> Value,
     onSuccess: (Value, Duration) -> Void = { _, _ in }
   ) async throws(Failure) -> Value {
@@ -498,12 +503,13 @@ public enum StoreOperation: Int, CaseIterable, Sendable {
   case page, matches, count, point, shuffled, categories, sources, version, readiness
   case tile, clusters, facets, duplicates
   case create, put, delete, batch, deletions, `import`, export, changes, areas, areaChanges, decisions
+  case suggestions
 
   public var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .batch, .deletions, .import, .areaChanges: true
     case .page, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
-      .clusters, .facets, .duplicates, .export, .changes, .areas, .decisions:
+      .clusters, .facets, .duplicates, .export, .changes, .areas, .decisions, .suggestions:
       false
     }
   }

@@ -14,6 +14,13 @@ public struct PointBatch: Sendable {
   /// The key that makes a repeat of the batch return the results of the first, for ``IdempotencyKey/lifetime``.
   package var key: IdempotencyKey?
 
+  /// The decision on which places exist for the sender, and may be written by it; `nil` if all do. A store calls it on
+  /// the places that an operation replaces, in the same transaction.
+  package var admits: Judge?
+
+  /// A closure that returns a Boolean value that indicates whether a place exists for the sender of a change.
+  package typealias Judge = @Sendable (PointOfInterest) throws(PointStoreError) -> Bool
+
   package init(_ operations: [PointOperation], isAtomic: Bool = false, once key: IdempotencyKey? = nil) {
     self.operations = operations
     self.isAtomic = isAtomic
@@ -75,20 +82,21 @@ public enum PointOperationResult: Hashable, Sendable {
   case originTaken
   case notFound
   case conditionFailed(currentVersion: Int64?)
+  case forbidden(reason: String)
   case rejected(RejectedOperation)
 
   /// A Boolean value that indicates whether the operation failed.
   package var isFailure: Bool {
     switch self {
     case .created, .changed, .deleted: false
-    case .originTaken, .notFound, .conditionFailed, .rejected: true
+    case .originTaken, .notFound, .conditionFailed, .forbidden, .rejected: true
     }
   }
 }
 
 extension PointOperationResult {
   private enum Kind: String {
-    case created, changed, deleted, originTaken, notFound, conditionFailed, rejected
+    case created, changed, deleted, originTaken, notFound, conditionFailed, forbidden, rejected
   }
 
   /// The result as text, for stores that keep it.
@@ -100,6 +108,7 @@ extension PointOperationResult {
     case .originTaken: "\(Kind.originTaken)"
     case .notFound: "\(Kind.notFound)"
     case .conditionFailed(let version): "\(Kind.conditionFailed)\(version.map { " \($0)" } ?? "")"
+    case .forbidden(let reason): "\(Kind.forbidden) \(reason)"
     case .rejected(let rejection): "\(Kind.rejected) \(rejection.text)"
     }
   }
@@ -119,6 +128,7 @@ extension PointOperationResult {
     case (.originTaken, _, _): self = .originTaken
     case (.notFound, _, _): self = .notFound
     case (.conditionFailed, _, let version): self = .conditionFailed(currentVersion: version)
+    case (.forbidden, _, _): self = .forbidden(reason: rest ?? "")
     case (.rejected, _, _): self = .rejected(RejectedOperation(text: rest ?? ""))
     case (.created, _, _), (.changed, _, _), (.deleted, _, _): return nil
     }
@@ -150,51 +160,89 @@ package protocol PointTransaction {
 extension PointTransaction {
   /// Creates a place under a new id, or under that of the deleted place that had its origin last.
   ///
-  /// - Throws: ``PointWriteError/originTaken``.
-  package mutating func create(_ draft: PointDraft) throws(PointWriteError) -> PointOfInterest {
-    var former: PointID?
+  /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  /// - Throws: ``PointWriteError``: `originTaken`, or `forbidden` because of the decision.
+  package mutating func create(
+    _ draft: PointDraft, admitting admits: PointBatch.Judge? = nil
+  ) throws(PointWriteError) -> PointOfInterest {
+    var (owner, former): (PointID?, PointID?)
     if let origin = draft.origin {
-      guard owner(of: origin) == nil else { throw .originTaken }
-      former = formerID(of: origin)
+      owner = self.owner(of: origin)
+      if owner == nil { former = formerID(of: origin) }
     }
     var generator = SystemRandomNumberGenerator()
-    return put(draft, id: former ?? PointID(at: now, using: &generator))
+    let id = former ?? PointID(at: now, using: &generator)
+    try check(draft, id: id, replacing: nil, admits)
+    if let owner { throw try takenOrigin(by: owner, admits) }
+    return put(draft, id: id)
   }
 
   /// Replaces the place of an id, or creates it; see ``PointStore/put(_:id:if:)``.
   ///
-  /// - Throws: ``PointWriteError``: `originTaken` or `conditionFailed`.
+  /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  /// - Throws: ``PointWriteError``: `originTaken`, `conditionFailed`, or `forbidden` because of the decision.
   package mutating func replace(
-    _ draft: PointDraft, id: PointID, if condition: WriteCondition
+    _ draft: PointDraft, id: PointID, if condition: WriteCondition, admitting admits: PointBatch.Judge? = nil
   ) throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     let former = point(id: id)
-    guard condition.holds(of: former?.version) else { throw .conditionFailed(currentVersion: former?.version) }
+    let visible = try former.flatMap { point throws(PointWriteError) in try point.visible(admits) }
+    guard condition.holds(of: visible?.version) else { throw .conditionFailed(currentVersion: visible?.version) }
+    if former != nil, visible == nil { throw .takenID }
     if let former, former.draft == draft { return (former, false) }
-    if let origin = draft.origin, let owner = owner(of: origin), owner != id { throw .originTaken }
+    try check(draft, id: id, replacing: former, admits)
+    if let origin = draft.origin, let owner = owner(of: origin), owner != id {
+      throw try takenOrigin(by: owner, admits)
+    }
     return (put(draft, id: id), former == nil)
   }
 
   /// Deletes the place of an id.
   ///
+  /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
   /// - Throws: ``PointWriteError``: `notFound` or `conditionFailed`.
-  package mutating func delete(id: PointID, if condition: WriteCondition) throws(PointWriteError) {
-    guard let point = point(id: id) else { throw .notFound }
+  package mutating func delete(
+    id: PointID, if condition: WriteCondition, admitting admits: PointBatch.Judge? = nil
+  ) throws(PointWriteError) {
+    guard let point = try point(id: id)?.visible(admits) else { throw .notFound }
     guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
     remove(point)
   }
 
+  /// Checks that a place will be one of the sender.
+  ///
+  /// - Throws: ``PointWriteError``: `forbidden`.
+  private func check(
+    _ draft: PointDraft, id: PointID, replacing former: PointOfInterest?, _ admits: PointBatch.Judge?
+  ) throws(PointWriteError) {
+    let point = PointOfInterest(
+      id: id, draft: draft, version: (former?.version ?? 0) + 1, createdAt: former?.createdAt ?? now, updatedAt: now)
+    guard try point.visible(admits) != nil else { throw .outside }
+  }
+
+  /// Returns the error of an origin that another place has, which tells nothing of a place that is not one of the sender.
+  private mutating func takenOrigin(
+    by owner: PointID, _ admits: PointBatch.Judge?
+  ) throws(PointWriteError) -> PointWriteError {
+    guard admits != nil else { return .originTaken }
+    return try point(id: owner)?.visible(admits) == nil ? .hiddenOwner : .originTaken
+  }
+
   /// Applies an operation, and returns its result. One that fails changes nothing.
-  package mutating func apply(_ operation: PointOperation) -> PointOperationResult {
+  ///
+  /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  package mutating func apply(
+    _ operation: PointOperation, admitting admits: PointBatch.Judge? = nil
+  ) -> PointOperationResult {
     do throws(PointWriteError) {
       switch operation {
       case .create(let draft):
-        let point = try create(draft)
+        let point = try create(draft, admitting: admits)
         return .created(point.id, version: point.version)
       case .put(let draft, let id, let condition):
-        let (point, wasCreated) = try replace(draft, id: id, if: condition)
+        let (point, wasCreated) = try replace(draft, id: id, if: condition, admitting: admits)
         return wasCreated ? .created(id, version: point.version) : .changed(id, version: point.version)
       case .update(let id, let condition, let change):
-        guard let current = point(id: id) else { return .notFound }
+        guard let current = try point(id: id)?.visible(admits) else { return .notFound }
         guard condition.holds(of: current.version) else { return .conditionFailed(currentVersion: current.version) }
         let draft: PointDraft
         do throws(RejectedOperation) {
@@ -202,9 +250,9 @@ extension PointTransaction {
         } catch {
           return .rejected(error)
         }
-        return .changed(id, version: try replace(draft, id: id, if: .none).point.version)
+        return .changed(id, version: try replace(draft, id: id, if: .none, admitting: admits).point.version)
       case .delete(let id, let condition):
-        try delete(id: id, if: condition)
+        try delete(id: id, if: condition, admitting: admits)
         return .deleted(id)
       case .rejected(let rejection): return .rejected(rejection)
       }
@@ -212,8 +260,35 @@ extension PointTransaction {
       switch error {
       case .originTaken: return .originTaken
       case .conditionFailed(let version): return .conditionFailed(currentVersion: version)
-      case .notFound, .keyInFlight, .keyReused, .forbidden, .store: return .notFound
+      case .forbidden(let reason): return .forbidden(reason: reason)
+      case .store: return .forbidden(reason: "the filter or the areas of the key or token can't be evaluated in time")
+      case .notFound, .keyInFlight, .keyReused: return .notFound
       }
     }
   }
+}
+
+extension PointOfInterest {
+  /// Returns the place if it exists for the sender of a change.
+  fileprivate func visible(_ admits: PointBatch.Judge?) throws(PointWriteError) -> PointOfInterest? {
+    guard let admits else { return self }
+    do throws(PointStoreError) {
+      return try admits(self) ? self : nil
+    } catch {
+      throw .store(error)
+    }
+  }
+}
+
+extension PointWriteError {
+  /// The error of a change after which the place is not one of the sender.
+  package static let outside = forbidden(
+    reason: "the place would not match the filter or be in the areas of the key or token")
+
+  /// The error of an id that a place has which is not one of the sender.
+  package static let takenID = forbidden(reason: "this id is already that of another place")
+
+  /// The error of an origin that a place has which is not one of the sender.
+  package static let hiddenOwner = forbidden(
+    reason: "this source and sourceId are already those of another place")
 }

@@ -111,7 +111,7 @@ final class OutageLog: StoreObserver {
 /// The operations that need the same privileges of a database's role.
 private enum Privilege: UInt16 {
   case search, lookUp, readiness, export, create, put, delete, batch, `import`, sources, changes, areas, areaChanges
-  case decisions
+  case decisions, suggestions
 
   init(_ operation: StoreOperation) {
     self =
@@ -130,6 +130,7 @@ private enum Privilege: UInt16 {
       case .areas: .areas
       case .areaChanges: .areaChanges
       case .decisions: .decisions
+      case .suggestions: .suggestions
       }
   }
 
@@ -152,6 +153,7 @@ private enum Privilege: UInt16 {
     case .areas: "areas"
     case .areaChanges: "changes of areas"
     case .decisions: "decisions on duplicates"
+    case .suggestions: "suggestions"
     }
   }
 }

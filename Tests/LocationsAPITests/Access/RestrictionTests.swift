@@ -153,8 +153,8 @@ import Testing
   ]
 
   private static let writes = [
-    "createLocation", "replaceLocation", "changeLocation", "deleteLocation", "createItem", "replaceItem", "changeItem",
-    "deleteItem",
+    "createLocation", "replaceLocation", "changeLocation", "deleteLocation", "changeLocations", "deleteSource",
+    "createItem", "replaceItem", "changeItem", "deleteItem",
   ]
 
   /// The calls whose responses have boxes or choices of places, which are others for a key with a restriction.
@@ -351,8 +351,74 @@ import Testing
         : try await world.send(method, target, headers: headers, json: body)
       #expect(response.status == status, "\(method) \(target) \(body): \(response.text)")
       #expect(status != 412 || !target.contains("\(Self.concealed)") || !response.headers.contains(name: "etag"))
+      guard let operation = Self.operation(method, target, fields, body) else { continue }
+      for isAtomic in [false, true] {
+        let batch = try await world.send(
+          .POST, "/locations/batch\(isAtomic ? "?atomic=true" : "")", json: #"{"operations":[\#(operation)]}"#)
+        let results = try batch.object["results"] as? [[String: Any]]
+        let problem = isAtomic ? try batch.object : results?.first?["problem"] as? [String: Any]
+        #expect(problem?["status"] as? Int == status, "\(operation): \(batch.text)")
+        // The detail of an atomic batch names the operation too.
+        let detail = try? response.object["detail"] as? String
+        #expect((problem?["detail"] as? String)?.contains(detail ?? "") == true, "\(operation): \(batch.text)")
+      }
     }
+    let deletion = try await world.send(.DELETE, "/locations?source=vault&confirm=true")
+    #expect(deletion.text == #"{"deleted":0}"#)
     #expect(try await world.send(.GET, "/locations/export?f=ndjson", as: "all").text == before)
+  }
+
+  /// Returns the operation of a batch that does what a request does; `nil` where there is none.
+  private static func operation(_ method: HTTPMethod, _ target: String, _ headers: HTTPHeaders, _ body: String)
+    -> String?
+  {
+    guard target.hasPrefix("/locations") else { return nil }
+    let id = #""id":"\#(target.split(separator: "/").last ?? "")""#
+    var conditions = ""
+    for (name, field) in [("ifMatch", "if-match"), ("ifNoneMatch", "if-none-match")] {
+      guard let value = headers.first(name: field) else { continue }
+      conditions += #","\#(name)":"\#(value.replacing("\"", with: "\\\""))""#
+    }
+    return switch method {
+    case .POST: #"{"op":"create","place":\#(body)}"#
+    case .PUT: #"{"op":"replace",\#(id),"place":\#(body)\#(conditions)}"#
+    case .PATCH: #"{"op":"patch",\#(id),"patch":\#(body)\#(conditions)}"#
+    default: #"{"op":"delete",\#(id)\#(conditions)}"#
+    }
+  }
+
+  @Test func operationsOfABatchSeeThePlacesInsideAndTheirChanges() async throws {
+    let world = try await World(hasHidden: true)
+    let (new, other) = (PointID.sample(500), PointID.sample(501))
+    let operations = [
+      #"{"op":"replace","id":"\#(new)","place":\#(Self.place("new", origin: "open/new"))}"#,
+      #"{"op":"patch","id":"\#(new)","patch":{"category":"internal"}}"#,
+      #"{"op":"patch","id":"\#(new)","patch":{"name":"newer"}}"#,
+      #"{"op":"create","place":\#(Self.place("x", origin: "open/new"))}"#,
+      #"{"op":"delete","id":"\#(new)"}"#,
+      #"{"op":"create","place":\#(Self.place("again", origin: "open/new"))}"#,
+      #"{"op":"replace","id":"\#(other)","place":\#(Self.place("x", category: "internal"))}"#,
+      #"{"op":"delete","id":"\#(other)"}"#,
+    ]
+    let response = try await world.send(
+      .POST, "/locations/batch", json: #"{"operations":[\#(operations.joined(separator: ","))]}"#)
+    let results = try #require(try response.object["results"] as? [[String: Any]], "\(response.text)")
+    #expect(results.map { $0["status"] as? Int } == [201, 403, 200, 409, 204, 201, 403, 404], "\(response.text)")
+    #expect(try await world.send(.GET, "/locations/\(new)").object["name"] as? String == "again")
+  }
+
+  @Test func dataSetIsDeletedAsFarAsItIsInside() async throws {
+    let world = try await World(hasHidden: true)
+    for number in 1...600 {
+      let id = PointID.sample(UInt64(1_000 + number))
+      let place = Self.place("place", long: number % 2 == 0 ? 1 : 50, origin: "mixed/\(number)")
+      _ = try await world.send(.PUT, "/locations/\(id)", as: "all", json: place)
+    }
+    let response = try await world.send(.DELETE, "/locations?source=mixed&confirm=true")
+    #expect(response.text == #"{"deleted":300}"#)
+    #expect(try await world.send(.GET, "/locations?source=mixed").text == "[]")
+    let count = try await world.store.count(matching: PointQuery(source: .init(name: "mixed")))
+    #expect(count == 300)
   }
 
   @Test func writesInsideAreMade() async throws {
