@@ -23,9 +23,10 @@ import time
 import urllib.request
 
 from bulk import Batches, Bulk
+from http_clients import Connection, request
 from index import IndexBench, medians
 from programs import Database
-from servers import free_port, memory_mib
+from servers import free_port, memory_mib, processor_seconds
 
 ROOT = pathlib.Path(__file__).parent.parent
 # The number of queries of a pgbench run.
@@ -65,6 +66,10 @@ class Server:
         else:
             sys.exit(f"{command[0]} was not ready within {timeout} seconds")
         self.seconds_to_ready = time.monotonic() - start
+
+    def processor_seconds(self):
+        """Returns the processor time that the server has used."""
+        return processor_seconds(self.process.pid)
 
     def resident_mib(self):
         return memory_mib(self.process.pid, "VmRSS")
@@ -108,6 +113,18 @@ class Bench:
         points = [tuple(line.split()) for line in text.splitlines()]
         random.Random(1).shuffle(points)
         return points
+
+    def sparse_points(self, server):
+        """Returns 500 points with 5 to 15 places within 5 km, up to 100 km from the places."""
+        numbers, found, connection = random.Random(2), [], Connection(server.port)
+        while len(found) < 500:
+            lat, long = (float(text) + numbers.uniform(-1, 1) for text in numbers.choice(self.points))
+            if abs(lat) > 84 or abs(long) > 180:
+                continue
+            count = len(json.loads(connection.send(request(f"/locations?lat={lat:.5f}&long={long:.5f}&radius=5000"))[2]))
+            if 5 <= count <= 15:
+                found.append((f"{lat:.5f}", f"{long:.5f}"))
+        return found
 
     def targets(self, name, lines):
         path = self.work / f"targets.{name}"
@@ -298,6 +315,18 @@ class Bench:
         self.compare(
             "memory, radius 5 km, 20 nearest",
             lambda: self.load(server, self.five_kilometres),
+            "Redis GEOSEARCH, the same",
+            lambda: self.load(redis, queries, protocol="redis"),
+            "≥ 1.3",
+        )
+        sparse = self.sparse_points(server)
+        near = self.targets("sparse", [f"GET /locations?lat={lat}&long={long}&radius=5000" for lat, long in sparse])
+        queries = self.targets(
+            "redis.sparse",
+            [f"GEOSEARCH places FROMLONLAT {long} {lat} BYRADIUS 5 km ASC COUNT 20" for lat, long in sparse])
+        self.compare(
+            "memory, radius 5 km, 5 to 15 matches",
+            lambda: self.load(server, near),
             "Redis GEOSEARCH, the same",
             lambda: self.load(redis, queries, protocol="redis"),
             "≥ 1.3",

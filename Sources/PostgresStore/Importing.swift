@@ -228,6 +228,12 @@ private enum ImportStatements {
 
   static let settingsOfIndexes = "SET LOCAL maintenance_work_mem = '512MB'"
 
+  /// The statements that log a reset instead of each place that is inserted: who followed the empty table reads all of
+  /// it again in either case.
+  static let logReset = "TRUNCATE points; ALTER TABLE points DISABLE TRIGGER points_log_insert"
+
+  static let logAgain = "ALTER TABLE points ENABLE ALWAYS TRIGGER points_log_insert"
+
   // MARK: Removals
 
   /// The definition of the table of places to delete.
@@ -633,14 +639,16 @@ private struct ImportMerge {
     return report
   }
 
-  /// Inserts the new places, and returns their number. An exclusive import creates the indexes anew after that, which
-  /// takes less time than to add each place.
+  /// Inserts the new places, and returns their number. An exclusive import logs a reset instead of them, and creates the
+  /// indexes anew after that, which takes less time than to add each place.
   private func insert(version: Int64) async throws -> Int {
     let insert = ImportStatements.insert(version: version)
     guard isExclusive else { return try await session.run(script: insert).affectedRows }
     let indexes = try await session.run(ImportStatements.indexes).rows.map { (try $0.text(0), try $0.text(1)) }
     for (drop, _) in indexes { try await session.run(script: drop) }
+    try await session.run(script: ImportStatements.logReset)
     let count = try await session.run(script: insert).affectedRows
+    try await session.run(script: ImportStatements.logAgain)
     try await session.run(script: ImportStatements.settingsOfIndexes)
     for (_, create) in indexes { try await session.run(script: create) }
     return count
