@@ -69,7 +69,9 @@ import Testing
     let rows =
       try (1...2000).map { try row($0, "place \($0)", origin: "\($0)", latitude: Double($0) / 100) }
       + [row(2001, "place 7 again", origin: "7"), row(2002, "with an id", id: Self.id)]
-    let triggers = "SELECT string_agg(tgname::text || tgenabled::text, ',' ORDER BY tgname) FROM pg_trigger WHERE NOT tgisinternal"
+    let triggers = """
+      SELECT string_agg(tgname::text || tgenabled::text, ',' ORDER BY tgname) FROM pg_trigger WHERE NOT tgisinternal
+      """
     let before = [try await databases[0].run(Self.indexes), try await databases[0].run(triggers)]
     _ = try await databases[0].run("TRUNCATE changes")
 
