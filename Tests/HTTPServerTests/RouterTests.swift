@@ -221,13 +221,7 @@ import Testing
     let response = try await Self.respond(.GET, target, headers: ["Origin": "https://page"], router: router).response
 
     #expect(response.headers["access-control-allow-origin"] == ["*"])
-    #expect(
-      Set(response.headers[canonicalForm: "access-control-expose-headers"]) == [
-        "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Crs", "Content-Disposition", "Content-Encoding", "Date",
-        "ETag",
-        "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
-        "Waymark-Area", "Waymark-Position", "X-Request-Id",
-      ])
+    #expect(response.headers["access-control-expose-headers"] == ["*"])
   }
 
   @Test func onlyListedOriginsMayReadResponses() async throws {

@@ -14,9 +14,15 @@ package struct CORSPolicy: Sendable {
   }
 
   private let origins: Origins
-  /// The fields of a response where every origin is allowed; created once, and added as a whole.
-  private let headersForAny: HTTPHeaders
-  private let exposedHeaders: String
+  /// The fields of a response where every origin is allowed; added as a whole.
+  private static let headersForAny: HTTPHeaders = [
+    "access-control-allow-origin": "*", "access-control-expose-headers": exposedHeaders,
+  ]
+
+  /// The value that lets a page read all fields of a response to a request without credentials, as all requests are
+  /// under this policy (Fetch standard, section 3.3.4).
+  private static let exposedHeaders = "*"
+
   private let allowedHeaders: String
   private let maximumAge: String
 
@@ -24,16 +30,10 @@ package struct CORSPolicy: Sendable {
   ///
   /// - Parameters:
   ///   - origins: the allowed origins.
-  ///   - exposedHeaders: the header fields of a response that a page may read beside the safelisted ones.
   ///   - allowedHeaders: the header fields that a page may send beside the safelisted ones.
   ///   - maximumAgeSeconds: the time for which a browser may keep the response to a preflight request.
   package init(
     origins: Origins = .any,
-    exposedHeaders: [String] = [
-      "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Crs", "Content-Disposition", "Content-Encoding", "Date",
-      "ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary",
-      "WWW-Authenticate", "Waymark-Area", "Waymark-Position", "X-Request-Id",
-    ],
     allowedHeaders: [String] = [
       "Authorization", "Content-Crs", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match",
       "If-Modified-Since", "If-None-Match", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Traceparent",
@@ -42,10 +42,6 @@ package struct CORSPolicy: Sendable {
     maximumAgeSeconds: Int = 86_400
   ) {
     self.origins = origins
-    self.exposedHeaders = exposedHeaders.joined(separator: ", ")
-    self.headersForAny = [
-      "access-control-allow-origin": "*", "access-control-expose-headers": self.exposedHeaders,
-    ]
     self.allowedHeaders = allowedHeaders.joined(separator: ", ")
     self.maximumAge = String(maximumAgeSeconds)
   }
@@ -69,12 +65,12 @@ extension CORSPolicy: SynchronousMiddleware {
     }
     switch origins {
     case .any:
-      response.headers.add(contentsOf: headersForAny)
+      response.headers.add(contentsOf: Self.headersForAny)
     case .list(let allowed):
       response.headers.add(name: "vary", value: "origin")
       guard let origin = request.headers.first(name: "origin"), allowed.contains(ExactText(origin)) else { return }
       response.headers.add(name: "access-control-allow-origin", value: origin)
-      response.headers.add(name: "access-control-expose-headers", value: exposedHeaders)
+      response.headers.add(name: "access-control-expose-headers", value: Self.exposedHeaders)
     }
   }
 }

@@ -161,12 +161,9 @@ import Testing
   @Test func pageMayReadTheHeadersOfARateLimitedResponse() async throws {
     let response = try #require(
       try await send(to: service(), headers: ["origin": "https://page.example"], times: 3).last)
-    let exposed = response.headers[canonicalForm: "access-control-expose-headers"].map { $0.lowercased() }
 
     #expect(response.status == .tooManyRequests)
-    for field in ["retry-after", "ratelimit", "ratelimit-policy", "www-authenticate", "age", "allow", "date"] {
-      #expect(exposed.contains(field))
-    }
+    #expect(response.headers["access-control-expose-headers"] == ["*"])
   }
 
   @Test func bodyOfARejectedRequestIsNotRead() async throws {

@@ -202,11 +202,23 @@ struct FieldWriter {
 
   /// Writes a value. Returns a Boolean value that indicates whether it may be sent: no control characters but tabs.
   mutating func writeFieldValue(_ value: String) -> Bool {
-    let written = append(value)
-    // Without an early end, so that the compiler can compare many bytes at once.
-    var isValid = true
-    for byte in written { isValid = isValid && Self.isValueByte(byte) }
-    return isValid
+    let written = UnsafeRawBufferPointer(append(value))
+    var index = 0
+    while index + 8 <= written.count {
+      let word = written.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      // Tabs are rare enough to be looked at one by one.
+      if Self.mayHaveControls(word), !written[index..<index + 8].allSatisfy(Self.isValueByte) { return false }
+      index += 8
+    }
+    return written[index...].allSatisfy(Self.isValueByte)
+  }
+
+  /// Returns a Boolean value that indicates whether one of eight bytes may be below 0x20 or 0x7F. It is exact for ASCII
+  /// up to the first such byte.
+  private static func mayHaveControls(_ word: UInt64) -> Bool {
+    let (ones, highBits) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
+    let deletes = word ^ 0x7F * ones
+    return ((word &- 0x20 * ones) & ~word | (deletes &- ones) & ~deletes) & highBits != 0
   }
 
   private mutating func writeToken(_ name: String) -> Bool {
