@@ -32,7 +32,7 @@ class Bulk:
         server = self.bench.waymark(**self.environment)
         copy_in, copy_out = "psql \\copy … from", "psql \\copy … to"
         compare = self.bench.compare
-        compare("import of a CSV file, rows", self.import_by_command, copy_in, self.copy_in, "≥ 0.6")
+        compare("import of a CSV file, rows", self.import_by_command, copy_in, self.copy_in, "≥ 0.75")
         compare("import --exclusive of a CSV file, rows", self.import_exclusively, copy_in, self.copy_in, "≥ 1")
         compare("import over HTTP, rows", lambda: self.import_over_http(server), copy_in, self.copy_in, "≥ 0.5")
         self.bench.sql("VACUUM ANALYZE points")

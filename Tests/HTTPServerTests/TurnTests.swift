@@ -17,6 +17,7 @@ import Testing
     var paths: [String] { targets.withLock { $0 } }
 
     func respond(to request: HTTPRequest) async -> HTTPResponse {
+      if request.path == "/first" { return .text("done") }
       let count = targets.withLock { targets in
         targets.append(String(request.path))
         return targets.count
@@ -35,9 +36,12 @@ import Testing
     let responder = Responder()
     try await withServer(responder) { server in
       let one = try await RawHTTPConnection.open(port: server.port)
+      // The event loop knows the connection from now on: accepting it would take turns of its own.
+      #expect(try await one.get("/first").status == 200)
       async let other = {
         await responder.isFifth.pass()
         try await one.send("GET /one HTTP/1.1\r\nHost: test\r\n\r\n")
+        try await one.arrival()
         responder.isSent.store(true, ordering: .releasing)
         return try await one.response().status
       }()

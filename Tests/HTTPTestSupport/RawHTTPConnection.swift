@@ -72,6 +72,17 @@ package final class RawHTTPConnection: Sendable {
 
   // MARK: Sending
 
+  /// Returns when the system of the server has all bytes that were sent, which it may get later than ``send(_:)`` returns.
+  package func arrival() async throws {
+    try await Self.run(on: sending) { [descriptor] in
+      var unacknowledged: Int32 = 0
+      repeat {
+        guard ioctl(descriptor, UInt(TIOCOUTQ), &unacknowledged) == 0 else { throw Failure.system(errno) }
+        if unacknowledged > 0 { usleep(100) }
+      } while unacknowledged > 0
+    }
+  }
+
   /// Sends the text unchanged; the caller is responsible for line endings.
   package func send(_ text: String) async throws {
     try await send(bytes: Array(text.utf8))

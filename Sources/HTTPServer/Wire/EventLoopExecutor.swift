@@ -82,8 +82,11 @@ final class EventLoopExecutor: TaskExecutor {
 
   private func rest(_ state: State) {
     state.rests += 1
-    let end = NIODeadline.now() + Self.rest
-    eventLoop.assumeIsolated().scheduleTask(deadline: end) { self.endRest(due: end) }
+    // The rest begins after the tasks that are due already: they may take longer than it does.
+    eventLoop.execute {
+      let end = NIODeadline.now() + Self.rest
+      self.eventLoop.assumeIsolated().scheduleTask(deadline: end) { self.endRest(due: end) }
+    }
   }
 
   private func endRest(due: NIODeadline) {
