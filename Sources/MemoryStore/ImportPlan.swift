@@ -13,9 +13,6 @@ struct ImportPlan {
   /// The places to create and to replace.
   private(set) var puts: ContiguousArray<PointOfInterest> = []
 
-  /// The reason why the plan must not be applied; `nil` where there is none.
-  private(set) var failure: (any Error)?
-
   /// The places to remove.
   private(set) var removals: [PointID] = []
 
@@ -24,8 +21,15 @@ struct ImportPlan {
   // The ids of the places that rows mean, where places are to be removed.
   private var meant: Set<PointID> = []
 
+  // The rows of the puts, where those are to be judged.
+  private var rowsOfPuts: [Int] = []
+
+  // The numbers of the rejected rows that no later row counts instead of.
+  private var refused: Set<Int> = []
+
   private let precedence: RowPrecedence
   private let owners: RowOwners
+  private let places: KnownPlaces
   private let snapshot: PointSnapshot
   private let ids: any ImportIDSource
   private let formerIDs: [SourceReference: PointID]
@@ -41,24 +45,27 @@ struct ImportPlan {
   /// Creates the plan for all the rows of an import.
   ///
   /// - Parameters:
+  ///   - options: the options of the import. Its idempotency key and the data sets do not matter.
   ///   - snapshot: the places before the import, possibly others than those that the rows were compared with on
   ///     arrival.
   ///   - ids: the source of ids for new places.
   ///   - formerIDs: the ids of removed places by their source references, which take precedence.
   ///   - version: the version of all the places to put, above that of every place of the snapshot.
   ///   - now: the time of the import.
+  /// - Throws: ``EmptyReplacement``, ``TooManyDeletions``, or the error of ``ImportOptions/admits``.
   init(
     _ stage: ImportStage,
-    mode: ImportMode,
-    removal: ImportRemoval? = nil,
+    options: ImportOptions,
     into snapshot: PointSnapshot,
     ids: any ImportIDSource,
     formerIDs: [SourceReference: PointID] = [:],
     version: Int64,
     at now: Timestamp
-  ) {
+  ) throws {
+    let (removal, admits) = (options.removal, options.admits)
     let indices = stage.indicesByArrival()
-    owners = RowOwners(of: stage, indices: indices, removal: removal, among: snapshot)
+    places = try KnownPlaces(of: stage, removal: removal, among: snapshot, admits)
+    owners = RowOwners(of: stage, indices: indices, removal: removal, among: places)
     precedence = RowPrecedence(of: stage, indices: indices, owners: owners)
     self.snapshot = snapshot
     self.ids = ids
@@ -67,51 +74,74 @@ struct ImportPlan {
     self.now = now
     createdPlaces = HashIndex(capacity: stage.count)
     notesMeant = removal != nil
+    let judges = admits != nil
     for index in indices {
       if let superseder = precedence.superseder(of: index) {
         report.reject(.superseded(stage.number(at: index), by: stage.number(at: superseder)))
       } else {
-        add(stage.row(at: index))
+        let (row, count) = (stage.row(at: index), puts.count)
+        add(row)
+        if judges, puts.count > count { rowsOfPuts.append(row.number) }
       }
     }
+    if let admits { try rejectOthers(admits) }
     report.unchanged += stage.duplicates
     report.add(
       stage.repeats.report { [precedence] in stage.number(at: precedence.superseder(of: $0) ?? $0) }
     )
-    if mode == .atomic, report.rejected > 0 {
+    if options.mode == .atomic, report.rejected > 0 {
       if removal != nil { report.deleted = 0 }
       report.takeNothing()
       puts = []
     } else if let removal {
-      remove(removal, stage)
+      try remove(removal, stage)
     }
   }
 
-  private mutating func remove(_ removal: ImportRemoval, _ stage: ImportStage) {
-    switch removal {
-    case .others(let source, _):
-      guard hasRow(ofSource: source, in: stage) else { return failure = EmptyReplacement(source: source) }
-      snapshot.forEachID(ofSource: source) { if !meant.contains($0) { removals.append($0) } }
-    case .places(let source, let sourceIDs):
-      for sourceID in Set(sourceIDs().map { ExactText($0) }) {
-        let reference = SourceReference(source: source, sourceID: sourceID.text)
-        guard let location = snapshot.location(of: reference) else { continue }
-        let id = snapshot.id(at: location)
-        if !meant.contains(id) { removals.append(id) }
-      }
+  private mutating func remove(_ removal: ImportRemoval, _ stage: ImportStage) throws {
+    if case .others(let source, _) = removal, !hasRow(ofSource: source, in: stage) {
+      throw EmptyReplacement(source: source)
+    }
+    var total = 0
+    places.forEachID(of: removal) { id in
+      total += 1
+      if !meant.contains(id) { removals.append(id) }
     }
     report.deleted = removals.count
-    if case .others(let source, let limit) = removal {
-      let total = (try? snapshot.count(matching: PointQuery(source: .init(name: source)))) ?? 0
-      failure = TooManyDeletions(source: source, total: total, limit: limit, report: report)
+    if let limit = removal.limit,
+      let error = TooManyDeletions(source: removal.source, total: total, limit: limit, report: report)
+    {
+      throw error
     }
   }
 
   private func hasRow(ofSource source: String, in stage: ImportStage) -> Bool {
     stage.indicesByArrival().contains { index in
-      precedence.superseder(of: index) == nil
+      precedence.superseder(of: index) == nil && !refused.contains(stage.number(at: index))
         && stage.row(at: index).draft.origin?.source.hasSameBytes(as: source) == true
     }
+  }
+
+  /// Rejects the rows whose places would not be admitted.
+  private mutating func rejectOthers(
+    _ admits: ([PointOfInterest]) throws(PointStoreError) -> [Bool]
+  ) throws(PointStoreError) {
+    var (kept, rejected) = (ContiguousArray<PointOfInterest>(), ImportReport())
+    for start in stride(from: 0, to: puts.count, by: ImportOptions.judgedAtOnce) {
+      let part = Array(puts[start..<min(start + ImportOptions.judgedAtOnce, puts.count)])
+      for (offset, isAdmitted) in try admits(part).enumerated() {
+        if isAdmitted {
+          kept.append(part[offset])
+          continue
+        }
+        let number = rowsOfPuts[start + offset]
+        rejected.reject(RejectedRow(number: number, detail: ForbiddenChange.outside))
+        refused.insert(number)
+        if snapshot.location(of: part[offset].id) == nil { report.created -= 1 } else { report.updated -= 1 }
+      }
+    }
+    puts = kept
+    report.add(rejected)
   }
 
   private mutating func add(_ row: ImportRow) {
@@ -119,12 +149,19 @@ struct ImportPlan {
     if notesMeant, let owner { meant.insert(snapshot.id(at: owner)) }
     if notesMeant, let id = row.id { meant.insert(id) }
     if let owner, let id = row.id, snapshot.id(at: owner) != id {
-      report.reject(.ambiguous(row.number))
+      refuse(.ambiguous(row.number))
+    } else if let detail = places.forbiddenChange(of: row) {
+      refuse(RejectedRow(number: row.number, detail: detail))
     } else if let location = owner ?? row.id.flatMap({ snapshot.location(of: $0) }) {
       replace(snapshot.point(at: location), with: row.draft)
     } else {
       create(row)
     }
+  }
+
+  private mutating func refuse(_ row: RejectedRow) {
+    refused.insert(row.number)
+    report.reject(row)
   }
 
   private mutating func replace(_ former: PointOfInterest, with draft: PointDraft) {
@@ -173,24 +210,89 @@ struct ImportPlan {
   }
 }
 
+/// The places before an import, of which its caller may know of some only.
+private struct KnownPlaces {
+  let snapshot: PointSnapshot
+
+  /// The ids of the others, as far as the import depends on them.
+  private var hidden: Set<PointID> = []
+
+  /// Judges the places that rows mean, and those that the import may delete.
+  ///
+  /// - Throws: the error of `admits`.
+  init(
+    of stage: ImportStage, removal: ImportRemoval?, among snapshot: PointSnapshot,
+    _ admits: (([PointOfInterest]) throws(PointStoreError) -> [Bool])?
+  ) throws(PointStoreError) {
+    self.snapshot = snapshot
+    guard let admits else { return }
+    var meant: Set<PointID> = []
+    for index in 0..<stage.count {
+      let row = stage.row(at: index)
+      if let id = row.id { meant.insert(id) }
+      if let owner = row.draft.origin.flatMap({ snapshot.location(of: $0) }) { meant.insert(snapshot.id(at: owner)) }
+    }
+    if let removal { forEachID(of: removal) { meant.insert($0) } }
+    let ids = Array(meant)
+    for start in stride(from: 0, to: ids.count, by: ImportOptions.judgedAtOnce) {
+      let points = ids[start..<min(start + ImportOptions.judgedAtOnce, ids.count)].compactMap { snapshot.point(id: $0) }
+      for (point, isAdmitted) in zip(points, try admits(points)) where !isAdmitted { hidden.insert(point.id) }
+    }
+  }
+
+  /// Returns the place with an origin; `nil` if there is none that the caller may know of.
+  func location(of origin: SourceReference) -> PointSnapshot.Location? {
+    snapshot.location(of: origin).flatMap { hidden.contains(snapshot.id(at: $0)) ? nil : $0 }
+  }
+
+  /// Returns the reason for which the row of a hidden place is rejected; `nil` for another row.
+  func forbiddenChange(of row: ImportRow) -> String? {
+    guard !hidden.isEmpty else { return nil }
+    if let id = row.id, hidden.contains(id) { return ForbiddenChange.takenID }
+    guard let owner = row.draft.origin.flatMap({ snapshot.location(of: $0) }), hidden.contains(snapshot.id(at: owner))
+    else { return nil }
+    return ForbiddenChange.hiddenOwner
+  }
+
+  /// Calls a closure with the id of each place that a removal may mean.
+  func forEachID(of removal: ImportRemoval, _ body: (PointID) -> Void) {
+    switch removal {
+    case .others(let source, _):
+      var query = PointQuery(source: .init(name: source), limit: PointQuery.limits.upperBound)
+      while true {
+        let (ids, hasMore) = snapshot.ids(matching: query)
+        for id in ids where !hidden.contains(id) { body(id) }
+        guard hasMore, let last = ids.last else { return }
+        query.after = .init(id: last)
+      }
+    case .places(let source, let sourceIDs):
+      for sourceID in Set(sourceIDs().map { ExactText($0) }) {
+        guard let location = location(of: SourceReference(source: source, sourceID: sourceID.text)) else { continue }
+        body(snapshot.id(at: location))
+      }
+    }
+  }
+}
+
 /// The places that the origins of rows mean.
 private struct RowOwners {
-  let snapshot: PointSnapshot
+  let places: KnownPlaces
 
   /// The existing place of each new origin: the one place that no row means and that has a record in common with the
   /// rows of that origin, and with no others (``ImportRemoval/recordKey``).
   private var moved: [SourceReference: PointID] = [:]
 
   init(
-    of stage: ImportStage, indices: ContiguousArray<Int>, removal: ImportRemoval?, among snapshot: PointSnapshot
+    of stage: ImportStage, indices: ContiguousArray<Int>, removal: ImportRemoval?, among places: KnownPlaces
   ) {
-    self.snapshot = snapshot
+    self.places = places
+    let snapshot = places.snapshot
     guard let removal, let key = removal.recordKey else { return }
     var meant: Set<PointID> = []
     var originsOfRecords: [ExactText: Set<SourceReference>] = [:]
     for index in indices {
       let row = stage.row(at: index)
-      let location = row.draft.origin.flatMap { snapshot.location(of: $0) }
+      let location = row.draft.origin.flatMap { places.location(of: $0) }
       if let id = row.id ?? location.map({ snapshot.id(at: $0) }) { meant.insert(id) }
       guard row.id == nil, location == nil, let origin = row.draft.origin,
         origin.source.hasSameBytes(as: removal.source)
@@ -199,18 +301,18 @@ private struct RowOwners {
     }
     guard !originsOfRecords.isEmpty else { return }
     var origins: [PointID: Set<SourceReference>] = [:]
-    var places: [SourceReference: Set<PointID>] = [:]
-    snapshot.forEachID(ofSource: removal.source) { id in
+    var moved: [SourceReference: Set<PointID>] = [:]
+    places.forEachID(of: removal) { id in
       guard !meant.contains(id), let location = snapshot.location(of: id) else { return }
       for record in Self.records(of: snapshot.point(at: location).draft, key) {
         for origin in originsOfRecords[record] ?? [] {
           origins[id, default: []].insert(origin)
-          places[origin, default: []].insert(id)
+          moved[origin, default: []].insert(id)
         }
       }
     }
-    for (origin, ids) in places {
-      if ids.count == 1, let id = ids.first, origins[id]?.count == 1 { moved[origin] = id }
+    for (origin, ids) in moved {
+      if ids.count == 1, let id = ids.first, origins[id]?.count == 1 { self.moved[origin] = id }
     }
   }
 
@@ -219,20 +321,7 @@ private struct RowOwners {
   }
 
   func location(of origin: SourceReference) -> PointSnapshot.Location? {
-    snapshot.location(of: origin) ?? moved[origin].flatMap { snapshot.location(of: $0) }
-  }
-}
-
-extension PointSnapshot {
-  /// Calls a closure with the id of each place of a data set.
-  fileprivate func forEachID(ofSource source: String, _ body: (PointID) -> Void) {
-    var query = PointQuery(source: .init(name: source), limit: PointQuery.limits.upperBound)
-    while true {
-      let (ids, hasMore) = ids(matching: query)
-      ids.forEach(body)
-      guard hasMore, let last = ids.last else { return }
-      query.after = .init(id: last)
-    }
+    places.location(of: origin) ?? moved[origin].flatMap { places.snapshot.location(of: $0) }
   }
 }
 
@@ -283,7 +372,7 @@ private struct RowPrecedence {
 
   /// Returns the id of a row, or else that of the place with its source reference.
   private func id(of row: ImportRow) -> PointID? {
-    row.id ?? row.draft.origin.flatMap { owners.location(of: $0) }.map { owners.snapshot.id(at: $0) }
+    row.id ?? row.draft.origin.flatMap { owners.location(of: $0) }.map { owners.places.snapshot.id(at: $0) }
   }
 }
 

@@ -334,13 +334,12 @@ package final class MemoryStore: PointStore, StoreIndex {
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     if options.dryRun {
       let (stage, now) = (try await staged(batches), clock.now())
-      let plan = await offThreadPool { [snapshot] in
-        ImportPlan(
-          stage, mode: options.mode, removal: options.removal, into: snapshot, ids: NewIDs(at: now),
-          version: 0, at: now)
+      let report = await offThreadPool { [snapshot] in
+        Result {
+          try ImportPlan(stage, options: options, into: snapshot, ids: NewIDs(at: now), version: 0, at: now).report
+        }
       }
-      if let failure = plan.failure { throw failure }
-      return plan.report
+      return try report.get()
     }
     if let key = options.key, let record = await writer.record(of: key.text) {
       // The hash that distinguishes a repeat from another request covers the whole body.
@@ -371,22 +370,22 @@ package final class MemoryStore: PointStore, StoreIndex {
       if let key, let record = transaction.record(of: key) {
         return Result { try record.report(forRepeat: key) }
       }
-      let plan = ImportPlan(
-        stage,
-        mode: options.mode,
-        removal: options.removal,
-        into: transaction.snapshot,
-        ids: ids(transaction.now),
-        formerIDs: transaction.formerIDs,
-        version: transaction.nextVersion(),
-        at: transaction.now
-      )
-      if let failure = plan.failure { return .failure(failure) }
-      transaction.apply(plan)
-      let takesNothing = options.mode == .atomic && plan.report.rejected > 0
-      if plan.report.accepted > 0 { transaction.register(options.namedSources) }
-      if let key, !takesNothing { transaction.record(.imported(plan.report), of: key) }
-      return .success(plan.report)
+      return Result {
+        let plan = try ImportPlan(
+          stage,
+          options: options,
+          into: transaction.snapshot,
+          ids: ids(transaction.now),
+          formerIDs: transaction.formerIDs,
+          version: transaction.nextVersion(),
+          at: transaction.now
+        )
+        transaction.apply(plan)
+        let takesNothing = options.mode == .atomic && plan.report.rejected > 0
+        if plan.report.accepted > 0 { transaction.register(options.namedSources) }
+        if let key, !takesNothing { transaction.record(.imported(plan.report), of: key) }
+        return plan.report
+      }
     }
     return try outcome.get()
   }

@@ -34,13 +34,17 @@ private enum SourceStatements {
     """
   )
 
-  /// The statement that records the time of an import for the data sets of its staged rows, of which there are few, and
+  /// The statement that records the time of an import for the data sets of its accepted rows, of which there are few, and
   /// for those that it names. Values: the names.
   static let recordImport = """
     INSERT INTO source_imports (source, imported_at)
     SELECT source, now()
     FROM (
-      SELECT source FROM import_rows WHERE source IS NOT NULL GROUP BY source
+      SELECT source
+      FROM import_rows AS r
+      WHERE source IS NOT NULL
+        AND NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
+      GROUP BY source
       UNION SELECT unnest($1::text[])
     ) AS imported
     ORDER BY source

@@ -37,19 +37,97 @@ private enum ImportStatements {
 
   static let stage = "COPY import_rows (\(CopyRows.columns)) FROM STDIN (FORMAT binary)"
 
-  /// The statement that joins rows with the places of the same origin (source and source id).
-  static let findOwners = """
-    ANALYZE import_rows;
+  static let analyzeStage = "ANALYZE import_rows"
+
+  // MARK: Judgement
+
+  /// The statement that finds the places that rows mean by their id or their origin.
+  static let findCandidates = """
+    CREATE TEMPORARY TABLE import_judged (id uuid NOT NULL, is_admitted boolean NOT NULL) ON COMMIT DROP;
+    CREATE TEMPORARY TABLE import_candidates ON COMMIT DROP AS
+    SELECT points.id
+    FROM import_rows AS r JOIN points USING (id)
+    UNION ALL
+    SELECT points.id
+    FROM import_rows AS r JOIN points USING (source, source_id)
+    """
+
+  /// The statement that adds the places of a data set. Value: its name.
+  static let addCandidatesOfSource = "INSERT INTO import_candidates SELECT id FROM points WHERE source = $1::text"
+
+  static let addCandidatesOfRemovals = "INSERT INTO import_candidates SELECT id FROM import_removals"
+
+  static let analyzeCandidates = "ANALYZE import_candidates"
+
+  /// The query for the places to judge. They stay as they are until the transaction ends.
+  static let candidates = """
+    SELECT \(PointColumns.all)
+    FROM points
+    WHERE id IN (SELECT id FROM import_candidates)
+    FOR UPDATE
+    """
+
+  /// The statement that keeps the decision on places. Values: the ids, and whether they are admitted.
+  static let addJudged = "INSERT INTO import_judged SELECT unnest($1::uuid[]), $2::boolean"
+
+  static let analyzeJudged = "ANALYZE import_judged"
+
+  /// The places that are judged and admitted, in place of all. A place that another transaction has created since is
+  /// none of them: to create it again violates a constraint, so that the merge is attempted again.
+  static let admittedPlaces = "(SELECT points.* FROM points JOIN import_judged USING (id) WHERE is_admitted) AS points"
+
+  /// The statement that rejects the rows with the id or the origin of a place that is not admitted. Values: the reason
+  /// for an id, and that for an origin.
+  static let rejectTaken = """
+    WITH hidden AS NOT MATERIALIZED (SELECT id FROM import_judged WHERE NOT is_admitted)
+    INSERT INTO import_rejected (row_number, reason)
+    SELECT row_number, CASE WHEN same_id.id IS NULL THEN $2::text ELSE $1::text END
+    FROM import_rows AS r
+    LEFT JOIN hidden AS same_id ON same_id.id = r.id
+    LEFT JOIN (SELECT id, source, source_id FROM points JOIN hidden USING (id)) AS same_origin
+      ON same_origin.source = r.source AND same_origin.source_id = r.source_id
+    WHERE coalesce(same_id.id, same_origin.id) IS NOT NULL AND \(isNotRejected)
+    """
+
+  /// The condition on a row `r` that it is not rejected yet.
+  private static let isNotRejected =
+    "NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)"
+
+  /// The query for the places as rows create or change them, each with the number of its row.
+  static let changes = """
+    SELECT coalesce(target, r.id, new_id), r.lat, r.long, r.name, r.category, r.tags,
+      coalesce(points.version, 1), coalesce(points.created_at, now()), greatest(points.updated_at, now()),
+      r.source, r.source_id, row_number
+    FROM import_rows AS r LEFT JOIN import_matches USING (row_number) LEFT JOIN points ON points.id = target
+    WHERE is_unchanged IS NOT TRUE AND \(isNotRejected)
+    """
+
+  /// The statement that rejects rows. Values: their numbers, and the reason.
+  static let reject = "INSERT INTO import_rejected (row_number, reason) SELECT unnest($1::int8[]), $2::text"
+
+  static let analyzeRejected = "ANALYZE import_rejected"
+
+  static let dropRejectedMatches = """
+    DELETE FROM import_matches USING import_rejected WHERE import_matches.row_number = import_rejected.row_number
+    """
+
+  // MARK: Merging
+
+  /// Returns the statement that joins rows with the places of the same origin (source and source id).
+  static func findOwners(among places: String) -> String {
+    """
     CREATE TEMPORARY TABLE import_owners ON COMMIT DROP AS
     SELECT row_number, points.id AS owner
     FROM import_rows
-    JOIN points ON points.source = import_rows.source AND points.source_id = import_rows.source_id;
+    JOIN \(places) ON points.source = import_rows.source AND points.source_id = import_rows.source_id;
     ANALYZE import_owners
     """
+  }
 
-  /// The statement that joins rows of new origins with the places that no row means and that they have a record in
-  /// common with (``ImportRemoval/recordKey``). Values: the data set's name, and the key of the tag.
-  static let findMoved = """
+  /// Returns the statement that joins rows of new origins with the places that no row means and that they have a record
+  /// in common with (``ImportRemoval/recordKey``). Values: the data set's name, and the key of the tag.
+  static func findMoved(among places: String) -> String {
+    """
     INSERT INTO import_owners
     WITH row_records AS (
       SELECT source_id, record
@@ -59,7 +137,7 @@ private enum ImportStatements {
         AND NOT EXISTS (SELECT FROM import_owners WHERE import_owners.row_number = r.row_number)
     ), place_records AS (
       SELECT id, record
-      FROM points
+      FROM \(places)
       CROSS JOIN LATERAL string_to_table(tags ->> $2::text, ';') AS record
       WHERE source = $1::text
         AND NOT EXISTS (SELECT FROM import_owners WHERE owner = points.id)
@@ -75,6 +153,7 @@ private enum ImportStatements {
     FROM counted JOIN import_rows AS r ON r.source = $1::text AND r.source_id = counted.source_id
     WHERE places = 1 AND origins = 1
     """
+  }
 
   /// The statement that finds the ids of deleted places for rows of the same origin that have no id of their own.
   static let findFormerIDs = """
@@ -165,11 +244,11 @@ private enum ImportStatements {
   /// origin to another.
   static let findRejected = """
     CREATE TEMPORARY TABLE import_rejected ON COMMIT DROP AS
-    SELECT row_number, superseded_by
+    SELECT row_number, superseded_by, NULL::text AS reason
     FROM import_conflicts
     WHERE is_kept IS NOT TRUE
     UNION ALL
-    SELECT row_number, NULL
+    SELECT row_number, NULL, NULL
     FROM import_rows JOIN import_owners USING (row_number)
     WHERE id <> owner AND row_number NOT IN (SELECT row_number FROM import_conflicts WHERE is_kept IS NOT TRUE);
     ANALYZE import_rejected
@@ -178,14 +257,15 @@ private enum ImportStatements {
   static let countRejected = "SELECT count(*) FROM import_rejected"
 
   static let firstRejected = """
-    SELECT row_number, superseded_by
+    SELECT row_number, superseded_by, reason
     FROM import_rejected
     ORDER BY row_number
     LIMIT $1::int8
     """
 
-  /// The statement that finds the rows that match an existing place, and whether the place is unchanged.
-  static let findMatches = """
+  /// Returns the statement that finds the rows that match an existing place, and whether the place is unchanged.
+  static func findMatches(among places: String) -> String {
+    """
     CREATE TEMPORARY TABLE import_matches ON COMMIT DROP AS
     SELECT row_number, points.id AS target,
       (points.lat, points.long, points.name, points.tags::text) = (r.lat, r.long, r.name, r.tags::text)
@@ -193,10 +273,11 @@ private enum ImportStatements {
         IS NOT DISTINCT FROM (r.category, r.source, r.source_id) AS is_unchanged
     FROM import_rows AS r
     LEFT JOIN import_owners USING (row_number)
-    JOIN points ON points.id = coalesce(r.id, owner)
+    JOIN \(places) ON points.id = coalesce(r.id, owner)
     WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number);
     ANALYZE import_matches
     """
+  }
 
   static let countMatches = """
     SELECT count(*), count(*) FILTER (WHERE is_unchanged), (SELECT count(*) FROM import_rows)
@@ -268,13 +349,15 @@ private enum ImportStatements {
     )
     """
 
-  /// The statement that adds the places of a data set that no row means. Value: the data set's name.
-  static let stageOthers = """
+  /// Returns the statement that adds the places of a data set that no row means. Value: the data set's name.
+  static func stageOthers(among places: String) -> String {
+    """
     INSERT INTO import_removals
     SELECT id
-    FROM points
+    FROM \(places)
     WHERE source = $1::text AND NOT EXISTS (SELECT FROM (\(meant)) AS meant WHERE meant.id = points.id)
     """
+  }
 
   /// The statement that leaves out the places that a row means.
   static let dropMeantRemovals = """
@@ -282,7 +365,14 @@ private enum ImportStatements {
     WHERE id IN (\(meant))
     """
 
-  static let countPlacesOfSource = "SELECT count(*) FROM points WHERE source = $1::text"
+  static let dropUnknownRemovals = """
+    DELETE FROM import_removals
+    WHERE NOT EXISTS (SELECT FROM import_judged AS judged WHERE judged.id = import_removals.id AND is_admitted)
+    """
+
+  static func countPlacesOfSource(among places: String) -> String {
+    "SELECT count(*) FROM \(places) WHERE source = $1::text"
+  }
 
   static let countRemovals = "SELECT count(DISTINCT id) FROM import_removals"
 
@@ -478,9 +568,7 @@ extension PostgresStore {
   {
     if let removal = options.removal { try await stage(removal, session) }
     let isAtomic = options.mode == .atomic
-    let merge = ImportMerge(
-      session: session, dryRun: options.dryRun, isAtomic: isAtomic, removal: options.removal,
-      isExclusive: options.isExclusive)
+    let merge = ImportMerge(session: session, options: options)
     let report = try await merge.report()
     let takesNothing = options.dryRun || (isAtomic && report.rejected > 0)
     if !takesNothing {
@@ -557,10 +645,12 @@ private struct PeekedBatches<Rows: AsyncIteratorProtocol> where Rows.Element == 
 /// The merge of staged rows into the places.
 private struct ImportMerge {
   let session: Session
-  let dryRun: Bool
-  let isAtomic: Bool
-  let removal: ImportRemoval?
-  let isExclusive: Bool
+  let options: ImportOptions
+
+  private var removal: ImportRemoval? { options.removal }
+
+  /// The places that the caller may know of, as an SQL expression.
+  private var places: String { options.admits == nil ? "points" : ImportStatements.admittedPlaces }
 
   /// The maximum number of attempts at a merge that conflicts with concurrent writes; the last one locks out other
   /// writers.
@@ -593,10 +683,12 @@ private struct ImportMerge {
   }
 
   private func merge() async throws -> ImportReport {
-    try await session.run(script: ImportStatements.findOwners)
+    try await session.run(script: ImportStatements.analyzeStage)
+    if let admits = options.admits { try await judgePlaces(by: admits) }
+    try await session.run(script: ImportStatements.findOwners(among: places))
     if let removal, let key = removal.recordKey {
       try await session.run(
-        ImportStatements.findMoved,
+        ImportStatements.findMoved(among: places),
         Parameters {
           $0.add(removal.source)
           $0.add(key)
@@ -609,7 +701,9 @@ private struct ImportMerge {
       try await resolveConflicts()
     }
     try await session.run(script: ImportStatements.findRejected)
-    try await session.run(script: ImportStatements.findMatches)
+    if options.admits != nil { try await rejectTaken() }
+    try await session.run(script: ImportStatements.findMatches(among: places))
+    if let admits = options.admits { try await judgeChanges(by: admits) }
     var report = try await rejections()
     guard let counts = try await session.run(ImportStatements.countMatches).rows.first else {
       throw PointStoreError.unexpected(reason: "a count returned no row")
@@ -618,12 +712,12 @@ private struct ImportMerge {
     report.unchanged = Int(unchanged) + duplicates
     report.updated = Int(matches - unchanged)
     report.created = Int(all - matches) - report.rejected
-    if isAtomic, report.rejected > 0 {
+    if options.mode == .atomic, report.rejected > 0 {
       report.takeNothing()
       return report
     }
     if let removal { report.deleted = try await remove(removal, report) }
-    if dryRun { return report }
+    if options.dryRun { return report }
     guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
       throw PointStoreError.unexpected(reason: "the query for the version returned no row")
     }
@@ -643,7 +737,7 @@ private struct ImportMerge {
   /// indexes anew after that, which takes less time than to add each place.
   private func insert(version: Int64) async throws -> Int {
     let insert = ImportStatements.insert(version: version)
-    guard isExclusive else { return try await session.run(script: insert).affectedRows }
+    guard options.isExclusive else { return try await session.run(script: insert).affectedRows }
     let indexes = try await session.run(ImportStatements.indexes).rows.map { (try $0.text(0), try $0.text(1)) }
     for (drop, _) in indexes { try await session.run(script: drop) }
     try await session.run(script: ImportStatements.logReset)
@@ -665,12 +759,13 @@ private struct ImportMerge {
       let found = try await session.run(ImportStatements.hasRowOfSource, source).rows.first?.boolean(0)
       guard found == true else { throw EmptyReplacement(source: removal.source) }
       try await session.run(script: ImportStatements.createRemovals)
-      try await session.run(ImportStatements.stageOthers, source)
+      try await session.run(ImportStatements.stageOthers(among: places), source)
       try await check(limit, of: removal.source, report)
     case .places:
       try await session.run(script: ImportStatements.dropMeantRemovals)
+      if options.admits != nil { try await session.run(script: ImportStatements.dropUnknownRemovals) }
     }
-    if dryRun { return Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0) }
+    if options.dryRun { return Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0) }
     let count = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
     if count <= Self.maximumLocks {
       try await session.run(script: ImportStatements.lockRemovals)
@@ -684,7 +779,8 @@ private struct ImportMerge {
   private func check(_ limit: DeletionLimit, of source: String, _ report: ImportReport) async throws {
     var report = report
     report.deleted = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
-    let total = try await session.run(ImportStatements.countPlacesOfSource, Parameters { $0.add(source) })
+    let total = try await session.run(
+      ImportStatements.countPlacesOfSource(among: places), Parameters { $0.add(source) })
     let count = Int(try total.rows.first?.integer(0) ?? 0)
     if let error = TooManyDeletions(source: source, total: count, limit: limit, report: report) { throw error }
   }
@@ -707,13 +803,90 @@ private struct ImportMerge {
     )
     for row in first.rows {
       let detail =
-        row.isNull(1)
-        ? "its id belongs to one place, its source and sourceId to another"
-        : "means the same place as row \(try row.integer(1)), which counts instead"
+        if let reason = row.optionalText(2) {
+          reason
+        } else if row.isNull(1) {
+          "its id belongs to one place, its source and sourceId to another"
+        } else {
+          "means the same place as row \(try row.integer(1)), which counts instead"
+        }
       report.reject(RejectedRow(number: Int(try row.integer(0)), detail: detail))
     }
     report.reject(count: count - report.rejected)
     return report
+  }
+}
+
+// MARK: - Judgement
+
+extension ImportMerge {
+  private typealias Judge = @Sendable ([PointOfInterest]) throws(PointStoreError) -> [Bool]
+
+  /// Locks and judges the places that rows mean, and those that the import may delete.
+  private func judgePlaces(by admits: Judge) async throws {
+    try await session.run(script: ImportStatements.findCandidates)
+    switch removal {
+    case .others(let source, _):
+      try await session.run(ImportStatements.addCandidatesOfSource, Parameters { $0.add(source) })
+    case .places: try await session.run(script: ImportStatements.addCandidatesOfRemovals)
+    case nil: break
+    }
+    try await session.run(script: ImportStatements.analyzeCandidates)
+    try await forEachPage(of: ImportStatements.candidates) { rows in
+      let points = try rows.map { try $0.point() }
+      let judged = zip(points, try admits(points))
+      for isAdmitted in [true, false] {
+        let ids = judged.filter { $0.1 == isAdmitted }.map(\.0.id)
+        guard !ids.isEmpty else { continue }
+        try await session.run(
+          ImportStatements.addJudged,
+          Parameters {
+            $0.add(ids)
+            $0.add(isAdmitted)
+          })
+      }
+    }
+    try await session.run(script: ImportStatements.analyzeJudged)
+  }
+
+  /// Rejects the rows that mean places that are not admitted.
+  private func rejectTaken() async throws {
+    try await session.run(
+      ImportStatements.rejectTaken,
+      Parameters {
+        $0.add(ForbiddenChange.takenID)
+        $0.add(ForbiddenChange.hiddenOwner)
+      })
+    try await session.run(script: ImportStatements.analyzeRejected)
+  }
+
+  /// Rejects the rows whose places would not be admitted.
+  private func judgeChanges(by admits: Judge) async throws {
+    try await forEachPage(of: ImportStatements.changes) { rows in
+      let points = try rows.map { try $0.point() }
+      let numbers = try zip(rows, try admits(points)).filter { !$1 }.map { try $0.0.integer(PointColumns.count) }
+      guard !numbers.isEmpty else { return }
+      try await session.run(
+        ImportStatements.reject,
+        Parameters {
+          $0.add(numbers)
+          $0.add(ForbiddenChange.outside)
+        })
+    }
+    try await session.run(script: ImportStatements.analyzeRejected)
+    try await session.run(script: ImportStatements.dropRejectedMatches)
+  }
+
+  /// Passes the rows of a query in pages.
+  private func forEachPage(of query: String, _ body: ([QueryResult.Row]) async throws -> Void) async throws {
+    // All rows are fetched.
+    try await session.run(script: "SET LOCAL cursor_tuple_fraction = 1; DECLARE judged NO SCROLL CURSOR FOR \(query)")
+    while true {
+      let page = try await session.run("FETCH \(ImportOptions.judgedAtOnce) FROM judged")
+      if page.count == 0 { break }
+      try await body(Array(page.rows))
+    }
+    try await session.run(script: "CLOSE judged")
   }
 }
 

@@ -16,7 +16,7 @@ import Testing
       #expect(stage.count == 100 && stage.heldCount == 100)
     }
 
-    let plan = Self.plan(stage, into: PointSnapshot())
+    let plan = try Self.plan(stage, into: PointSnapshot())
     #expect((plan.report.created, plan.report.rejected) == (100, 149_900))
     #expect(plan.report.rejections.map(\.number) == Array(1...100))
     #expect(plan.report.rejections.map(\.detail).first?.contains("row 149901,") == true)
@@ -33,7 +33,7 @@ import Testing
     stage.append([try row(3_001, "new", origin: 1)])
 
     #expect((stage.count, stage.heldCount) == (3_001, 1))
-    let plan = Self.plan(stage, into: base)
+    let plan = try Self.plan(stage, into: base)
     #expect((plan.report.created, plan.report.unchanged) == (1, 3_000))
     #expect(plan.puts.map(\.draft.name) == ["new"])
   }
@@ -48,7 +48,7 @@ import Testing
       #expect((stage.count, stage.heldCount) == (10, turn % 2 == 0 ? 0 : 10))
     }
 
-    #expect(Self.plan(stage, into: base).report.updated == 10)
+    #expect(try Self.plan(stage, into: base).report.updated == 10)
   }
 
   @Test func planComparesRowsWithThePlacesAtTheEndOfTheImport() throws {
@@ -59,8 +59,8 @@ import Testing
 
     stage.append([known])
 
-    let changed = Self.plan(stage, into: elsewhere)
-    let gone = Self.plan(stage, into: PointSnapshot())
+    let changed = try Self.plan(stage, into: elsewhere)
+    let gone = try Self.plan(stage, into: PointSnapshot())
     #expect(changed.report.updated == 1)
     #expect(changed.puts.map(\.draft.name) == ["known"])
     #expect(gone.report.created == 1)
@@ -82,7 +82,7 @@ import Testing
 
     for start in stride(from: 0, to: rows.count, by: 10) { stage.append(Array(rows[start..<start + 10])) }
 
-    let plan = Self.plan(stage, into: base)
+    let plan = try Self.plan(stage, into: base)
     #expect(stage.count < rows.count)
     #expect(plan.report.rejected == expected.rejected.count)
     #expect(plan.report.rejections.map(\.number) == Array(expected.rejected.prefix(100)))
@@ -145,15 +145,16 @@ import Testing
 
   private static func plan(
     _ stage: ImportStage, into snapshot: PointSnapshot, version: Int64 = version, at time: Timestamp = time
-  ) -> ImportPlan {
-    ImportPlan(stage, mode: .partial, into: snapshot, ids: DerivedIDs(), version: version, at: time)
+  ) throws -> ImportPlan {
+    try ImportPlan(
+      stage, options: ImportOptions(), into: snapshot, ids: DerivedIDs(), version: version, at: time)
   }
 
   private static func snapshot(of rows: [ImportRow]) throws -> PointSnapshot {
     var stage = ImportStage(against: PointSnapshot())
     stage.append(rows)
     let time = Timestamp(microsecondsSinceEpoch: 0)
-    return PointSnapshot(plan(stage, into: PointSnapshot(), version: 1, at: time).puts)
+    return PointSnapshot(try plan(stage, into: PointSnapshot(), version: 1, at: time).puts)
   }
 
   private func row(_ number: Int, _ name: String, id: Int? = nil, origin: Int?) throws -> ImportRow {

@@ -188,13 +188,20 @@ struct RestrictedStore: PointStore {
     return DeletedBatch(count: count, next: found.hasMore ? ExactText(last.description) : nil)
   }
 
+  /// Imports the rows; see ``ImportOptions/admits``. The licence and the attribution of a data set are not changed, as
+  /// places outside of the restriction have them too.
+  func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, options: ImportOptions
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    var options = options
+    options.sources = options.sources.map { DataSource(name: $0.name) }
+    options.admits = { [judge] points throws(PointStoreError) in try judge.admitted(points) }
+    return try await store.importRows(batches, options: options)
+  }
+
   // MARK: Forbidden
 
   func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval { throw .unjudged }
-
-  func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, options: ImportOptions
-  ) async throws -> ImportReport where Batches.Element == [ImportRow] { throw PointWriteError.unjudged }
 }
 
 extension PointWriteError {
@@ -231,7 +238,16 @@ struct RestrictionJudge: Sendable {
 
   /// Returns a Boolean value that indicates whether all changes are of existing places of the restriction.
   func admits(_ changes: [PointChange]) throws(PointStoreError) -> Bool {
-    try feed.changes(changes, matching: PointQuery(restriction: restriction)).allSatisfy {
+    try admitted(changes).allSatisfy(\.self)
+  }
+
+  /// Returns for each of some places with different ids whether it is one of the restriction.
+  func admitted(_ points: [PointOfInterest]) throws(PointStoreError) -> [Bool] {
+    try admitted(points.map { .put($0) })
+  }
+
+  private func admitted(_ changes: [PointChange]) throws(PointStoreError) -> [Bool] {
+    try feed.changes(changes, matching: PointQuery(restriction: restriction)).map {
       if case .put = $0 { true } else { false }
     }
   }

@@ -10,11 +10,12 @@ import Synchronization
 /// `POST /locations/import`: imports a stream of places, as fast as the store takes them.
 struct ImportRoute: CallHandler {
   static let call = Call(
-    .POST, "/locations/import", scope: .write, id: "importLocations", group: .transfer, link: "import",
-    summary: "Import places",
+    .POST, "/locations/import", scope: .write, joinsRestriction: true, id: "importLocations", group: .transfer,
+    link: "import", summary: "Import places",
     description:
       "A stream of places of any length, with `Content-Encoding: gzip` or without. A row replaces the place with its"
-      + " `id`, or with its `source` and `sourceId`, or else creates one.",
+      + " `id`, or with its `source` and `sourceId`, or else creates one. For keys and tokens with a filter or areas, a"
+      + " row is rejected if its place is outside or would be.",
     parameters: [
       .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .maxDeletions, .licence, .attribution,
       .attributionURL,
@@ -50,7 +51,11 @@ struct ImportRoute: CallHandler {
     let report = try await withTaskExecutorPreference(request.transferExecutor) { () throws(Problem) -> ImportReport in
       try await take(arguments, request, notes: notes)
     }
-    let warnings = notes.warnings + (notes.keyWarning.map { ["\($0) (parameters source and idField)"] } ?? [])
+    var warnings = notes.warnings
+    if let warning = notes.keyWarning { warnings.append("\(warning) (parameters source and idField)") }
+    if service.isRestricted, arguments.sources.contains(where: { $0 != DataSource(name: $0.name) }) {
+      warnings.append("a key or token with a filter or areas registers no licence and no attribution")
+    }
     return HTTPResponse(
       ImportReportJSON.text(of: report, warnings: warnings, implausible: notes.implausibleWarnings))
   }

@@ -170,6 +170,16 @@ public struct ImportOptions: Sendable {
   /// places, where that makes it faster.
   public var isExclusive: Bool
 
+  /// The decision for each of some places with different ids on whether the caller may know of it; `nil` if the caller
+  /// may know of all.
+  ///
+  /// To the import, other places do not exist, except that a row with the id or the origin of one is rejected. So is a
+  /// row whose place would be one. A place is judged in the version that the import replaces or deletes.
+  package var admits: (@Sendable ([PointOfInterest]) throws(PointStoreError) -> [Bool])?
+
+  /// The number of places that a store passes to ``admits`` at a time.
+  package static let judgedAtOnce = 250
+
   public init(
     mode: ImportMode = .partial, dryRun: Bool = false, key: ImportKey? = nil, removal: ImportRemoval? = nil,
     sources: [DataSource] = [], isExclusive: Bool = false

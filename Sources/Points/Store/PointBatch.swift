@@ -282,13 +282,18 @@ extension PointOfInterest {
 
 extension PointWriteError {
   /// The error of a change after which the place is not one of the sender.
-  package static let outside = forbidden(
-    reason: "the place would not match the filter or be in the areas of the key or token")
+  package static let outside = forbidden(reason: ForbiddenChange.outside)
 
   /// The error of an id that a place has which is not one of the sender.
-  package static let takenID = forbidden(reason: "this id is already that of another place")
+  package static let takenID = forbidden(reason: ForbiddenChange.takenID)
 
   /// The error of an origin that a place has which is not one of the sender.
-  package static let hiddenOwner = forbidden(
-    reason: "this source and sourceId are already those of another place")
+  package static let hiddenOwner = forbidden(reason: ForbiddenChange.hiddenOwner)
+}
+
+/// The reasons why a sender for whom some places do not exist may not make a change.
+package enum ForbiddenChange {
+  package static let outside = "the place would not match the filter or be in the areas of the key or token"
+  package static let takenID = "this id is already that of another place"
+  package static let hiddenOwner = "this source and sourceId are already those of another place"
 }

@@ -154,7 +154,7 @@ import Testing
 
   private static let writes = [
     "createLocation", "replaceLocation", "changeLocation", "deleteLocation", "changeLocations", "deleteSource",
-    "createItem", "replaceItem", "changeItem", "deleteItem",
+    "importLocations", "createItem", "replaceItem", "changeItem", "deleteItem",
   ]
 
   /// The calls whose responses have boxes or choices of places, which are others for a key with a restriction.
@@ -301,12 +301,13 @@ import Testing
 
   // MARK: Writing
 
-  private static func place(_ name: String, long: Double = 1, category: String = "cafe", origin: String? = nil)
-    -> String
-  {
+  private static func place(
+    _ name: String, long: Double = 1, category: String = "cafe", origin: String? = nil, id: PointID? = nil
+  ) -> String {
     let parts = origin?.split(separator: "/").map { String($0) }
     let origin = parts.map { #","source":"\#($0[0])","sourceId":"\#($0[1])""# }
-    return #"{"name":"\#(name)","lat":0.5,"long":\#(long),"category":"\#(category)"\#(origin ?? "")}"#
+    let keys = (origin ?? "") + (id.map { #","id":"\#($0)""# } ?? "")
+    return #"{"name":"\#(name)","lat":0.5,"long":\#(long),"category":"\#(category)"\#(keys)}"#
   }
 
   @Test func writesReachNoPlaceOutside() async throws {
@@ -441,6 +442,78 @@ import Testing
     world.access.replaceKeys(World.keys(AccessRestriction(filter: "category = 'cafe'")))
     let again = try await world.send(.POST, "/locations", headers: headers, json: body)
     #expect(first.status == 201 && again.status == 403, "\(again.text)")
+  }
+
+  private func send(
+    import query: String, _ rows: [String], to world: World, as key: String = "part"
+  ) async throws -> ServiceDriver.Response {
+    try await world.send(
+      .POST, "/locations/import" + query, as: key, headers: ["content-type": "application/x-ndjson"],
+      json: rows.joined(separator: "\n"))
+  }
+
+  @Test func importsReachNoPlaceOutside() async throws {
+    let world = try await World(hasHidden: true)
+    let before = try await world.send(.GET, "/locations/export?f=ndjson", as: "all").text
+    let rows = [
+      Self.place("x", id: Self.concealed), Self.place("x", origin: "vault/101"),
+      Self.place("x", origin: "vault/103", id: Self.shown), Self.place("x", long: 50, origin: "open/2"),
+      Self.place("x", category: "internal"),
+    ]
+    let reasons = [
+      ForbiddenChange.takenID, ForbiddenChange.hiddenOwner, ForbiddenChange.hiddenOwner, ForbiddenChange.outside,
+      ForbiddenChange.outside,
+    ]
+    let more = Self.place("new", origin: "open/new")
+
+    let report = try await send(import: "", rows, to: world)
+    #expect(try (report.object["errors"] as? [[String: Any]])?.map { $0["detail"] as? String } == reasons)
+    let dry = try await send(import: "?dryRun=true", rows + [more], to: world)
+    #expect(try dry.object["created"] as? Int == 1 && dry.object["rejected"] as? Int == 5, "\(dry.text)")
+    let atomic = try await send(import: "?mode=atomic", rows + [more], to: world)
+    #expect(atomic.status == 422 && reasons.allSatisfy { atomic.text.contains($0) }, "\(atomic.text)")
+    let empty = try await send(import: "?replaceSource=vault", [rows[1]], to: world)
+    #expect(empty.status == 422, "\(empty.text)")
+    let cut = try await send(import: "?replaceSource=open&maxDeletions=5", [more], to: world)
+    #expect(try cut.code == "too-many-deletions" && cut.text.contains("12 of the 12 places"), "\(cut.text)")
+    #expect(try await world.send(.GET, "/locations/export?f=ndjson", as: "all").text == before)
+  }
+
+  @Test func importsInsideAreThoseOfAStoreWithoutOtherPlaces() async throws {
+    let (world, part) = (try await World(hasHidden: true), try await World(hasHidden: false))
+    let sets: [(query: String, rows: [String])] = [
+      (
+        "",
+        [
+          Self.place("changed", origin: "open/1"), Self.place("changed", id: .sample(2)),
+          Self.place("new", origin: "vault/new"), Self.place("new", id: .sample(300)), Self.place("new"),
+          Self.place("twice", origin: "open/1"),
+        ]
+      ),
+      ("?replaceSource=vault&maxDeletions=0", [Self.place("newer", origin: "vault/newer")]),
+      ("?replaceSource=vault&maxDeletions=1", [Self.place("newer", origin: "vault/newer")]),
+      ("?replaceSource=open&maxDeletions=100%25", [Self.place("last", origin: "open/3")]),
+    ]
+    for (query, rows) in sets {
+      let own = try await send(import: query, rows, to: world)
+      expectSame(own, try await send(import: query, rows, to: part, as: "all"), "\(query)")
+    }
+    let names = try await world.send(.GET, "/locations?limit=100").names
+    #expect(names.sorted() == (try await part.send(.GET, "/locations?limit=100", as: "all").names).sorted())
+    #expect(names.contains("last") && names.contains("newer"))
+    #expect(try await world.store.count(matching: PointQuery(source: .init(name: "vault"))) == 13)
+  }
+
+  @Test func importsLeaveTheLicencesOfSources() async throws {
+    let world = try await World(hasHidden: true)
+    let query = "?source=vault&licence=A&attribution=B"
+    let rows = [Self.place("x", origin: "vault/new")]
+    _ = try await send(import: query, rows, to: world, as: "all")
+
+    let report = try await send(import: "?source=vault&licence=C&attribution=D", rows, to: world)
+
+    #expect(report.status == 200 && report.text.contains("registers no licence"), "\(report.text)")
+    #expect(try await world.store.sources() == [DataSource(name: "vault", licence: "A", attribution: "B")])
   }
 
   // MARK: Changes
