@@ -206,7 +206,8 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
       ] + nio,
       tests: [
-        "HTTPTestSupport", "MemoryStore", .product(name: "CryptoExtras", package: "swift-crypto"),
+        "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
+        .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ]

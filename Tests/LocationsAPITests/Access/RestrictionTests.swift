@@ -1,9 +1,14 @@
 import Foundation
 import Geo
 import HTTPServer
+import IndexedStore
+import Logging
 import MemoryStore
 import NIOHTTP1
+import PointIndex
 import Points
+import PostgresStore
+import PostgresTestSupport
 import TestSupport
 import Testing
 
@@ -17,9 +22,8 @@ import Testing
 @Suite struct RestrictionTests {
   /// A service over places, with a key `all` and a key `part` with the restriction.
   private struct World {
-    let store = MemoryStore.countingFromOne()
+    let store: any PointStore
     let access: AccessControl
-    let streams = ChangeStreams(interval: .milliseconds(1))
     let driver: ServiceDriver
 
     static let part = AccessRestriction(filter: "category IS NULL OR category <> 'internal'", areas: ["Zone"])
@@ -31,25 +35,45 @@ import Testing
     }
 
     init(hasHidden: Bool) async throws {
+      let store = MemoryStore.countingFromOne()
+      try await self.init(store, areas: store, changes: store.changes, hasHidden: hasHidden)
+    }
+
+    private init(
+      _ store: any PointStore, areas: any AreaStore, changes: ChangeHub, hasHidden: Bool
+    ) async throws {
+      self.store = store
       access = AccessControl(AccessPolicy(keys: Self.keys(), isLoopback: false, readRequiresKey: true))
       var api = LocationsAPI.Configuration(
         service: PointsService(store: store, clock: FixedClock(Timestamp(microsecondsSinceEpoch: 1_000_000))),
         version: "1")
-      api.changes = store.changes
-      api.areas = store
-      api.changeStreams = streams
+      api.changes = changes
+      api.areas = areas
+      api.changeStreams = ChangeStreams(interval: .milliseconds(1))
       api.access = access
       api.filtering = Filtering(timeLimit: .seconds(600))
       api.clock = FixedClock(Timestamp(microsecondsSinceEpoch: 1_000_000))
-      self.api = LocationsAPI(api)
-      driver = ServiceDriver(self.api)
+      driver = ServiceDriver(LocationsAPI(api))
       let area = try await send(.PUT, "/areas/\(RestrictionTests.zone)", as: "all", json: RestrictionTests.outline(2))
       #expect(area.status == 201, "\(area.text)")
-      _ = try await store.load(AsyncStream([try RestrictionTests.visible]))
-      if hasHidden { _ = try await store.load(AsyncStream([try RestrictionTests.hidden])) }
+      try await store.importRows(try RestrictionTests.visible)
+      if hasHidden { try await store.importRows(try RestrictionTests.hidden) }
     }
 
-    let api: LocationsAPI
+    /// Calls a body with a world in a database, which has hidden places and an index in memory.
+    static func overPostgreSQL(_ body: (World) async throws -> Void) async throws {
+      let database = try await TemporaryDatabase.make().migratedStore()
+      let feed = try ChangeFeed(database)
+      let changes = ChangeHub(feed)
+      let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+      let index = IndexFollower(feed, waitLimit: .seconds(600), changes: changes, logger: logger)
+      try await withThrowingTaskGroup { group in
+        group.addTask { await index.run() }
+        let store = IndexedStore(database, index: index)
+        try await body(World(store, areas: PostgresAreas(database), changes: changes, hasHidden: true))
+        group.cancelAll()
+      }
+    }
 
     func send(
       _ method: HTTPMethod = .GET, _ target: String, as key: String = "part", headers: HTTPHeaders = [:],
@@ -187,19 +211,27 @@ import Testing
       if !Self.differing.contains(call) {
         expectSame(own, try await part.send(.GET, target, as: "all"), "\(target) without a restriction")
       }
-      #expect(own.status == 200 || target.contains("\(Self.concealed)"), "\(target): \(own.text)")
-      let caching = own.headers.first(name: "cache-control") ?? ""
-      #expect(own.status != 200 || caching.contains("private") || caching.contains("no-store"), "\(target)")
-      for text in ["Secret", "vault", "bunker", "\"internal\""] { #expect(!own.text.contains(text), "\(target)") }
+      checkContents(of: own)
     }
+  }
+
+  private func checkContents(of response: ServiceDriver.Response) {
+    let target = response.target
+    #expect(response.status == 200 || target.contains("\(Self.concealed)"), "\(target): \(response.text)")
+    let caching = response.headers.first(name: "cache-control") ?? ""
+    #expect(response.status != 200 || caching.contains("private") || caching.contains("no-store"), "\(target)")
+    for text in ["Secret", "vault", "bunker", "\"internal\""] { #expect(!response.text.contains(text), "\(target)") }
   }
 
   @Test(arguments: reads.keys.sorted())
   func readsAreThoseWithTheFilterAsAParameter(of call: String) async throws {
+    try await compareReads(of: call, in: try await World(hasHidden: true))
+  }
+
+  private func compareReads(of call: String, in world: World) async throws {
     let description = try #require(DescribedService.calls.first { $0.id == call })
     guard description.parameters.isSuperset(of: [.filter, .area]), !(Self.differing + ["suggest"]).contains(call)
     else { return }
-    let world = try await World(hasHidden: true)
     let filter = "category%20IS%20NULL%20OR%20category%20%3C%3E%20'internal'"
     for target in Self.reads[call] ?? [] where !target.contains("filter=") && !target.contains("in=") {
       // Words do not name an area beside `in`.
@@ -311,7 +343,10 @@ import Testing
   }
 
   @Test func writesReachNoPlaceOutside() async throws {
-    let world = try await World(hasHidden: true)
+    try await checkWritesOutside(in: try await World(hasHidden: true))
+  }
+
+  private func checkWritesOutside(in world: World) async throws {
     let (shown, concealed) = ("/locations/\(Self.shown)", "/locations/\(Self.concealed)")
     let (item, hiddenItem) = (
       "/ogc/collections/places/items/\(Self.shown)", "/ogc/collections/places/items/\(Self.concealed)"
@@ -423,7 +458,10 @@ import Testing
   }
 
   @Test func writesInsideAreMade() async throws {
-    let world = try await World(hasHidden: true)
+    try await checkWritesInside(in: try await World(hasHidden: true))
+  }
+
+  private func checkWritesInside(in world: World) async throws {
     let created = try await world.send(.POST, "/locations", json: Self.place("new"))
     #expect(created.status == 201, "\(created.text)")
     let target = try #require(created.location)
@@ -435,7 +473,10 @@ import Testing
   }
 
   @Test func repeatOfACallWithAnotherRestrictionHasNoPlaceOutside() async throws {
-    let world = try await World(hasHidden: true)
+    try await checkRepeat(in: try await World(hasHidden: true))
+  }
+
+  private func checkRepeat(in world: World) async throws {
     let headers: HTTPHeaders = ["idempotency-key": "once"]
     let body = Self.place("museum", category: "museum")
     let first = try await world.send(.POST, "/locations", headers: headers, json: body)
@@ -453,7 +494,10 @@ import Testing
   }
 
   @Test func importsReachNoPlaceOutside() async throws {
-    let world = try await World(hasHidden: true)
+    try await checkImportsOutside(in: try await World(hasHidden: true))
+  }
+
+  private func checkImportsOutside(in world: World) async throws {
     let before = try await world.send(.GET, "/locations/export?f=ndjson", as: "all").text
     let rows = [
       Self.place("x", id: Self.concealed), Self.place("x", origin: "vault/101"),
@@ -519,7 +563,10 @@ import Testing
   // MARK: Changes
 
   @Test func pagesHaveChangesOfPlacesInsideAndExpireWithOthers() async throws {
-    let world = try await World(hasHidden: true)
+    try await checkPages(in: try await World(hasHidden: true))
+  }
+
+  private func checkPages(in world: World) async throws {
     let export = try await world.send(.GET, "/locations/export?f=ndjson")
     let start = try #require(export.headers.first(name: "waymark-position"))
     _ = try await world.store.create(.sample("Cafe", 1, 1, category: "cafe"), once: nil)
@@ -549,5 +596,25 @@ import Testing
     let start = try #require(try await world.send(.GET, "/changes").object["position"] as? String)
     _ = try await world.send(.PUT, "/areas/\(Self.zone)", as: "all", json: Self.outline(3))
     #expect(try await world.send(.GET, "/changes?since=\(start)").status == 410)
+  }
+
+  // MARK: PostgreSQL
+
+  @Test func restrictionIsJoinedOverPostgreSQL() async throws {
+    try await World.overPostgreSQL { world in
+      for call in Self.reads.keys.sorted() {
+        for target in Self.reads[call] ?? [] { checkContents(of: try await world.send(.GET, target)) }
+        try await compareReads(of: call, in: world)
+      }
+      try await checkWritesOutside(in: world)
+      try await checkImportsOutside(in: world)
+      try await checkWritesInside(in: world)
+      let rows = [Self.place("changed", origin: "open/1"), Self.place("imported", origin: "vault/new")]
+      let report = try await send(import: "", rows, to: world)
+      #expect(try report.object["updated"] as? Int == 1 && report.object["created"] as? Int == 1, "\(report.text)")
+      #expect(try await world.send(.GET, "/locations?q=imported").names == ["imported"])
+      try await checkPages(in: world)
+      try await checkRepeat(in: world)
+    }
   }
 }
