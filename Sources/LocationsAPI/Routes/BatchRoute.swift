@@ -106,7 +106,7 @@ extension PointOperationResult {
     case .originTaken: Problem(PointWriteError.originTaken)
     case .notFound: Problem(PointWriteError.notFound)
     case .conditionFailed(let version): Problem(PointWriteError.conditionFailed(currentVersion: version))
-    case .forbidden(let reason): Problem(PointWriteError.forbidden(reason: reason))
+    case .forbidden(let reason): Problem(PointWriteError.forbidden(reason: reason.text))
     case .rejected(let rejection): Problem(rejection)
     }
   }

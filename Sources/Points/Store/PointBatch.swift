@@ -1,4 +1,4 @@
-package import Basics
+public import Basics
 
 /// Changes of places that a store makes in one transaction. Each operation sees the effects of those before it.
 public struct PointBatch: Sendable {
@@ -82,7 +82,7 @@ public enum PointOperationResult: Hashable, Sendable {
   case originTaken
   case notFound
   case conditionFailed(currentVersion: Int64?)
-  case forbidden(reason: String)
+  case forbidden(reason: ExactText)
   case rejected(RejectedOperation)
 
   /// A Boolean value that indicates whether the operation failed.
@@ -108,7 +108,7 @@ extension PointOperationResult {
     case .originTaken: "\(Kind.originTaken)"
     case .notFound: "\(Kind.notFound)"
     case .conditionFailed(let version): "\(Kind.conditionFailed)\(version.map { " \($0)" } ?? "")"
-    case .forbidden(let reason): "\(Kind.forbidden) \(reason)"
+    case .forbidden(let reason): "\(Kind.forbidden) \(reason.text)"
     case .rejected(let rejection): "\(Kind.rejected) \(rejection.text)"
     }
   }
@@ -128,7 +128,7 @@ extension PointOperationResult {
     case (.originTaken, _, _): self = .originTaken
     case (.notFound, _, _): self = .notFound
     case (.conditionFailed, _, let version): self = .conditionFailed(currentVersion: version)
-    case (.forbidden, _, _): self = .forbidden(reason: rest ?? "")
+    case (.forbidden, _, _): self = .forbidden(reason: ExactText(rest ?? ""))
     case (.rejected, _, _): self = .rejected(RejectedOperation(text: rest ?? ""))
     case (.created, _, _), (.changed, _, _), (.deleted, _, _): return nil
     }
@@ -260,8 +260,9 @@ extension PointTransaction {
       switch error {
       case .originTaken: return .originTaken
       case .conditionFailed(let version): return .conditionFailed(currentVersion: version)
-      case .forbidden(let reason): return .forbidden(reason: reason)
-      case .store: return .forbidden(reason: "the filter or the areas of the key or token can't be evaluated in time")
+      case .forbidden(let reason): return .forbidden(reason: ExactText(reason))
+      case .store:
+        return .forbidden(reason: ExactText("the filter or the areas of the key or token can't be evaluated in time"))
       case .notFound, .keyInFlight, .keyReused: return .notFound
       }
     }
