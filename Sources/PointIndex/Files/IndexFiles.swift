@@ -1,4 +1,5 @@
 import Basics
+import Dispatch
 package import Points
 import Synchronization
 
@@ -32,15 +33,23 @@ package final class IndexFiles: Sendable {
   /// that another manifest names.
   private let pieceNames = Mutex<Set<ExactText>>([])
 
+  /// The bytes of all files up to which a start verifies them before it uses any.
+  private let verifiedAtStart: Int
+
   private static let manifestName = "manifest"
   private static let temporaryName = "manifest.new"
   private static let segmentSuffix = ".segment"
 
   /// Opens a folder, which is created if it is missing, and keeps other processes from using it.
   ///
+  /// - Parameters:
+  ///   - folder: the path of the folder.
+  ///   - verifiedAtStart: the bytes of all files up to which ``load(text:)`` verifies them, rather than searches when they
+  ///     first read a part. They take a second from a fast disk.
   /// - Throws: ``IndexFileError`` if the folder can't be used, or another process uses it.
-  package init(folder: String) throws(IndexFileError) {
+  package init(folder: String, verifiedAtStart: Int = 1 << 30) throws(IndexFileError) {
     self.folder = folder
+    self.verifiedAtStart = verifiedAtStart
     if mkdir(folder, 0o700) != 0, errno != EEXIST { throw IndexFileError(call: "mkdir \(folder)") }
     lock = try OpenFile("\(folder)/lock", O_CREAT | O_RDWR)
     guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -53,7 +62,8 @@ package final class IndexFiles: Sendable {
 
   /// Returns the snapshot of the files, whose columns stay there, and its state; `nil` if there are no files.
   ///
-  /// All columns are read once and compared with their checksums.
+  /// The columns of small files are verified before; those of large ones when they are first read, and beside that one
+  /// after another. Damage that is found later ends the process, and the next start does not use the file.
   ///
   /// - Parameter configuration: the fields that texts are searched in.
   /// - Returns: the snapshot, and the text that ``save(_:standingFor:)`` was given.
@@ -83,19 +93,28 @@ package final class IndexFiles: Sendable {
     guard manifest.configuration == configuration.description else {
       throw IndexFileError("the fields that are searched have changed")
     }
+    let files = try manifest.parts.map { part throws(IndexFileError) in try SegmentFile(part.file, in: folder) }
+    let isVerified =
+      files.reduce(0) { $0 + $1.byteCount } <= verifiedAtStart || !MappedFile.verifiesWhenRead
+    if isVerified { try verify(files, of: manifest) }
     var parts: [PointSnapshot.Part] = []
-    for part in manifest.parts {
-      let file = try SegmentFile(part.file, in: folder)
+    for (part, file) in zip(manifest.parts, files) {
+      let segment = try Segment(file, name: part.file, text: configuration)
+      parts.append(try PointSnapshot.Part(segment: segment, tombstoneWords: part.tombstones))
+    }
+    if !isVerified { DispatchQueue.global(qos: .utility).async { for file in files { file.verifyRest() } } }
+    for part in parts { part.segment.evaluateHours() }
+    return (PointSnapshot(parts: parts, text: configuration, pyramid: manifest.pyramid), manifest.state)
+  }
+
+  private func verify(_ files: [SegmentFile], of manifest: Manifest) throws(IndexFileError) {
+    for (part, file) in zip(manifest.parts, files) {
       do throws(IndexFileError) {
         try file.verify()
       } catch {
         throw IndexFileError("\(part.file.name): \(error)")
       }
-      let segment = try Segment(file, name: part.file, text: configuration)
-      parts.append(try PointSnapshot.Part(segment: segment, tombstoneWords: part.tombstones))
     }
-    for part in parts { part.segment.evaluateHours() }
-    return (PointSnapshot(parts: parts, text: configuration, pyramid: manifest.pyramid), manifest.state)
   }
 
   private func contents(of name: String) throws(IndexFileError) -> ContiguousArray<UInt8>? {
@@ -182,7 +201,7 @@ package final class IndexFiles: Sendable {
       path: "\(folder)/\(text)", placeCount: segment.count, hashKey: segment.hashKey)
     try segment.write(to: &file)
     let name = SegmentFileName(name: text, checksum: try file.finish())
-    return try Segment(SegmentFile(name, in: folder), name: name, text: configuration)
+    return try Segment(SegmentFile(name, in: folder, isWritten: true), name: name, text: configuration)
   }
 
   /// Some places of a snapshot that is built in pieces, because it does not fit into memory at once.

@@ -1,3 +1,4 @@
+import CVerifiedMap
 import CZlib
 
 #if canImport(Glibc)
@@ -81,40 +82,74 @@ final class OpenFile: Sendable {
   }
 }
 
-/// A file that is mapped read-only into memory, until the last reference ends.
+/// The blocks of a file, mapped read-only into memory until the last reference ends.
 ///
-/// A file that is made shorter meanwhile ends the process with SIGBUS when the missing part is read. Replacing or
-/// removing it is harmless: the mapping keeps the file that was opened.
+/// A block is compared with its checksum before any of it can be read. One that is damaged when it is first read, or that
+/// is missing because the file was made shorter, ends the process; the file is removed then, so that the next start does
+/// not use it. Replacing or removing the file is harmless: the mapping keeps the one that was opened.
 final class MappedFile: @unchecked Sendable {
-  // Sendable: the memory is never written.
+  // Sendable: the memory is never written, and the map may be verified by several threads.
+
+  /// The size of a block, the last one of a file excepted.
+  static let blockSize = Int(waymark_map_block_size)
+
+  /// A Boolean value that indicates whether blocks are verified when they are first read. Elsewhere ``verify(_:)`` has to
+  /// be called for all of them.
+  static let verifiesWhenRead = waymark_map_protects
 
   let start: UnsafeRawPointer
   let count: Int
 
-  /// Maps an open file of at least one byte.
-  init(_ file: OpenFile, count: Int) throws(IndexFileError) {
-    guard let memory = mmap(nil, count, PROT_READ, MAP_SHARED, file.descriptor, 0), memory != MAP_FAILED else {
-      throw IndexFileError(call: "mmap")
-    }
-    start = UnsafeRawPointer(memory)
+  private let map: OpaquePointer
+
+  /// Open, so that blocks are verified.
+  private let file: OpenFile
+
+  /// Maps blocks.
+  ///
+  /// - Parameters:
+  ///   - file: the file, open for reading.
+  ///   - path: its path.
+  ///   - offset: the offset of the first block, a multiple of ``blockSize``.
+  ///   - count: the number of bytes, at least 1.
+  ///   - checksums: the checksums of the blocks; `nil` if this process has written the file.
+  init(
+    _ file: OpenFile, path: String, offset: Int, count: Int, checksums: ContiguousArray<UInt32>?
+  ) throws(IndexFileError) {
+    let map =
+      checksums.map {
+        $0.withUnsafeBufferPointer { waymark_map_create(file.descriptor, path, offset, count, $0.baseAddress) }
+      }
+      ?? waymark_map_create(file.descriptor, path, offset, count, nil)
+    guard let map, let start = waymark_map_start(map) else { throw IndexFileError(call: "mmap") }
+    (self.map, self.start) = (map, start)
     self.count = count
+    self.file = file
   }
 
-  deinit { munmap(UnsafeMutableRawPointer(mutating: start), count) }
+  deinit { waymark_map_destroy(map) }
 
-  /// Advises the system that a range will be read soon, or at random places.
-  func advise(_ range: Range<Int>, _ advice: CInt) {
-    let pageSize = 4096
+  /// The number of units, which are the blocks that are verified at a time.
+  var unitCount: Int { waymark_map_unit_count(map) }
+
+  /// Verifies the blocks of a unit, and has them readable.
+  func verify(unit: Int) throws(IndexFileError) {
+    if let reason = waymark_map_verify(map, unit) { throw IndexFileError("the file \(String(cString: reason))") }
+  }
+
+  /// Verifies the blocks that were not read yet. A damaged one ends the process.
+  func verifyRest() { waymark_map_verify_rest(map) }
+
+  /// Advises the system that a range is read at random places.
+  func adviseRandomReads(_ range: Range<Int>) {
+    let pageSize = Int(sysconf(CInt(_SC_PAGESIZE)))
     let first = range.lowerBound / pageSize * pageSize
-    _ = madvise(UnsafeMutableRawPointer(mutating: start + first), range.upperBound - first, advice)
+    _ = madvise(UnsafeMutableRawPointer(mutating: start + first), range.upperBound - first, CInt(MADV_RANDOM))
   }
 }
 
-/// Checksums of blocks of bytes, so that reading a part of a file finds damage in it.
+/// The checksum of a file's head, blocks or manifest, which finds damage.
 enum Checksum {
-  /// The number of bytes of a block.
-  static let blockSize = 64 << 10
-
   /// Returns the CRC-32 of some bytes (ITU-T V.42).
   static func of(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
     UInt32(truncatingIfNeeded: crc32_z(0, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count))

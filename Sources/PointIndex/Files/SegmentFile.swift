@@ -72,12 +72,15 @@ enum FileColumn: UInt32, CaseIterable {
 /// The head of the file of a segment, in the byte order and the layout of the program that wrote it: a program with
 /// another one rejects the file.
 ///
-/// The columns follow, each at a multiple of ``alignment``, and then the checksums of the blocks from the first column
-/// on.
+/// The blocks follow, from ``blocksOffset`` on, with the columns, each at a multiple of ``alignment``; and then the
+/// checksums of the blocks.
 private struct FileHead: BitwiseCopyable {
   static let magic: UInt64 = 0x31_54_4E_4D_47_53_4D_57  // "WMSGMNT1" in little-endian order
-  static let currentVersion: UInt32 = 1
+  static let currentVersion: UInt32 = 2
   static let alignment = 4096
+
+  /// The offset of the first block, a multiple of the size of a page on any system.
+  static let blocksOffset = MappedFile.blockSize
 
   /// The maximum number of columns.
   static let capacity = 64
@@ -110,7 +113,7 @@ struct SegmentFileName: Sendable {
 struct SegmentFileWriter {
   private let file: OpenFile
   private var head: FileHead
-  private var end = FileHead.alignment
+  private var end = FileHead.blocksOffset
 
   /// The checksums of the complete blocks.
   private var checksums: ContiguousArray<UInt32> = []
@@ -122,7 +125,7 @@ struct SegmentFileWriter {
   init(path: String, placeCount: Int, hashKey: SipHash.Key) throws(IndexFileError) {
     file = try OpenFile(path, O_CREAT | O_EXCL | O_RDWR)
     head = FileHead(placeCount: UInt64(placeCount), hashKey: hashKey)
-    block.reserveCapacity(Checksum.blockSize)
+    block.reserveCapacity(MappedFile.blockSize)
   }
 
   /// Appends a column.
@@ -140,19 +143,20 @@ struct SegmentFileWriter {
   }
 
   private mutating func append(_ bytes: UnsafeRawBufferPointer) throws(IndexFileError) {
-    try file.write(bytes, at: end)
-    end += bytes.count
     var rest = bytes[...]
     while !rest.isEmpty {
-      let part = rest.prefix(Checksum.blockSize - block.count)
+      let part = rest.prefix(MappedFile.blockSize - block.count)
       rest = rest.dropFirst(part.count)
-      if part.count == Checksum.blockSize {
+      if part.count == MappedFile.blockSize {
         checksums.append(Checksum.of(UnsafeRawBufferPointer(rebasing: part)))
         continue
       }
       block.append(contentsOf: part)
-      if block.count == Checksum.blockSize { endBlock() }
+      if block.count == MappedFile.blockSize { endBlock() }
     }
+    // After they were read: the system can't write bytes of a mapped file that are not verified yet.
+    try file.write(bytes, at: end)
+    end += bytes.count
   }
 
   private mutating func endBlock() {
@@ -179,7 +183,6 @@ struct SegmentFileWriter {
 
 /// The columns of a segment in a file.
 struct SegmentFile: Sendable {
-  private let file: OpenFile
   private let mapped: MappedFile
   private let head: FileHead
 
@@ -188,11 +191,18 @@ struct SegmentFile: Sendable {
   /// The key of the hashes of source references.
   var hashKey: SipHash.Key { head.hashKey }
 
-  /// Maps a file, whose head is verified.
+  /// The number of bytes of the columns.
+  var byteCount: Int { mapped.count }
+
+  /// Maps a file, whose head and checksums are verified.
   ///
-  /// - Parameter name: the name of the file in the folder, and the checksum of its head.
-  init(_ name: SegmentFileName, in folder: String) throws(IndexFileError) {
-    let file = try OpenFile("\(folder)/\(name.name)", O_RDONLY)
+  /// - Parameters:
+  ///   - name: the name of the file in the folder, and the checksum of its head.
+  ///   - isWritten: a Boolean value that indicates whether this process has written the file, so that its columns are not
+  ///     verified.
+  init(_ name: SegmentFileName, in folder: String, isWritten: Bool = false) throws(IndexFileError) {
+    let path = "\(folder)/\(name.name)"
+    let file = try OpenFile(path, O_RDONLY)
     let size = try file.size()
     var head = FileHead(hashKey: .init(first: 0, second: 0))
     let count = try withUnsafeMutableBytes(of: &head) { bytes throws(IndexFileError) in
@@ -203,16 +213,22 @@ struct SegmentFile: Sendable {
     guard withUnsafeBytes(of: head, { Checksum.of($0) }) == name.checksum else {
       throw IndexFileError("\(name.name) has another head than when it was written")
     }
-    guard size == Int(head.checksumsOffset) + Self.blockCount(head) * MemoryLayout<UInt32>.stride else {
+    let byteCount = Int(head.checksumsOffset) - FileHead.blocksOffset
+    let blockCount = (byteCount + MappedFile.blockSize - 1) / MappedFile.blockSize
+    guard byteCount > 0, size == Int(head.checksumsOffset) + blockCount * MemoryLayout<UInt32>.stride else {
       throw IndexFileError("\(name.name) has another size than when it was written")
     }
-    (self.file, self.head) = (file, head)
-    mapped = try MappedFile(file, count: size)
+    var checksums = ContiguousArray<UInt32>(repeating: 0, count: blockCount)
+    let end = try checksums.withUnsafeMutableBufferPointer { values throws(IndexFileError) in
+      try file.read(UnsafeMutableRawBufferPointer(values), at: Int(head.checksumsOffset))
+    }
+    guard end == blockCount * MemoryLayout<UInt32>.stride,
+      checksums.withUnsafeBytes({ Checksum.of($0) }) == head.checksumsChecksum
+    else { throw IndexFileError("\(name.name) has other checksums than when it was written") }
+    self.head = head
+    mapped = try MappedFile(
+      file, path: path, offset: FileHead.blocksOffset, count: byteCount, checksums: isWritten ? nil : checksums)
     advise()
-  }
-
-  private static func blockCount(_ head: FileHead) -> Int {
-    (Int(head.checksumsOffset) - FileHead.alignment + Checksum.blockSize - 1) / Checksum.blockSize
   }
 
   /// Returns the values of a column.
@@ -225,11 +241,17 @@ struct SegmentFile: Sendable {
       throw IndexFileError("the column \(column) is missing or has another layout")
     }
     if let count, Int(entry.count) != count { throw IndexFileError("the column \(column) has \(entry.count) values") }
-    return FixedBuffer(in: mapped, at: Int(entry.offset), count: Int(entry.count))
+    return FixedBuffer(in: mapped, at: Int(entry.offset) - FileHead.blocksOffset, count: Int(entry.count))
   }
 
   /// Returns a Boolean value that indicates whether the file has a column.
   func has(_ column: FileColumn) -> Bool { entry(column) != nil }
+
+  /// Returns the range of a column in the file, in bytes; `nil` if the file does not have the column.
+  func range(of column: FileColumn) -> Range<Int>? {
+    guard let entry = entry(column) else { return nil }
+    return Int(entry.offset)..<Int(entry.offset) + Int(entry.count) * Int(entry.stride)
+  }
 
   private func entry(_ column: FileColumn) -> FileHead.Column? {
     for index in 0..<min(Int(head.columnCount), FileHead.capacity) where head.columns[index].number == column.rawValue {
@@ -238,35 +260,21 @@ struct SegmentFile: Sendable {
     return nil
   }
 
-  /// Advises the system which columns to keep in memory.
+  /// Advises the system which columns are hardly read, so that it reads no more of them than is needed.
   private func advise() {
-    for column in FileColumn.allCases {
-      guard let entry = entry(column), entry.count > 0 else { continue }
-      let start = Int(entry.offset)
-      mapped.advise(
-        start..<start + Int(entry.count) * Int(entry.stride), CInt(column.isCold ? MADV_RANDOM : MADV_WILLNEED))
+    for column in FileColumn.allCases where column.isCold {
+      guard let range = range(of: column), !range.isEmpty else { continue }
+      mapped.adviseRandomReads(range.lowerBound - FileHead.blocksOffset..<range.upperBound - FileHead.blocksOffset)
     }
   }
 
-  /// Reads the columns and compares them with their checksums, on all processors.
-  ///
-  /// The file is read, not mapped, so that its cold columns do not count as memory of the process.
+  /// Reads all columns and compares them with their checksums, on all processors.
   func verify() throws(IndexFileError) {
-    let blockCount = Self.blockCount(head)
-    var checksums = ContiguousArray<UInt32>(repeating: 0, count: blockCount)
     let failure = Mutex<IndexFileError?>(nil)
-    let count = try checksums.withUnsafeMutableBufferPointer { values throws(IndexFileError) in
-      try file.read(UnsafeMutableRawBufferPointer(values), at: Int(head.checksumsOffset))
-    }
-    guard count == blockCount * MemoryLayout<UInt32>.stride,
-      checksums.withUnsafeBytes({ Checksum.of($0) }) == head.checksumsChecksum
-    else { throw IndexFileError("the checksums are damaged") }
-    let blocksAtOnce = 16
-    DispatchQueue.concurrentPerform(iterations: (blockCount + blocksAtOnce - 1) / blocksAtOnce) { [checksums] step in
+    DispatchQueue.concurrentPerform(iterations: mapped.unitCount) { unit in
       guard failure.withLock({ $0 == nil }) else { return }
-      let first = step * blocksAtOnce
       do throws(IndexFileError) {
-        try verify(first..<min(first + blocksAtOnce, blockCount), checksums)
+        try mapped.verify(unit: unit)
       } catch {
         failure.withLock { $0 = error }
       }
@@ -274,16 +282,6 @@ struct SegmentFile: Sendable {
     if let error = failure.withLock({ $0 }) { throw error }
   }
 
-  private func verify(_ blocks: Range<Int>, _ checksums: ContiguousArray<UInt32>) throws(IndexFileError) {
-    let start = FileHead.alignment + blocks.lowerBound * Checksum.blockSize
-    let end = min(FileHead.alignment + blocks.upperBound * Checksum.blockSize, Int(head.checksumsOffset))
-    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: end - start, alignment: 8)
-    defer { bytes.deallocate() }
-    guard try file.read(bytes, at: start) == bytes.count else { throw IndexFileError("the file is too short") }
-    for block in blocks {
-      let from = (block - blocks.lowerBound) * Checksum.blockSize
-      let part = UnsafeRawBufferPointer(rebasing: bytes[from..<min(from + Checksum.blockSize, bytes.count)])
-      guard Checksum.of(part) == checksums[block] else { throw IndexFileError("block \(block) is damaged") }
-    }
-  }
+  /// Verifies the columns that no search has read yet, on one processor. Damage ends the process.
+  func verifyRest() { mapped.verifyRest() }
 }
