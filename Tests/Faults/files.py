@@ -3,9 +3,10 @@
 Places are written all the time, to PostgreSQL by SQL, to a memory store with MEMORY_STORE_PATH by the server. A server
 with INDEX_PATH is started and killed with -9 within seconds, while it reads its files, catches up, writes them or serves.
 Before some starts a file is damaged, PostgreSQL is killed, the file of the places or the folder is an earlier copy, places
-are changed by hand, or the disk of the folder is nearly full. After each start the places of the server must be those of
-PostgreSQL or of the file, found by their ids and by name; an undamaged folder must not have the index built. Prints a table
-of the starts, and exits with 1 otherwise.
+are changed by hand, or the disk of the folder is nearly full. Sometimes a file is made shorter while the server runs: it
+must end by itself, with a line about it, rather than serve anything of the file. After each start the places of the server
+must be those of PostgreSQL or of the file, found by their ids and by name; an undamaged folder must not have the index built.
+Prints a table of the starts, and exits with 1 otherwise.
 
 The full disk needs the rights to mount a file system; without them it is left out, and a line says so.
 
@@ -18,6 +19,7 @@ import collections
 import contextlib
 import http.client
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -276,6 +278,29 @@ class Run:
             while True:
                 file.write(bytes(1 << 16))
 
+    def shorten(self):
+        """Makes a file shorter that the running server has mapped, and has all places read. Returns how the server ended.
+
+        It is killed where it serves without the missing bytes, since its index no longer has the file or has no column there.
+        """
+        files = sorted(self.path.glob("*.segment"))
+        if not files:
+            return None
+        with contextlib.suppress(FileNotFoundError):
+            path = self.generator.choice(files)
+            os.truncate(path, self.generator.randrange(path.stat().st_size or 1))
+        try:
+            get(self.server.port, "/locations/export?f=ndjson")
+        except urllib.error.HTTPError:
+            pass
+        except (OSError, http.client.HTTPException):
+            if self.server.process.wait(60) != 1 or "was made shorter" not in self.server.log.read_text():
+                self.failures.append("the server did not end by itself with a line about its file")
+        has_ended = self.server.process.poll() is not None
+        self.server.kill()
+        self.damaged = self.manifest()
+        return "shortened, ended" if has_ended else "shortened, killed"
+
     # --- Starts
 
     def start(self, fault):
@@ -337,11 +362,12 @@ class Run:
                 writer.pause()
                 self.compare(self.places.rows())
                 writer.resume()
+            fault = self.shorten() if self.generator.random() < 0.15 else None
             self.server.kill()
             (self.disk / "filler").unlink(missing_ok=True)
             if not self.places.outlives_server:
                 writer.pause()
-            fault = self.inject()
+            fault = fault or self.inject()
             if not self.places.outlives_server:
                 wanted = self.places.rows()
 
