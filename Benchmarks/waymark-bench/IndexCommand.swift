@@ -67,7 +67,7 @@ struct IndexCommand: ParsableCommand {
 }
 
 /// Synthetic places as the fields of rows, as a database sends them.
-private struct FieldBatch {
+struct FieldBatch {
   private struct Row {
     let id: PointID
     let coordinate: Coordinate

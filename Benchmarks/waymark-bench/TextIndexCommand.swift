@@ -129,7 +129,7 @@ enum ThreadTime {
 }
 
 extension Duration {
-  fileprivate var formattedSeconds: String { String(((self / .seconds(1)) * 100).rounded() / 100) }
+  var formattedSeconds: String { String(((self / .seconds(1)) * 100).rounded() / 100) }
 }
 
 /// The kinds of texts that are searched.

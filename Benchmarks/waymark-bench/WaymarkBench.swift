@@ -14,7 +14,7 @@ struct WaymarkBench: AsyncParsableCommand {
     subcommands: [
       WritePointsCommand.self, PointsCommand.self, MicroCommand.self, IndexCommand.self, TextIndexCommand.self,
       WorstTextCommand.self, SearchRecallCommand.self, TextsCommand.self, JournalCommand.self, AreasCommand.self,
-      DuplicatesCommand.self,
+      DuplicatesCommand.self, IndexStartCommand.self,
     ]
   )
 }
