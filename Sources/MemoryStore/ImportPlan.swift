@@ -36,7 +36,8 @@ struct ImportPlan {
   private let version: Int64
   private let now: Timestamp
 
-  // The indices of created places in `puts`, by their ids.
+  // The ids of created places, and their indices by their hashes. In `puts` they would be far apart.
+  private var createdIDs: ContiguousArray<PointID> = []
   private var createdPlaces: HashIndex
 
   // The number of ids tried for places whose first id was taken, by that id.
@@ -184,7 +185,8 @@ struct ImportPlan {
   private mutating func create(_ row: ImportRow) {
     let id = row.id ?? newID(for: row.draft)
     report.created += 1
-    createdPlaces.insert(UInt32(puts.count), hash: id.hashValue)
+    createdPlaces.insert(UInt32(createdIDs.count), hash: id.hashValue)
+    createdIDs.append(id)
     puts.append(PointOfInterest(id: id, draft: row.draft, version: version, createdAt: now, updatedAt: now))
   }
 
@@ -205,7 +207,7 @@ struct ImportPlan {
   }
 
   private func isTaken(_ id: PointID) -> Bool {
-    createdPlaces.first(hash: id.hashValue) { puts[Int($0)].id == id } != nil
+    createdPlaces.first(hash: id.hashValue) { createdIDs[Int($0)] == id } != nil
       || precedence.hasRow(withID: id) || snapshot.location(of: id) != nil
   }
 }
@@ -327,6 +329,8 @@ private struct RowOwners {
 
 /// The rows of an import that count: from the last to the first, each that shares neither its id nor its source
 /// reference with one that counts already. O(n).
+///
+/// If no row has an id, all count: the stage has one row for each source reference, and a place has one.
 private struct RowPrecedence {
   private static let counts = UInt32.max
 
@@ -339,6 +343,11 @@ private struct RowPrecedence {
   init(of stage: ImportStage, indices: ContiguousArray<Int>, owners: RowOwners) {
     self.stage = stage
     self.owners = owners
+    guard stage.hasIDs else {
+      superseders = []
+      (rowsByID, rowsBySource) = (HashIndex(capacity: 0), HashIndex(capacity: 0))
+      return
+    }
     superseders = ContiguousArray(repeating: Self.counts, count: stage.count)
     rowsByID = HashIndex(capacity: stage.count)
     rowsBySource = HashIndex(capacity: stage.count)
@@ -356,7 +365,7 @@ private struct RowPrecedence {
 
   /// Returns the row that counts instead of a row; `nil` where the row itself counts.
   func superseder(of index: Int) -> Int? {
-    superseders[index] == Self.counts ? nil : Int(superseders[index])
+    superseders.isEmpty || superseders[index] == Self.counts ? nil : Int(superseders[index])
   }
 
   /// Returns a Boolean value that indicates whether a row that counts has the id, or means the place with that id.

@@ -45,6 +45,9 @@ struct ImportStage: Sendable {
   /// The rows that were replaced.
   private(set) var repeats = RepeatedRows()
 
+  /// A Boolean value that indicates whether a row has an id.
+  private(set) var hasIDs = false
+
   /// Creates a stage without rows.
   ///
   /// - Parameter snapshot: the places that the rows are compared with as they arrive.
@@ -62,6 +65,7 @@ struct ImportStage: Sendable {
   mutating func append(_ batch: [ImportRow]) {
     for row in batch {
       let hash = row.identityHash
+      if row.id != nil { hasIDs = true }
       if let former = position(of: row, hash: hash) {
         if self.row(at: former).draft == row.draft {
           duplicates += 1

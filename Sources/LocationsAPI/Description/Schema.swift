@@ -547,7 +547,7 @@ extension Schema {
 
   private static let nominatimPlace: Schema = {
     let text = Schema(.string)
-    let texts = Schema(.object([], others: text)).orNull
+    let tags = component("Tags").orNull
     return Schema(
       .object(
         [
@@ -556,7 +556,7 @@ extension Schema {
           .optional("class", text), .optional("category", text), .required("type", text),
           .required("place_rank", count), .required("addresstype", text), .required("name", text),
           .required("display_name", text), .optional("address", Schema(.object([], others: text))),
-          .optional("extratags", texts), .optional("namedetails", texts),
+          .optional("extratags", tags), .optional("namedetails", tags),
           .required("boundingbox", Schema(.array(of: text), nil, ["minItems": 4, "maxItems": 4])),
         ], others: nil),
       "A place with the properties of Nominatim's API.", example: Examples.nominatim)

@@ -140,7 +140,7 @@ struct RestrictedStore: PointStore {
   ) throws(PointWriteError) {
     let now = clock.now()
     let point = PointOfInterest(
-      id: id, draft: draft, version: (current?.version ?? 0) + 1, createdAt: current?.createdAt ?? now, updatedAt: now)
+      id: id, draft: draft, version: (current?.version ?? 0) &+ 1, createdAt: current?.createdAt ?? now, updatedAt: now)
     guard try admits(point) else { throw .outside }
   }
 

@@ -215,7 +215,7 @@ extension PointTransaction {
     _ draft: PointDraft, id: PointID, replacing former: PointOfInterest?, _ admits: PointBatch.Judge?
   ) throws(PointWriteError) {
     let point = PointOfInterest(
-      id: id, draft: draft, version: (former?.version ?? 0) + 1, createdAt: former?.createdAt ?? now, updatedAt: now)
+      id: id, draft: draft, version: (former?.version ?? 0) &+ 1, createdAt: former?.createdAt ?? now, updatedAt: now)
     guard try point.visible(admits) != nil else { throw .outside }
   }
 

@@ -34,7 +34,8 @@ extension MemoryStore {
   /// Loads places into an empty store from files, or from the bundled sample.
   func load(files: [String], logger: Logger) async throws {
     let rejections = Mutex(ImportReport())
-    let notes = ImportNotes()
+    // A start has no report of warnings.
+    let notes = ImportNotes(examinesRows: false)
     let onRejection: @Sendable (RejectedRow) -> Void = { row in rejections.withLock { $0.reject(row) } }
     var report: ImportReport
     if files == [Self.sampleName] {
