@@ -252,7 +252,7 @@ private struct NominatimPlaces {
     "format": .init(
       "With `json` the key of the main tag is `class`, with `jsonv2` it is `category`.", .oneOf(["json", "jsonv2"])),
     "accept-language": .init(
-      "Languages of names in the form of the header field, which it replaces.", Schema(.string, nil, ["minLength": 1])),
+      "Languages of names in the form of the header field, which it replaces.", Schema(.string)),
     "addressdetails": .nominatimSwitch("With `1`, places have `address`."),
     "extratags": .nominatimSwitch("With `1`, places have `extratags`, those of no name and no address."),
     "namedetails": .nominatimSwitch("With `1`, places have `namedetails`, their names in all languages."),
