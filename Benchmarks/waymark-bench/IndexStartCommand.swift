@@ -113,7 +113,7 @@ struct IndexStartCommand: ParsableCommand {
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
       let file = open("\(folder)/\(name)", O_RDONLY)
       guard file >= 0 else { continue }
-      // What is not on the disk yet is not dropped.
+      // The system drops only pages that are on the disk.
       _ = fsync(file)
       _ = posix_fadvise(file, 0, 0, CInt(POSIX_FADV_DONTNEED))
       close(file)

@@ -125,7 +125,7 @@ struct ImportPlan {
 
   /// Rejects the rows whose places would not be admitted.
   private mutating func rejectOthers(
-    _ admits: ([PointOfInterest]) throws(PointStoreError) -> [Bool]
+    _ admits: PointJudge
   ) throws(PointStoreError) {
     var (kept, rejected) = (ContiguousArray<PointOfInterest>(), ImportReport())
     for start in stride(from: 0, to: puts.count, by: ImportOptions.judgedAtOnce) {
@@ -224,7 +224,7 @@ private struct KnownPlaces {
   /// - Throws: the error of `admits`.
   init(
     of stage: ImportStage, removal: ImportRemoval?, among snapshot: PointSnapshot,
-    _ admits: (([PointOfInterest]) throws(PointStoreError) -> [Bool])?
+    _ admits: PointJudge?
   ) throws(PointStoreError) {
     self.snapshot = snapshot
     guard let admits else { return }

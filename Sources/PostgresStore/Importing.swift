@@ -820,10 +820,8 @@ private struct ImportMerge {
 // MARK: - Judgement
 
 extension ImportMerge {
-  private typealias Judge = @Sendable ([PointOfInterest]) throws(PointStoreError) -> [Bool]
-
   /// Locks and judges the places that rows mean, and those that the import may delete.
-  private func judgePlaces(by admits: Judge) async throws {
+  private func judgePlaces(by admits: PointJudge) async throws {
     try await session.run(script: ImportStatements.findCandidates)
     switch removal {
     case .others(let source, _):
@@ -861,7 +859,7 @@ extension ImportMerge {
   }
 
   /// Rejects the rows whose places would not be admitted.
-  private func judgeChanges(by admits: Judge) async throws {
+  private func judgeChanges(by admits: PointJudge) async throws {
     try await forEachPage(of: ImportStatements.changes) { rows in
       let points = try rows.map { try $0.point() }
       let numbers = try zip(rows, try admits(points)).filter { !$1 }.map { try $0.0.integer(PointColumns.count) }

@@ -20,7 +20,7 @@ package struct CORSPolicy: Sendable {
   ]
 
   /// The value that lets a page read all fields of a response to a request without credentials, as all requests are
-  /// under this policy (Fetch standard, section 3.3.4).
+  /// under this policy (Fetch standard, "CORS protocol and credentials").
   private static let exposedHeaders = "*"
 
   private let allowedHeaders: String

@@ -104,16 +104,7 @@ struct RestrictedStore: PointStore {
   }
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
-    for _ in 0..<PointsService.maximumAttempts {
-      guard let current = try await committed(id), try admits(current) else { throw .notFound }
-      guard condition.holds(of: current.version) else { throw .conditionFailed(currentVersion: current.version) }
-      do throws(PointWriteError) {
-        return try await store.delete(id: id, if: .versions([current.version]))
-      } catch {
-        guard case .conditionFailed = error else { throw error }
-      }
-    }
-    throw .store(.overloaded)
+    if let error = try await apply(PointBatch([.delete(id: id, if: condition)]))[0].error { throw error }
   }
 
   private func committed(_ id: PointID) async throws(PointWriteError) -> PointOfInterest? {
@@ -154,9 +145,13 @@ struct RestrictedStore: PointStore {
     return .hiddenOwner
   }
 
+  private var admitted: PointJudge {
+    { [judge] points throws(PointStoreError) in try judge.admitted(points) }
+  }
+
   func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
     var batch = batch
-    batch.admits = { [judge] point throws(PointStoreError) in try judge.admits(point) }
+    batch.admits = admitted
     return try await store.apply(batch)
   }
 
@@ -179,10 +174,9 @@ struct RestrictedStore: PointStore {
     let ids = found.points.map(\.point.id)
     guard let last = ids.last else { return DeletedBatch(count: 0, next: nil) }
     var batch = PointBatch(ids.map { .delete(id: $0, if: .none) })
-    batch.admits = { [judge] point throws(PointStoreError) in
-      // The place may have changed since it was found.
-      guard point.draft.origin?.source.hasSameBytes(as: source) == true else { return false }
-      return try judge.admits(point)
+    batch.admits = { [admitted] points throws(PointStoreError) in
+      // A place may have changed since it was found.
+      zip(points, try admitted(points)).map { $0.draft.origin?.source.hasSameBytes(as: source) == true && $1 }
     }
     let count = try await store.apply(batch).count { !$0.isFailure }
     return DeletedBatch(count: count, next: found.hasMore ? ExactText(last.description) : nil)
@@ -195,7 +189,7 @@ struct RestrictedStore: PointStore {
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     var options = options
     options.sources = options.sources.map { DataSource(name: $0.name) }
-    options.admits = { [judge] points throws(PointStoreError) in try judge.admitted(points) }
+    options.admits = admitted
     return try await store.importRows(batches, options: options)
   }
 

@@ -101,14 +101,8 @@ struct BatchRoute: CallHandler {
 extension PointOperationResult {
   /// The problem that a call of its own would have had; `nil` if the operation succeeded.
   fileprivate var problem: Problem? {
-    switch self {
-    case .created, .changed, .deleted: nil
-    case .originTaken: Problem(PointWriteError.originTaken)
-    case .notFound: Problem(PointWriteError.notFound)
-    case .conditionFailed(let version): Problem(PointWriteError.conditionFailed(currentVersion: version))
-    case .forbidden(let reason): Problem(PointWriteError.forbidden(reason: reason.text))
-    case .rejected(let rejection): Problem(rejection)
-    }
+    if case .rejected(let rejection) = self { return Problem(rejection) }
+    return error.map { Problem($0) }
   }
 }
 

@@ -93,7 +93,7 @@ final class MappedFile: @unchecked Sendable {
   /// The size of a block, the last one of a file excepted.
   static let blockSize = Int(waymark_map_block_size)
 
-  /// A Boolean value that indicates whether blocks are verified when they are first read. Elsewhere ``verify(_:)`` has to
+  /// A Boolean value that indicates whether blocks are verified when they are first read. Elsewhere ``verify(unit:)`` has to
   /// be called for all of them.
   static let verifiesWhenRead = waymark_map_protects
 

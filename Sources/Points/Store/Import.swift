@@ -170,12 +170,11 @@ public struct ImportOptions: Sendable {
   /// places, where that makes it faster.
   public var isExclusive: Bool
 
-  /// The decision for each of some places with different ids on whether the caller may know of it; `nil` if the caller
-  /// may know of all.
+  /// The decision on which places exist for the caller; `nil` if all do.
   ///
   /// To the import, other places do not exist, except that a row with the id or the origin of one is rejected. So is a
   /// row whose place would be one. A place is judged in the version that the import replaces or deletes.
-  package var admits: (@Sendable ([PointOfInterest]) throws(PointStoreError) -> [Bool])?
+  package var admits: PointJudge?
 
   /// The number of places that a store passes to ``admits`` at a time.
   package static let judgedAtOnce = 250

@@ -1,5 +1,8 @@
 public import Basics
 
+/// A closure that decides for each of some places with different ids whether it exists for the sender of a change.
+package typealias PointJudge = @Sendable ([PointOfInterest]) throws(PointStoreError) -> [Bool]
+
 /// Changes of places that a store makes in one transaction. Each operation sees the effects of those before it.
 public struct PointBatch: Sendable {
   /// The maximum number of operations of a request.
@@ -16,10 +19,7 @@ public struct PointBatch: Sendable {
 
   /// The decision on which places exist for the sender, and may be written by it; `nil` if all do. A store calls it on
   /// the places that an operation replaces, in the same transaction.
-  package var admits: Judge?
-
-  /// A closure that returns a Boolean value that indicates whether a place exists for the sender of a change.
-  package typealias Judge = @Sendable (PointOfInterest) throws(PointStoreError) -> Bool
+  package var admits: PointJudge?
 
   package init(_ operations: [PointOperation], isAtomic: Bool = false, once key: IdempotencyKey? = nil) {
     self.operations = operations
@@ -90,6 +90,17 @@ public enum PointOperationResult: Hashable, Sendable {
     switch self {
     case .created, .changed, .deleted: false
     case .originTaken, .notFound, .conditionFailed, .forbidden, .rejected: true
+    }
+  }
+
+  /// The error that a call of its own would have thrown; `nil` if the operation succeeded, or the caller rejected it.
+  package var error: PointWriteError? {
+    switch self {
+    case .created, .changed, .deleted, .rejected: nil
+    case .originTaken: .originTaken
+    case .notFound: .notFound
+    case .conditionFailed(let version): .conditionFailed(currentVersion: version)
+    case .forbidden(let reason): .forbidden(reason: reason.text)
     }
   }
 }
@@ -163,7 +174,7 @@ extension PointTransaction {
   /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
   /// - Throws: ``PointWriteError``: `originTaken`, or `forbidden` because of the decision.
   package mutating func create(
-    _ draft: PointDraft, admitting admits: PointBatch.Judge? = nil
+    _ draft: PointDraft, admitting admits: PointJudge? = nil
   ) throws(PointWriteError) -> PointOfInterest {
     var (owner, former): (PointID?, PointID?)
     if let origin = draft.origin {
@@ -182,7 +193,7 @@ extension PointTransaction {
   /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
   /// - Throws: ``PointWriteError``: `originTaken`, `conditionFailed`, or `forbidden` because of the decision.
   package mutating func replace(
-    _ draft: PointDraft, id: PointID, if condition: WriteCondition, admitting admits: PointBatch.Judge? = nil
+    _ draft: PointDraft, id: PointID, if condition: WriteCondition, admitting admits: PointJudge? = nil
   ) throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     let former = point(id: id)
     let visible = try former.flatMap { point throws(PointWriteError) in try point.visible(admits) }
@@ -201,7 +212,7 @@ extension PointTransaction {
   /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
   /// - Throws: ``PointWriteError``: `notFound` or `conditionFailed`.
   package mutating func delete(
-    id: PointID, if condition: WriteCondition, admitting admits: PointBatch.Judge? = nil
+    id: PointID, if condition: WriteCondition, admitting admits: PointJudge? = nil
   ) throws(PointWriteError) {
     guard let point = try point(id: id)?.visible(admits) else { throw .notFound }
     guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
@@ -212,8 +223,9 @@ extension PointTransaction {
   ///
   /// - Throws: ``PointWriteError``: `forbidden`.
   private func check(
-    _ draft: PointDraft, id: PointID, replacing former: PointOfInterest?, _ admits: PointBatch.Judge?
+    _ draft: PointDraft, id: PointID, replacing former: PointOfInterest?, _ admits: PointJudge?
   ) throws(PointWriteError) {
+    guard admits != nil else { return }
     let point = PointOfInterest(
       id: id, draft: draft, version: (former?.version ?? 0) &+ 1, createdAt: former?.createdAt ?? now, updatedAt: now)
     guard try point.visible(admits) != nil else { throw .outside }
@@ -221,7 +233,7 @@ extension PointTransaction {
 
   /// Returns the error of an origin that another place has, which tells nothing of a place that is not one of the sender.
   private mutating func takenOrigin(
-    by owner: PointID, _ admits: PointBatch.Judge?
+    by owner: PointID, _ admits: PointJudge?
   ) throws(PointWriteError) -> PointWriteError {
     guard admits != nil else { return .originTaken }
     return try point(id: owner)?.visible(admits) == nil ? .hiddenOwner : .originTaken
@@ -231,7 +243,7 @@ extension PointTransaction {
   ///
   /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
   package mutating func apply(
-    _ operation: PointOperation, admitting admits: PointBatch.Judge? = nil
+    _ operation: PointOperation, admitting admits: PointJudge? = nil
   ) -> PointOperationResult {
     do throws(PointWriteError) {
       switch operation {
@@ -271,10 +283,10 @@ extension PointTransaction {
 
 extension PointOfInterest {
   /// Returns the place if it exists for the sender of a change.
-  fileprivate func visible(_ admits: PointBatch.Judge?) throws(PointWriteError) -> PointOfInterest? {
+  fileprivate func visible(_ admits: PointJudge?) throws(PointWriteError) -> PointOfInterest? {
     guard let admits else { return self }
     do throws(PointStoreError) {
-      return try admits(self) ? self : nil
+      return try admits([self])[0] ? self : nil
     } catch {
       throw .store(error)
     }
