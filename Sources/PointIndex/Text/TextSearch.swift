@@ -2,6 +2,36 @@ import Basics
 import Geo
 import Points
 
+/// The marks of a set of slots, which takes memory by the number of these rather than of all places.
+///
+/// Where there are fewer marks than places, slots share them: of the slots that are not in the set, some 1 in 16 have the
+/// mark of one that is.
+private struct MarkScale {
+  private static let marksPerSlot = 16
+  private static let leastBits = 12
+
+  private let shift: UInt32
+  private let isShared: Bool
+
+  /// The number of words of 64 marks.
+  let wordCount: Int
+
+  /// - Parameters:
+  ///   - marked: the maximum number of slots that are marked.
+  ///   - slots: the number of all slots.
+  init(marked: Int, slots: Int) {
+    let bits = max(Self.leastBits, Int.bitWidth - max(marked * Self.marksPerSlot - 1, 1).leadingZeroBitCount)
+    isShared = bits < UInt32.bitWidth && 1 << bits < slots
+    shift = isShared ? UInt32(UInt32.bitWidth - bits) : 0
+    wordCount = isShared ? 1 << (bits - 6) : (slots + 63) / 64
+  }
+
+  /// Returns the mark of a slot, by multiplicative hashing where marks are shared (Knuth, The Art of Computer
+  /// Programming, volume 3, section 6.4).
+  @inline(__always)
+  func mark(of slot: UInt32) -> Int { isShared ? Int((slot &* 0x9E37_79B1) &>> shift) : Int(slot) }
+}
+
 /// A search for the places that match a text.
 ///
 /// The tiers are searched one after another until the page is full. Of each tier one word is chosen as the driver: that
@@ -252,7 +282,8 @@ final class TextSearch {
   /// The number of words of 64 marks that are initialized in a step.
   private static let markWordsPerStep = 4
 
-  /// Judges the places that have words of both sets, where that is less work, otherwise of the first.
+  /// Judges the places that have words of both sets, where that is less work than to judge those of the first. A few of
+  /// these that have no word of the second are judged too.
   func process(_ words: [Range<Int>], and others: [Range<Int>]?, in index: Int) {
     let columns = parts[index].columns
     func count(_ ranges: [Range<Int>]) -> Int { ranges.reduce(0) { $0 + columns.postingCount(of: $1) } }
@@ -265,23 +296,23 @@ final class TextSearch {
           start: columns.postings + Int(columns.postingStarts[$0.lowerBound]), count: columns.postingCount(of: $0))
       }
     }
-    let wordCount = (parts[index].segment.count + 63) / 64
+    let scale = MarkScale(marked: count(others), slots: parts[index].segment.count)
     var slots: ContiguousArray<UInt32> = []
-    guard limit.spend(wordCount / Self.markWordsPerStep) else { return }
-    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: wordCount) { marks in
+    guard limit.spend(scale.wordCount / Self.markWordsPerStep) else { return }
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: scale.wordCount) { marks in
       marks.initialize(repeating: 0)
       for postings in postings(others) {
         guard limit.spend(postings.count) else { return }
-        for slot in postings { marks[Int(slot >> 6)] |= 1 << UInt64(slot & 63) }
+        for slot in postings {
+          let mark = scale.mark(of: slot)
+          marks[mark >> 6] |= 1 << UInt64(mark & 63)
+        }
       }
       for postings in postings(words) {
         guard limit.spend(postings.count) else { return }
         for slot in postings {
-          let mark: UInt64 = 1 << UInt64(slot & 63)
-          if marks[Int(slot >> 6)] & mark == 0 { continue }
-          // Not again when another word has the place too.
-          marks[Int(slot >> 6)] &= ~mark
-          slots.append(slot)
+          let mark = scale.mark(of: slot)
+          if marks[mark >> 6] & (1 << UInt64(mark & 63)) != 0 { slots.append(slot) }
         }
       }
     }

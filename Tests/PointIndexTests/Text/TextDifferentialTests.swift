@@ -17,6 +17,27 @@ import Testing
     try compare(snapshot, NaiveTextSearch(points: points), queries: 40, seed: seed)
   }
 
+  @Test func wordsThatManyPlacesHaveAreFoundTogether() throws {
+    var random = SeededGenerator(seed: 7)
+    let words = ["amber", "birch", "cedar", "delta"]
+    // Each place has a word of its own, and each of the others with a probability of 1 in 40.
+    let names = (0..<20_000).map { number in
+      (["place\(number)"] + words.filter { _ in Int.random(in: 0..<40, using: &random) == 0 }).joined(separator: " ")
+    }
+    let snapshot = try TextPlaces.snapshot(names)
+
+    for (index, first) in words.enumerated() {
+      for second in words[..<index] {
+        let expected = names.filter { $0.contains(first) && $0.contains(second) }
+        #expect(expected.count > 4)
+
+        let found = snapshot.allMatches(of: TextQuery(text: "\(first) \(second)", limit: 1_000))
+
+        #expect(found.map(\.point.draft.name).sorted() == expected.sorted())
+      }
+    }
+  }
+
   @Test func matchesAreTheSameAfterRandomChanges() throws {
     var random = SeededGenerator(seed: 9)
     var places = Dictionary(uniqueKeysWithValues: try TextPlaces.synthetic(5_000, seed: 4).map { ($0.id, $0) })
