@@ -42,13 +42,43 @@ class Database(Postgres):
         return float(re.search(r"tps = ([\d.]+)", output)[1])
 
 
+class MemoryLimit:
+    """A control group of Linux whose processes use at most so many bytes of memory, the files that they read included.
+
+    Creating one requires root."""
+
+    def __init__(self, limit):
+        root = pathlib.Path("/sys/fs/cgroup")
+        is_unified = (root / "cgroup.controllers").exists()
+        self.folder = (root if is_unified else root / "memory") / "waymark-bench"
+        if is_unified:
+            (root / "cgroup.subtree_control").write_text("+memory")
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / ("memory.max" if is_unified else "memory.limit_in_bytes")).write_text(str(limit))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.folder.rmdir()
+
+    def join(self):
+        """Adds the process that calls it."""
+        (self.folder / "cgroup.procs").write_text("0")
+
+
 class Server(Waymark):
     """A running Waymark."""
 
-    def __init__(self, program, ready_seconds=300, **environment):
+    def __init__(self, program, ready_seconds=300, memory_limit=None, **environment):
         super().__init__(program, environment)
+        self.memory_limit = memory_limit
         self.start()
         self.wait_until_ready(seconds=ready_seconds)
+
+    def start(self):
+        join = self.memory_limit.join if self.memory_limit else None
+        self.process = subprocess.Popen([self.program, "serve"], env=self.environment, preexec_fn=join)
 
     def get(self, target, **headers):
         """Returns the body and the header fields of a response."""

@@ -5,7 +5,9 @@ address, a confidence, and a telephone number and a website for about half of th
 """
 
 import argparse
+import collections
 import json
+import os
 import pathlib
 import random
 import shutil
@@ -19,7 +21,7 @@ import urllib.parse
 
 from http_clients import Connection, metrics, request
 from index import visible_milliseconds
-from programs import Database, Server, load
+from programs import Database, MemoryLimit, Server, load
 from servers import children, memory_mib, processor_seconds, Waymark
 
 MILLION = 1_000_000
@@ -27,6 +29,8 @@ MILLION = 1_000_000
 COLUMNS = "id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id"
 QUERIES = 10_000
 CONNECTIONS = 16
+# The bytes of memory for a place, the files included, with which searches are measured.
+MEMORY_OF_PLACE = 250
 ZOOMS = range(5)
 
 
@@ -64,6 +68,17 @@ def folder_bytes(folder):
         except FileNotFoundError:
             pass  # Deleted since.
     return size
+
+
+def drop_from_cache(folder):
+    """Drops the files of a folder from the page cache, so that the process that reads them next is charged for them."""
+    for path in folder.glob("*"):
+        file = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(file)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(file)
 
 
 class Places:
@@ -167,6 +182,7 @@ class WorldBench:
         server.stop()
         self.measure_start()
         self.measure_cost()
+        self.measure_limited()
         self.measure_rates()
 
     def copy_seconds(self):
@@ -274,6 +290,23 @@ class WorldBench:
                       f"{many:,.0f}, {few:,.0f}, {many / few:.2f}", f"at least {target}")
         for server in subjects.values():
             server.stop()
+
+    def measure_limited(self):
+        """Compares the rates of searches with those in less memory than the index has."""
+        rates = collections.defaultdict(list)
+        kinds = [kind for kind in self.world.targets if kind != "mixed"]
+        with MemoryLimit(MEMORY_OF_PLACE * self.options.places) as limit:
+            for memory_limit in (None, limit):
+                drop_from_cache(self.world.folder)
+                server, _ = self.world.follow(INDEX_PATH=str(self.world.folder), memory_limit=memory_limit)
+                self.load(server, self.world, "mixed", self.options.mixed)
+                for kind in kinds:
+                    rates[kind].append(self.load(server, self.world, kind, self.options.rounds * self.options.seconds)[0])
+                server.stop()
+        for kind, (unlimited, limited) in rates.items():
+            self.fact(
+                f"{kind}: requests a second with memory for {MEMORY_OF_PLACE} bytes a place, without a limit, ratio",
+                f"{limited:,.0f}, {unlimited:,.0f}, {limited / unlimited:.2f}")
 
 
 def main():
