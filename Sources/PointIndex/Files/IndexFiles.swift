@@ -104,7 +104,8 @@ package final class IndexFiles: Sendable {
     }
     if !isVerified { DispatchQueue.global(qos: .utility).async { for file in files { file.verifyRest() } } }
     for part in parts { part.segment.evaluateHours() }
-    return (PointSnapshot(parts: parts, text: configuration, pyramid: manifest.pyramid), manifest.state)
+    let pyramid = DeferredPyramid(manifest.pyramid)
+    return (PointSnapshot(parts: parts, text: configuration, pyramid: pyramid), manifest.state)
   }
 
   private func verify(_ files: [SegmentFile], of manifest: Manifest) throws(IndexFileError) {
@@ -310,7 +311,7 @@ extension PointSnapshot {
     let segments = Dictionary(
       uniqueKeysWithValues: saved.segments.map { (ObjectIdentifier($0.former), $0.saved) })
     let next = parts.map { part in segments[ObjectIdentifier(part.segment)].map { part.replacingSegment($0) } ?? part }
-    return PointSnapshot(parts: next, text: textConfiguration, pyramid: pyramid)
+    return PointSnapshot(parts: next, text: textConfiguration, pyramid: deferredPyramid)
   }
 }
 

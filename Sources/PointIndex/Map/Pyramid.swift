@@ -1,6 +1,7 @@
 import Basics
 import Geo
 import Points
+import Synchronization
 
 /// A square of the map: one of the 4^level of a level, counted from the north-west.
 struct MapSquare: BitwiseCopyable, Hashable {
@@ -112,6 +113,23 @@ struct MapColumns {
     names = categories
   }
 
+  /// Returns the category of the place at an index; `nil` if it has none.
+  func category(at index: Int) -> String? {
+    let number = records[index].category
+    return number == PointRecord.none ? nil : names[Int(number)]
+  }
+
+  /// Returns the place at an index.
+  ///
+  /// - Parameters:
+  ///   - x, y: its position in 2⁻³² of the map's side.
+  ///   - category: the number of its category in the pyramid, or ``PointRecord/none``.
+  func place(at index: Int, x: UInt32, y: UInt32, category: UInt32) -> MapPlace {
+    MapPlace(
+      x: x, y: y, categoryNumber: category, digest: ContentDigest(ids[index], records[index]),
+      sample: SamplePlace(ids[index]))
+  }
+
   /// Returns the number in the pyramid of a category of the records.
   mutating func number(of category: UInt32, in pyramid: inout TextNumbers) -> UInt32 {
     if category == PointRecord.none { return category }
@@ -122,7 +140,7 @@ struct MapColumns {
   }
 }
 
-/// A place that is added to a pyramid or removed from it.
+/// A place that is added to a pyramid or removed from it, as squares are updated with it.
 struct MapChange: BitwiseCopyable {
   /// The position in 2⁻³² of the map's side.
   let x: UInt32
@@ -133,15 +151,25 @@ struct MapChange: BitwiseCopyable {
 
   private let columnsAndKind: UInt32
 
-  init(_ coordinate: Coordinate, index: Int, columns: Int, isRemoval: Bool = false) {
+  /// Creates the addition of a place of a segment.
+  ///
+  /// - Parameter columns: the index of the columns that the place is in.
+  init(_ coordinate: Coordinate, index: Int, columns: Int) {
     let position = MapPosition(coordinate)
     (x, y) = (position.x, position.y)
     self.index = UInt32(index)
-    columnsAndKind = UInt32(columns) << 1 | (isRemoval ? 1 : 0)
+    columnsAndKind = UInt32(columns + 1) << 1
   }
 
-  /// The index of the columns that the place is in.
-  var columns: Int { Int(columnsAndKind >> 1) }
+  /// Creates the change of a place, which is at an index of the changed ones.
+  init(_ place: MapPlace, index: Int, isRemoval: Bool) {
+    (x, y) = (place.x, place.y)
+    self.index = UInt32(index)
+    columnsAndKind = isRemoval ? 1 : 0
+  }
+
+  /// The index of the columns that the place is in; `nil` if it is among the changed ones.
+  var columns: Int? { columnsAndKind > 1 ? Int(columnsAndKind >> 1) - 1 : nil }
 
   var isRemoval: Bool { columnsAndKind & 1 == 1 }
 }
@@ -153,15 +181,18 @@ struct PyramidUpdate {
   private static let summedChanges = 256
 
   private(set) var pyramid: Pyramid
+  private let changedPlaces: UnsafeBufferPointer<MapPlace>
   private var columns: [MapColumns]
 
   /// Returns the present places of a square, as additions.
   private let placesOfSquare: (MapSquare) -> ContiguousArray<MapChange>
 
   private init(
-    _ pyramid: Pyramid, _ columns: [MapColumns], places: @escaping (MapSquare) -> ContiguousArray<MapChange>
+    _ pyramid: Pyramid, _ changedPlaces: UnsafeBufferPointer<MapPlace>, _ columns: [MapColumns],
+    places: @escaping (MapSquare) -> ContiguousArray<MapChange>
   ) {
     self.pyramid = pyramid
+    self.changedPlaces = changedPlaces
     self.columns = columns
     placesOfSquare = places
   }
@@ -169,15 +200,18 @@ struct PyramidUpdate {
   /// Returns the pyramid after changes. For m changes O(m log n).
   ///
   /// - Parameters:
-  ///   - changes: the places that are removed, as they were, and those that are added. It is permuted.
-  ///   - columns: the columns of the changes' places, valid during the call.
+  ///   - changes: the changed places. They are permuted.
+  ///   - pyramid: the pyramid before them, whose categories have those of the changed places too.
+  ///   - changedPlaces: the places that are removed, as they were, and those that are added, except those of columns.
+  ///   - columns: the columns of other places, valid during the call.
   ///   - places: returns the places of a square after the changes, as additions.
   static func applying(
-    _ changes: inout ContiguousArray<MapChange>, to pyramid: Pyramid, columns: [MapColumns],
+    _ changes: inout ContiguousArray<MapChange>, to pyramid: Pyramid,
+    changedPlaces: UnsafeBufferPointer<MapPlace> = .init(start: nil, count: 0), columns: [MapColumns],
     places: (MapSquare) -> ContiguousArray<MapChange>
   ) -> Pyramid {
     withoutActuallyEscaping(places) { places in
-      var update = PyramidUpdate(pyramid, columns, places: places)
+      var update = PyramidUpdate(pyramid, changedPlaces, columns, places: places)
       let root = changes.withUnsafeMutableBufferPointer { update.updated(pyramid.root, .map, $0) }
       update.pyramid.root = root
       return update.pyramid
@@ -193,11 +227,9 @@ struct PyramidUpdate {
 
   private mutating func place(_ change: MapChange) -> MapPlace {
     let index = Int(change.index)
-    let (id, record) = (columns[change.columns].ids[index], columns[change.columns].records[index])
-    return MapPlace(
-      x: change.x, y: change.y,
-      categoryNumber: columns[change.columns].number(of: record.category, in: &pyramid.categories),
-      digest: ContentDigest(id, record), sample: SamplePlace(id))
+    guard let position = change.columns else { return changedPlaces[index] }
+    let category = columns[position].number(of: columns[position].records[index].category, in: &pyramid.categories)
+    return columns[position].place(at: index, x: change.x, y: change.y, category: category)
   }
 
   /// Returns the node of a square after changes in it; `nil` if it has no places.
@@ -321,49 +353,21 @@ struct PyramidUpdate {
 extension PointSnapshot {
   /// Returns the pyramid of the places of some parts. O(n log n).
   static func pyramid(of parts: [Part]) -> Pyramid {
-    var places = presentPlaces(of: .map, in: parts, firstColumns: 0)
+    var places = presentPlaces(of: .map, in: parts)
     return withExtendedLifetime(parts) {
       PyramidUpdate.building(&places, columns: parts.map { $0.segment.mapColumns })
     }
   }
 
-  /// Returns the pyramid after a batch of changes of this snapshot.
-  ///
-  /// - Parameters:
-  ///   - changes: the removed places, by part and slot of this snapshot, and the added ones.
-  ///   - parts: the parts of the next snapshot.
-  func pyramid(after changes: PyramidChanges, parts next: [Part]) -> Pyramid {
-    let updated = changes.additions.withColumns { additions in
-      var columns: [MapColumns] = []
-      columns.reserveCapacity(1 + parts.count + next.count)
-      columns.append(additions)
-      for part in parts { columns.append(part.segment.mapColumns) }
-      for part in next { columns.append(part.segment.mapColumns) }
-      var all = changes.removals
-      all.reserveCapacity(all.count + changes.additions.coordinates.count)
-      for (index, coordinate) in changes.additions.coordinates.enumerated() {
-        all.append(MapChange(coordinate, index: index, columns: 0))
-      }
-      return withExtendedLifetime(next) {
-        PyramidUpdate.applying(&all, to: pyramid, columns: columns) { square in
-          Self.presentPlaces(of: square, in: next, firstColumns: 1 + parts.count)
-        }
-      }
-    }
-    return updated.hasManyUnusedCategories ? Self.pyramid(of: next) : updated
-  }
-
   /// Returns the places of a square as additions.
-  private static func presentPlaces(
-    of square: MapSquare, in parts: [Part], firstColumns: Int
-  ) -> ContiguousArray<MapChange> {
+  fileprivate static func presentPlaces(of square: MapSquare, in parts: [Part]) -> ContiguousArray<MapChange> {
     var places = ContiguousArray<MapChange>()
     let area = square.area
     if square == .map { places.reserveCapacity(parts.reduce(0) { $0 + $1.count }) }
     for (index, part) in parts.enumerated() {
       let coordinates = part.segment.columns.coordinates
       func add(_ slot: Int) {
-        let change = MapChange(coordinates[slot], index: slot, columns: firstColumns + index)
+        let change = MapChange(coordinates[slot], index: slot, columns: index)
         if area.contains(x: change.x, y: change.y) { places.append(change) }
       }
       if square == .map {
@@ -387,41 +391,121 @@ extension PointSnapshot {
   }
 }
 
-/// The changes of a batch, as a pyramid needs them.
-struct PyramidChanges {
-  /// The added places.
-  struct Additions {
-    let ids: ContiguousArray<PointID>
-    let coordinates: ContiguousArray<Coordinate>
-    let records: ContiguousArray<PointRecord>
-    let categories: [String]
+/// A pyramid, and changes of places that its squares do not have yet.
+struct PyramidChanges: Sendable {
+  /// The pyramid before the changes, whose categories have those of the changed places too.
+  private var pyramid: Pyramid
 
-    init(_ buffer: PointBuffer) {
-      ids = buffer.ids
-      coordinates = buffer.coordinates
-      records = buffer.records
-      categories = buffer.categories.texts
-    }
+  /// The removed places, as they were, and the added ones. A place that was added and removed again is in neither.
+  private var removals: ContiguousArray<MapPlace> = []
+  private var additions: ContiguousArray<MapPlace> = []
 
-    func withColumns<Result>(_ body: (MapColumns) -> Result) -> Result {
-      ids.withUnsafeBufferPointer { ids in
-        records.withUnsafeBufferPointer { body(MapColumns(ids: ids, records: $0, categories: categories)) }
+  /// The number of changes.
+  var count: Int { removals.count + additions.count }
+
+  /// A Boolean value that indicates whether many categories are in no use, some of places that were added and removed.
+  var hasManyUnusedCategories: Bool { pyramid.hasManyUnusedCategories }
+
+  init(of pyramid: Pyramid) { self.pyramid = pyramid }
+
+  /// Removes places of a part.
+  mutating func remove(_ slots: [Int], of part: PointSnapshot.Part) {
+    let columns = part.segment.mapColumns
+    for slot in slots {
+      let id = columns.ids[slot]
+      if let index = additions.firstIndex(where: { $0.sample.id == id }) {
+        additions.swapAt(index, additions.count - 1)
+        additions.removeLast()
+      } else {
+        removals.append(place(at: slot, part.segment.columns.coordinates[slot], in: columns))
       }
     }
   }
 
-  let additions: Additions
-  private(set) var removals: ContiguousArray<MapChange> = []
-
-  init(additions buffer: PointBuffer) {
-    additions = Additions(buffer)
+  /// Adds places.
+  mutating func add(_ buffer: PointBuffer) {
+    buffer.withMapColumns { columns in
+      for (index, coordinate) in buffer.coordinates.enumerated() {
+        additions.append(place(at: index, coordinate, in: columns))
+      }
+    }
   }
 
-  /// Adds removed places of a part of the former snapshot.
-  mutating func remove(_ slots: [Int], of part: PointSnapshot.Part, at index: Int) {
-    for slot in slots {
-      removals.append(
-        MapChange(part.segment.columns.coordinates[slot], index: slot, columns: 1 + index, isRemoval: true))
+  private mutating func place(at index: Int, _ coordinate: Coordinate, in columns: MapColumns) -> MapPlace {
+    let position = MapPosition(coordinate)
+    let category = columns.category(at: index).map { pyramid.categories.number(of: $0) }
+    return columns.place(at: index, x: position.x, y: position.y, category: category ?? PointRecord.none)
+  }
+
+  /// Returns the pyramid after the changes. For m changes O(m log n).
+  ///
+  /// - Parameter parts: the parts of the snapshot after them.
+  func applied(_ parts: [PointSnapshot.Part]) -> Pyramid {
+    if count == 0 { return pyramid }
+    let places = removals + additions
+    var changes = ContiguousArray(
+      places.enumerated().map { MapChange($1, index: $0, isRemoval: $0 < removals.count) })
+    let updated = withExtendedLifetime(parts) {
+      places.withUnsafeBufferPointer { places in
+        PyramidUpdate.applying(
+          &changes, to: pyramid, changedPlaces: places, columns: parts.map { $0.segment.mapColumns }
+        ) { PointSnapshot.presentPlaces(of: $0, in: parts) }
+      }
+    }
+    return updated.hasManyUnusedCategories ? PointSnapshot.pyramid(of: parts) : updated
+  }
+}
+
+/// The pyramid of a snapshot, whose squares are brought up to date when they are needed.
+///
+/// Single changes arrive faster than maps are requested: the squares around many changed places are updated together,
+/// which takes far less time for each.
+final class DeferredPyramid: Sendable {
+  /// The number of changes that are deferred: they take a few milliseconds.
+  private static let maximumDeferred = 256
+
+  private let state: Mutex<PyramidChanges>
+
+  init(_ pyramid: Pyramid) { state = Mutex(PyramidChanges(of: pyramid)) }
+
+  private init(_ changes: PyramidChanges) { state = Mutex(changes) }
+
+  /// Returns the pyramid.
+  ///
+  /// - Parameter parts: the parts of the snapshot.
+  func pyramid(of parts: [PointSnapshot.Part]) -> Pyramid {
+    state.withLock { changes in
+      let pyramid = changes.applied(parts)
+      if changes.count > 0 { changes = PyramidChanges(of: pyramid) }
+      return pyramid
+    }
+  }
+
+  /// Returns the pyramid with its deferred changes, to which more are added.
+  ///
+  /// - Parameters:
+  ///   - count: the number of those.
+  ///   - parts: the parts of the snapshot.
+  func changes(before count: Int, of parts: [PointSnapshot.Part]) -> PyramidChanges {
+    let changes = state.withLock { $0 }
+    if changes.count + count <= Self.maximumDeferred, !changes.hasManyUnusedCategories { return changes }
+    return PyramidChanges(of: pyramid(of: parts))
+  }
+
+  /// Creates the pyramid after changes: many of them are made now.
+  ///
+  /// - Parameter parts: the parts of the snapshot after them.
+  convenience init(_ changes: PyramidChanges, of parts: [PointSnapshot.Part]) {
+    self.init(
+      changes.count > Self.maximumDeferred ? PyramidChanges(of: changes.applied(parts)) : changes)
+  }
+}
+
+extension PointBuffer {
+  /// Calls a closure with the columns that a pyramid is built from.
+  fileprivate func withMapColumns(_ body: (MapColumns) -> Void) {
+    ids.withUnsafeBufferPointer { ids in
+      records.withUnsafeBufferPointer { body(MapColumns(ids: ids, records: $0, categories: categories.texts)) }
     }
   }
 }

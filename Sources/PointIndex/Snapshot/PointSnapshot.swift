@@ -133,8 +133,11 @@ public final class PointSnapshot: Sendable {
   /// The number of places.
   public let count: Int
 
+  /// The sums over the places of squares of the map, up to date when they are first needed.
+  let deferredPyramid: DeferredPyramid
+
   /// The sums over the places of squares of the map.
-  let pyramid: Pyramid
+  var pyramid: Pyramid { deferredPyramid.pyramid(of: parts) }
 
   /// The fields that texts are searched in.
   public let textConfiguration: TextIndexConfiguration
@@ -148,9 +151,9 @@ public final class PointSnapshot: Sendable {
   /// Creates a snapshot.
   ///
   /// - Parameter pyramid: the pyramid of the parts' places; `nil` to build it.
-  init(parts: [Part], text configuration: TextIndexConfiguration, pyramid: Pyramid? = nil) {
+  init(parts: [Part], text configuration: TextIndexConfiguration, pyramid: DeferredPyramid? = nil) {
     textConfiguration = configuration
-    self.pyramid = pyramid ?? Self.pyramid(of: parts)
+    deferredPyramid = pyramid ?? DeferredPyramid(Self.pyramid(of: parts))
     self.parts = parts.sorted { $0.count > $1.count }
     placeColumns = self.parts.map(\.segment.placeColumns)
     count = parts.reduce(0) { $0 + $1.count }
@@ -284,15 +287,16 @@ extension PointSnapshot {
     ids.append(contentsOf: changes.puts.ids)
     ids.sort()
     var kept: [Part] = []
-    var pyramidChanges = PyramidChanges(additions: changes.puts)
-    for (index, var part) in parts.enumerated() {
+    var pyramidChanges = deferredPyramid.changes(before: ids.count, of: parts)
+    for var part in parts {
       let slots = part.slots(of: ids)
       if !slots.isEmpty {
-        pyramidChanges.remove(slots, of: part, at: index)
+        pyramidChanges.remove(slots, of: part)
         part.remove(slots)
       }
       if part.count > 0 { kept.append(part) }
     }
+    pyramidChanges.add(changes.puts)
     var points = changes.puts
     changes.puts = PointBuffer()
     func isLarge(_ part: Part) -> Bool { part.segment.count > largestJoined }
@@ -315,7 +319,7 @@ extension PointSnapshot {
     let next = kept.map { isLarge($0) ? $0 : $0.compacted(text: textConfiguration) }
     for part in next { part.segment.buildTagIndexes(like: former) }
     return PointSnapshot(
-      parts: next, text: textConfiguration, pyramid: pyramid(after: pyramidChanges, parts: next))
+      parts: next, text: textConfiguration, pyramid: DeferredPyramid(pyramidChanges, of: next))
   }
 
   /// The estimated number of bytes of a place in memory, besides its texts: 220, and 90 of the index of its words.
@@ -401,7 +405,7 @@ extension PointSnapshot {
     let slots = part.slots(of: removed)
     if !slots.isEmpty { part.remove(slots) }
     if part.count > 0 { next.append(part) }
-    return PointSnapshot(parts: next, text: textConfiguration, pyramid: pyramid)
+    return PointSnapshot(parts: next, text: textConfiguration, pyramid: deferredPyramid)
   }
 
   private func isJoining(_ part: Part, additions: Int) -> Bool {
