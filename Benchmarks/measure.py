@@ -276,7 +276,7 @@ class Bench:
         server = self.memory(millions)
         time.sleep(3)
         self.facts.append(("memory, load from a file", f"{server.seconds_to_ready:.1f} s", "at most 5 s for 1 M"))
-        self.facts.append(("memory, resident memory", f"{server.resident_mib():.0f} MiB", "at most 350 MiB for 1 M"))
+        self.facts.append(("memory, resident memory", f"{server.resident_mib():.0f} MiB", "at most 270 MiB for 1 M"))
         nginx = self.nginx(self.median_length(server))
         self.load(server, self.nearest)
         nearest = lambda: self.load(server, self.nearest)

@@ -219,9 +219,12 @@ package final class MemoryStore: PointStore, StoreIndex {
     snapshot.categoryCounts(in: box)
   }
 
-  /// The shuffle key is ``Points/PointID/shuffleKey``. O(log² n).
+  /// The shuffle key is ``Points/PointID/shuffleKey``. O(n), and O(1) for the last pivot again.
   package func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
-    snapshot.point(shuffledAtOrAfter: pivot)
+    let snapshot = snapshot
+    // Other requests do not wait for the search through many ids.
+    if snapshot.count <= 20_000 { return snapshot.point(shuffledAtOrAfter: pivot) }
+    return await offThreadPool { snapshot.point(shuffledAtOrAfter: pivot) }
   }
 
   package func sources() async throws(PointStoreError) -> [DataSource] { await writer.dataSources }

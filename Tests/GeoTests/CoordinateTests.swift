@@ -25,6 +25,23 @@ import Testing
     #expect(throws: CoordinateError.self) { try Coordinate(latitude: latitude, longitude: longitude) }
   }
 
+  @Test func decimalCoordinatesAreTheSameNumbers() throws {
+    for number in stride(from: -1_800_000_000, through: 1_800_000_000, by: 1_237_919) {
+      // As a parser reads the decimal.
+      let longitude = try #require(Double("\(number)e-7"))
+      let coordinate = try Coordinate(latitude: longitude / 2, longitude: longitude)
+      let halved = try Coordinate(latitude: try #require(Double("\(number / 2)e-7")), longitude: longitude)
+
+      #expect(DecimalCoordinate(halved)?.coordinate == halved)
+      if let decimal = DecimalCoordinate(coordinate) { #expect(decimal.coordinate == coordinate) }
+    }
+  }
+
+  @Test(arguments: [(12.345_678_91, 0.0), (0.0, -179.999_999_99), (-0.0, 1.0), (1.0, -0.0)])
+  func otherCoordinatesHaveNoDecimals(latitude: Double, longitude: Double) throws {
+    #expect(DecimalCoordinate(try Coordinate(latitude: latitude, longitude: longitude)) == nil)
+  }
+
   @Test func errorNamesTheRangeAndTheValue() {
     let description = String(describing: CoordinateError.latitude(91))
 

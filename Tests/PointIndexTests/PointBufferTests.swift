@@ -180,4 +180,110 @@ import Testing
     #expect(numbers.existingNumber(of: "text 100") == nil)
     #expect(numbers.texts == texts)
   }
+
+  @Test(arguments: [52.517_036_5, 52.517_036_512_345])
+  func coordinatesOfASegmentAreExactWhateverTheirDecimals(latitude: Double) throws {
+    var points = try Self.points(0..<50)
+    let draft = try PointDraft(name: "Kiosk", coordinate: try Coordinate(latitude: latitude, longitude: 13.388_859_9))
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    points.append(PointOfInterest(id: .sample(50), draft: draft, version: 1, createdAt: time, updatedAt: time))
+
+    let snapshot = PointSnapshot(points)
+
+    for point in points { #expect(snapshot.point(id: point.id) == point) }
+  }
+
+  @Test func stampsThatRepeatHaveOneNumber() {
+    func stamp(_ number: Int64) -> PointStamp {
+      let time = Timestamp(microsecondsSinceEpoch: number / 2)
+      return PointStamp(version: number, createdAt: time, updatedAt: time)
+    }
+    var numbers = StampNumbers()
+
+    for number in 0..<5_000 as Range<Int64> {
+      for stamp in [stamp(number), stamp(-1)] {
+        let found = Int(numbers.number(of: stamp))
+        #expect(numbers.stamps[found] == stamp)
+      }
+    }
+
+    // Few of the others have the hash of that which repeats.
+    #expect((5_001..<5_100).contains(numbers.stamps.count))
+  }
+
+  /// Returns places whose tags begin alike, among them some with fields of any length, and enough of them for a segment
+  /// that shares beginnings.
+  private static func pointsWithTags(_ count: Int, _ tags: (Int) -> [String: String]) throws -> ContiguousArray<
+    PointOfInterest
+  > {
+    try ContiguousArray(
+      (0..<count).map { number in
+        // Every hundredth has a field that is too long for a packed record.
+        let isLong = number % 100 == 7
+        let draft = try PointDraft(
+          name: isLong && number % 3 == 0 ? String(repeating: "é", count: 200) : "Kiosk \(number)",
+          category: number % 3 == 0 ? nil : "category \(number % 300)",
+          coordinate: try Coordinate(latitude: Double(number % 180) - 90, longitude: Double(number % 361) - 180),
+          tags: try Tags(tags(number)),
+          source: "source \(number % 300)",
+          sourceID: isLong && number % 3 == 1 ? String(repeating: "é", count: 150) + "\(number)" : "node/\(number)")
+        let time = Timestamp(microsecondsSinceEpoch: Int64(number / 10))
+        return PointOfInterest(
+          id: .sample(UInt64(number)), draft: draft, version: 1, createdAt: time, updatedAt: time)
+      })
+  }
+
+  @Test func tagsThatBeginAlikeAreStoredOnceAndReadAsTheyWere() throws {
+    let long = String(repeating: "ü", count: 600)
+    let points = try Self.pointsWithTags(4_200) { number in
+      if number % 100 == 1 { return ["description": long, "ref": "\(number)"] }
+      return switch number % 6 {
+      case 0: [:]
+      case 1: ["opening_hours": "Mo-Fr 08:00-18:00", "ref": "\(number)"]
+      case 2: ["opening_hours": "Mo-Fr 08:00-18:00", "quoted \"\\": "\"", "ref": "\(number)"]
+      case 3: ["amenity": "bench"]
+      case 4: ["name:ja": "駅 \(number % 40)", "opening_hours": "24/7"]
+      default: ["ref": "\(number)"]
+      }
+    }
+    let snapshot = PointSnapshot(points)
+    let changed = snapshot.applying(.init(removals: (0..<4_000).map { .sample($0) }))
+
+    let segment = try #require(snapshot.parts.first).segment
+    #expect(segment.records.byteCounts.texts < segment.records.textBytes - 12 * points.count)
+    #expect(Self.allPoints(of: snapshot) == Array(points))
+    #expect(Self.allPoints(of: changed) == Array(points[4_000...]))
+    for point in points {
+      #expect(snapshot.point(id: point.id) == point)
+      let origin = try #require(point.draft.origin)
+      #expect(snapshot.location(of: origin).map { snapshot.id(at: $0) } == point.id)
+    }
+    #expect(!snapshot.names("駅 3", limit: 10_000).isEmpty)
+  }
+
+  @Test func tagsWithoutCommonBeginningsAreStoredAsTheyAre() throws {
+    let points = try Self.pointsWithTags(4_200) { number in ["\(number)": "\(number)"] }
+
+    let snapshot = PointSnapshot(points)
+
+    let records = try #require(snapshot.parts.first).segment.records
+    #expect(records.byteCounts.texts >= records.textBytes)
+    #expect(Self.allPoints(of: snapshot) == Array(points))
+  }
+
+  @Test func shuffledPlaceIsTheNextOneThatIsNotRemoved() throws {
+    let points = try Self.points(0..<300)
+    let ordered = points.map(\.id).sorted { $0.shuffleKey < $1.shuffleKey }
+    var snapshot = PointSnapshot(points)
+    // More than a segment keeps of a pivot, and those across the greatest key.
+    for (index, id) in (ordered[100..<120] + ordered[290...]).enumerated() {
+      let pivots = [ordered[100].shuffleKey, ordered[99].shuffleKey + 1, ordered[290].shuffleKey, .max]
+      let present = ordered.filter { snapshot.point(id: $0) != nil }
+      for pivot in pivots {
+        let expected = try #require(present.first { $0.shuffleKey >= pivot } ?? present.first)
+        #expect(snapshot.point(shuffledAtOrAfter: pivot)?.id == expected, "\(index)")
+      }
+      snapshot = snapshot.applying(.init(removals: [id]))
+    }
+  }
 }

@@ -50,7 +50,6 @@ import Testing
     ("RouteTable.swift", "template.text == template.text", "this program's templates"),
     ("Revalidation.swift", "source == version.source", "numbers of servers"),
     ("PointRecords.swift", "PointRecord.none", "numbers of texts"),
-    ("Segment.swift", "left.key != right.key", "shuffle keys, which are numbers"),
     ("SharedCounts.swift", ".key ==", "statements of this program and their parameters, which are bytes"),
   ]
 

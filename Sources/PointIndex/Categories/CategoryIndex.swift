@@ -136,7 +136,7 @@ struct CategoryIndex: Sendable {
     for position in 0..<slots.count {
       let index = slots.pointer[position]
       let slot = Int(index)
-      items.append(.init(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot], index: index))
+      items.append(.init(position: columns.positions[slot], index: index))
     }
     items.withUnsafeMutableBufferPointer { items in
       for (start, end) in zip(starts, starts.dropFirst()) { SpatialOrder.sort(.init(rebasing: items[start..<end])) }

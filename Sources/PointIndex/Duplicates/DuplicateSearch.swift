@@ -155,12 +155,14 @@ struct ComparedPlaces: Sendable {
     var name = segment.records.name(at: slot)
     name.withUTF8 { appendName($0, of: place, after: firstName) }
     var contact = ContactKinds()
-    TextFields.forEachTag(in: segment.records.tags(at: slot)) { key, value in
-      contact.add(key)
-      guard fields.kind(of: key) == .name else { return }
-      NameKind.forEachName(in: value) { name, kind in
-        if kind != .abbreviation, names.count - Int(firstName) < Self.maximumNames {
-          appendName(name, of: place, after: firstName)
+    segment.records.withTags(at: slot) { tags in
+      TextFields.forEachTag(in: tags) { key, value in
+        contact.add(key)
+        guard fields.kind(of: key) == .name else { return }
+        NameKind.forEachName(in: value) { name, kind in
+          if kind != .abbreviation, names.count - Int(firstName) < Self.maximumNames {
+            appendName(name, of: place, after: firstName)
+          }
         }
       }
     }
@@ -174,7 +176,7 @@ struct ComparedPlaces: Sendable {
     }
     places.append(
       Place(
-        id: columns.ids[slot], position: EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot]),
+        id: columns.ids[slot], position: columns.positions[slot],
         part: UInt32(part), slot: UInt32(slot), categoryNumber: category,
         radius: category == PointRecord.none ? Int32(DuplicateRadius.standard) : radii[Int(category)],
         firstName: firstName, nameCount: UInt8(names.count - Int(firstName)), contact: contact))
@@ -414,8 +416,9 @@ struct DuplicateSearch {
     if let known = contacts[index] { return known }
     limit.spend(Self.stepsPerContact)
     let place = places.places[index]
-    let tags = snapshot.parts[Int(place.part)].segment.records.tags(at: Int(place.slot))
-    let contact = ComparedContact(Tags(storedJSON: String(decoding: tags, as: UTF8.self)))
+    let contact = snapshot.parts[Int(place.part)].segment.records.withTags(at: Int(place.slot)) { tags in
+      ComparedContact(Tags(storedJSON: String(decoding: tags, as: UTF8.self)))
+    }
     if contacts.count == Self.maximumContacts { contacts.removeAll(keepingCapacity: true) }
     contacts[index] = contact
     return contact

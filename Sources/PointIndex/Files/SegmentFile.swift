@@ -13,27 +13,30 @@ import Synchronization
 /// A column of the file of a segment. A number is never used for another content.
 enum FileColumn: UInt32, CaseIterable {
   case ids = 1
-  case x = 2
-  case y = 3
-  case z = 4
   case coordinates = 5
-  case spaceBounds = 6
-  case geographicBounds = 7
   case idOrder = 8
-  case shuffleOrder = 9
-  case records = 10
   case texts = 11
   case sourceReferences = 12
   case sourceStarts = 13
   case sources = 14
+  case positions = 15
+  case spaceBounds = 16
+  case geographicBounds = 17
+  case records = 18
+  case stamps = 19
 
   case categoryNameStarts = 20
   case categoryNames = 21
   case categoryStarts = 22
   case categorySlots = 23
   case categoryIDOrder = 24
-  case categorySpaceBounds = 25
-  case categoryGeographicBounds = 26
+  case categorySpaceBounds = 27
+  case categoryGeographicBounds = 28
+
+  case decimalCoordinates = 30
+  case tagBeginningStarts = 31
+  case tagBeginnings = 32
+  case textByteCount = 33
 
   case wordStarts = 40
   case wordBytes = 41
@@ -46,7 +49,7 @@ enum FileColumn: UInt32, CaseIterable {
   case blocks = 48
   case entryStarts = 49
   case entries = 50
-  case placeBounds = 51
+  case placeBounds = 52
 
   case hoursEdition = 60
   case hoursNumbers = 61
@@ -63,7 +66,7 @@ enum FileColumn: UInt32, CaseIterable {
   /// A Boolean value that indicates whether searches that return few places read hardly anything of the column.
   var isCold: Bool {
     switch self {
-    case .texts, .records, .shuffleOrder, .sourceReferences: true
+    case .texts, .records, .stamps, .sourceReferences: true
     default: false
     }
   }
@@ -76,7 +79,7 @@ enum FileColumn: UInt32, CaseIterable {
 /// checksums of the blocks.
 private struct FileHead: BitwiseCopyable {
   static let magic: UInt64 = 0x31_54_4E_4D_47_53_4D_57  // "WMSGMNT1" in little-endian order
-  static let currentVersion: UInt32 = 2
+  static let currentVersion: UInt32 = 3
   static let alignment = 4096
 
   /// The offset of the first block, a multiple of the size of a page on any system.

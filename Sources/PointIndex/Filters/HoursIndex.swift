@@ -74,11 +74,11 @@ final class HoursIndex: Sendable {
   ///   - nodeCount: the number of nodes of the trees over the places.
   ///   - minute: a time at which all hours are evaluated, in minutes since 1970-01-01T00:00:00Z, so that no search has
   ///     to; `nil` for none.
-  init(records: PointRecords, coordinates: UnsafePointer<Coordinate>, nodeCount: Int, evaluatingAt minute: Int64?) {
+  init(records: PointRecords, coordinates: CoordinatePointers, nodeCount: Int, evaluatingAt minute: Int64?) {
     var builder = Builder(coordinates: coordinates)
     let numbers = FixedBuffer<UInt32>(count: records.count) { numbers in
       for slot in 0..<records.count {
-        (numbers + slot).initialize(to: builder.number(of: slot, tags: records.tags(at: slot)))
+        (numbers + slot).initialize(to: records.withTags(at: slot) { builder.number(of: slot, tags: $0) })
       }
     }
     self.numbers = builder.entries.count > 1 ? numbers : FixedBuffer([])
@@ -160,7 +160,7 @@ final class HoursIndex: Sendable {
   /// Evaluates all hours of an index in a file, so that no search has to. O(e) for e entries.
   ///
   /// - Parameter minute: the time, in minutes since 1970-01-01T00:00:00Z.
-  func evaluateAll(at minute: Int64, coordinates: UnsafePointer<Coordinate>) {
+  func evaluateAll(at minute: Int64, coordinates: CoordinatePointers) {
     guard let byText else { return }
     for (index, text) in byText.texts.texts.enumerated() {
       let expression = try? HoursExpression(text: text)
@@ -175,7 +175,7 @@ final class HoursIndex: Sendable {
 
   /// Evaluates entries, those with the same text one after another.
   private func evaluate(
-    at minute: Int64, _ numbers: [UInt32], records: PointRecords, coordinates: UnsafePointer<Coordinate>
+    at minute: Int64, _ numbers: [UInt32], records: PointRecords, coordinates: CoordinatePointers
   ) {
     var expression: HoursExpression?
     var text: String?
@@ -188,11 +188,11 @@ final class HoursIndex: Sendable {
   }
 
   private func text(ofEntry number: Int, in records: PointRecords) -> String? {
-    HoursTags(records.tags(at: Int(entries.pointer[number].slot))).hours.flatMap(HoursTags.text)
+    records.withTags(at: Int(entries.pointer[number].slot)) { HoursTags($0).hours.flatMap(HoursTags.text) }
   }
 
   private func cell(
-    ofEntry number: Int, _ expression: HoursExpression?, at minute: Int64, coordinates: UnsafePointer<Coordinate>
+    ofEntry number: Int, _ expression: HoursExpression?, at minute: Int64, coordinates: CoordinatePointers
   ) -> HoursCell {
     guard let expression else { return .unknown }
     let entry = entries.pointer[number]
@@ -363,7 +363,7 @@ extension HoursIndex {
       let holidays: UInt16
     }
 
-    let coordinates: UnsafePointer<Coordinate>
+    let coordinates: CoordinatePointers
 
     /// The first stands for unknown hours.
     private(set) var entries: ContiguousArray<Entry> = [Entry(slot: 0, zone: 0, holidays: 0)]
@@ -381,7 +381,7 @@ extension HoursIndex {
     private var holidaysByCode: [ExactText: UInt16] = [:]
     private var holidaysByZone: [UInt16: UInt16] = [:]
 
-    init(coordinates: UnsafePointer<Coordinate>) {
+    init(coordinates: CoordinatePointers) {
       self.coordinates = coordinates
     }
 

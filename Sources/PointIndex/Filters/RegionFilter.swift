@@ -29,56 +29,86 @@ struct BoxFilter: BitwiseCopyable {
   /// Returns a Boolean value that indicates whether a place within the bounds can be in the box.
   @inline(__always)
   func meets(_ bounds: GeographicBounds) -> Bool {
-    bounds.south <= north && bounds.north >= south
-      && ((bounds.west <= east.0 && bounds.east >= west.0) || (bounds.west <= east.1 && bounds.east >= west.1))
+    Double(bounds.south) <= north && Double(bounds.north) >= south
+      && ((Double(bounds.west) <= east.0 && Double(bounds.east) >= west.0)
+        || (Double(bounds.west) <= east.1 && Double(bounds.east) >= west.1))
   }
 
   /// Returns a Boolean value that indicates whether every place within the bounds is in the box.
   @inline(__always)
   func covers(_ bounds: GeographicBounds) -> Bool {
-    bounds.south >= south && bounds.north <= north
-      && ((bounds.west >= west.0 && bounds.east <= east.0) || (bounds.west >= west.1 && bounds.east <= east.1))
+    Double(bounds.south) >= south && Double(bounds.north) <= north
+      && ((Double(bounds.west) >= west.0 && Double(bounds.east) <= east.0)
+        || (Double(bounds.west) >= west.1 && Double(bounds.east) <= east.1))
   }
 }
 
 /// The box, the area and that of the restriction of a query, for places and for the bounds of tree nodes.
 struct RegionFilter {
   private let box: BoxFilter?
-  private let area: GeodesicArea?
-  /// The area of the restriction if the query has another one too.
-  private let otherArea: GeodesicArea?
-  private let limit: SearchLimit?
+
+  /// `nil` if the query has no area and no restriction to one. An object: the loops over places copy this filter.
+  private let areas: AreaFilter?
 
   /// Creates the filter; `nil` if the query has none of them.
   ///
   /// - Parameter limit: the time limit of the search, after which no place matches; `nil` if it has none.
   init?(_ query: PointQuery, _ limit: SearchLimit? = nil) {
-    let bound = query.restriction?.area
-    guard query.box != nil || query.area != nil || bound != nil else { return nil }
+    guard query.box != nil || query.area != nil || query.restriction?.area != nil else { return nil }
     box = query.box.map { BoxFilter($0) }
-    area = query.area ?? bound
-    otherArea = query.area == nil ? nil : bound
-    self.limit = limit
+    areas = AreaFilter(query, limit)
   }
 
   init(_ box: BoxFilter) {
     self.box = box
-    area = nil
-    otherArea = nil
-    limit = nil
+    areas = nil
   }
+
+  /// Creates the filter of all places.
+  init() { (box, areas) = (nil, nil) }
 
   /// Returns a Boolean value that indicates whether the place in a slot is in the region.
   @inline(__always)
   func contains(_ slot: Int, _ columns: SegmentColumns) -> Bool {
     if let box, !box.contains(columns.coordinates[slot]) { return false }
-    return area == nil || isInArea(slot, columns)
+    guard let areas else { return true }
+    return areas.contains(slot, columns)
+  }
+
+  /// Returns the relation of the places within the bounds to the region.
+  @inline(__always)
+  func relation(_ bounds: GeographicBounds) -> GeodesicArea.Relation {
+    guard let box else { return areas?.relation(bounds) ?? .inside }
+    guard box.meets(bounds) else { return .outside }
+    let isCovered = box.covers(bounds)
+    guard let areas else { return isCovered ? .inside : .mixed }
+    let relation = areas.relation(bounds)
+    return relation == .inside && !isCovered ? .mixed : relation
+  }
+
+  /// Returns a Boolean value that indicates whether a place within the bounds can be in the region.
+  @inline(__always)
+  func meets(_ bounds: GeographicBounds) -> Bool { relation(bounds) != .outside }
+}
+
+/// The area and that of the restriction of a query.
+private final class AreaFilter: Sendable {
+  private let area: GeodesicArea
+  /// The area of the restriction if the query has another one too.
+  private let otherArea: GeodesicArea?
+  private let limit: SearchLimit?
+
+  init?(_ query: PointQuery, _ limit: SearchLimit?) {
+    let bound = query.restriction?.area
+    guard let area = query.area ?? bound else { return nil }
+    self.area = area
+    otherArea = query.area == nil ? nil : bound
+    self.limit = limit
   }
 
   @inline(never)
-  private func isInArea(_ slot: Int, _ columns: SegmentColumns) -> Bool {
-    guard let area else { return true }
-    let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+  func contains(_ slot: Int, _ columns: SegmentColumns) -> Bool {
+    let position = columns.positions[slot]
     let (isInside, steps) = area.contains(columns.coordinates[slot], at: position)
     guard isInside, limit?.spend(steps) != false else { return false }
     guard let otherArea else { return true }
@@ -86,30 +116,19 @@ struct RegionFilter {
     return isInBoth && limit?.spend(otherSteps) != false
   }
 
-  /// Returns the relation of the places within the bounds to the region.
-  @inline(__always)
-  func relation(_ bounds: GeographicBounds) -> GeodesicArea.Relation {
-    guard let box else { return areaRelation(bounds) }
-    guard box.meets(bounds) else { return .outside }
-    let isCovered = box.covers(bounds)
-    if area == nil { return isCovered ? .inside : .mixed }
-    let relation = areaRelation(bounds)
-    return relation == .inside && !isCovered ? .mixed : relation
-  }
-
   @inline(never)
-  private func areaRelation(_ bounds: GeographicBounds) -> GeodesicArea.Relation {
-    guard let area else { return .inside }
+  func relation(_ bounds: GeographicBounds) -> GeodesicArea.Relation {
     guard limit?.spend(SearchLimit.stepsPerEvaluation) != false else { return .outside }
-    let relation = area.relation(west: bounds.west, south: bounds.south, east: bounds.east, north: bounds.north)
+    let relation = relation(of: bounds, to: area)
     guard let otherArea, relation != .outside else { return relation }
-    let other = otherArea.relation(west: bounds.west, south: bounds.south, east: bounds.east, north: bounds.north)
+    let other = self.relation(of: bounds, to: otherArea)
     return other == .inside ? relation : other
   }
 
-  /// Returns a Boolean value that indicates whether a place within the bounds can be in the region.
-  @inline(__always)
-  func meets(_ bounds: GeographicBounds) -> Bool { relation(bounds) != .outside }
+  private func relation(of bounds: GeographicBounds, to area: GeodesicArea) -> GeodesicArea.Relation {
+    area.relation(
+      west: Double(bounds.west), south: Double(bounds.south), east: Double(bounds.east), north: Double(bounds.north))
+  }
 }
 
 /// The route of a query.
@@ -131,7 +150,7 @@ struct RouteFilter {
   /// is over.
   func nearest(to slot: Int, _ columns: SegmentColumns) -> GeodesicRoute.Nearest? {
     guard limit?.spend(Self.steps) != false else { return nil }
-    let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let position = columns.positions[slot]
     return line.nearest(to: columns.coordinates[slot], at: position, within: radius)
   }
 
@@ -142,9 +161,7 @@ struct RouteFilter {
   /// of the route.
   func meets(_ bounds: SpaceBounds, pieces: Range<Int>) -> Bool {
     guard limit?.spend(Self.steps) != false else { return false }
-    return line.isNear(
-      least: EarthCentred(x: bounds.minX, y: bounds.minY, z: bounds.minZ),
-      greatest: EarthCentred(x: bounds.maxX, y: bounds.maxY, z: bounds.maxZ), within: radius, pieces: pieces)
+    return line.isNear(least: bounds.least, greatest: bounds.greatest, within: radius, pieces: pieces)
   }
 }
 
@@ -202,7 +219,7 @@ struct ProximityFilter: Sendable {
 
   /// Returns a Boolean value that indicates whether the place in a slot is within the radius.
   func contains(_ slot: Int, _ columns: SegmentColumns) -> Bool {
-    let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let end = columns.positions[slot]
     let chordSquared = position.chordSquared(to: end)
     if chordSquared > outerChordSquared { return false }
     if surelyMatches(chordSquared: chordSquared) { return true }

@@ -139,16 +139,17 @@ private struct SlotRecord: FilterRecord {
     case .longitude: return .number(columns.coordinates[slot].longitude)
     case .geometry:
       return .point(x: columns.coordinates[slot].longitude, y: columns.coordinates[slot].latitude)
-    case .createdAt: return .timestamp(segment.records.record(at: slot).createdAtMicroseconds)
-    case .updatedAt: return .timestamp(segment.records.record(at: slot).updatedAtMicroseconds)
+    case .createdAt: return .timestamp(segment.records.stamp(at: slot).createdAtMicroseconds)
+    case .updatedAt: return .timestamp(segment.records.stamp(at: slot).updatedAtMicroseconds)
     case .source: return segment.records.origin(at: slot).map { .string(ExactText($0.source)) } ?? .null
     case .sourceID: return segment.records.origin(at: slot).map { .string(ExactText($0.sourceID)) } ?? .null
-    case .version: return .number(Double(segment.records.record(at: slot).version))
+    case .version: return .number(Double(segment.records.stamp(at: slot).version))
     case .operatingStatus:
       let category = segment.records.category(at: slot)
-      let status = OperatingStatus(
-        tags: segment.records.tags(at: slot),
-        category: category == PointRecord.none ? nil : segment.categories.names[Int(category)])
+      let status = segment.records.withTags(at: slot) { tags in
+        OperatingStatus(
+          tags: tags, category: category == PointRecord.none ? nil : segment.categories.names[Int(category)])
+      }
       return .string(ExactText(status.rawValue))
     }
   }
@@ -157,7 +158,7 @@ private struct SlotRecord: FilterRecord {
 extension PointRecords {
   /// Returns the value of a tag of the place in a slot, null where it has none of the tag's type.
   func value(ofTag tag: PropertyFilter.Tag, at slot: Int) -> FilterValue {
-    guard let text = Self.text(ofTag: tag.jsonKey, in: tags(at: slot)) else { return .null }
+    guard let text = withTags(at: slot, { Self.text(ofTag: tag.jsonKey, in: $0) }) else { return .null }
     return FilterValue(text, as: tag.type) ?? .null
   }
 

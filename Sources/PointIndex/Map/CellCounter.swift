@@ -158,7 +158,7 @@ private struct CellSearch {
   /// Adds the matching places in a rectangle.
   mutating func add(_ area: MapArea, matching filter: MapFilter) throws(PointStoreError) {
     try snapshot.forEachPlace(in: area, matching: filter) { part, slot, position in
-      let (id, category) = (columns[part].ids[slot], columns[part].records[slot].category)
+      let (id, category) = (columns[part].ids[slot], columns[part].fields(at: slot).category)
       counter.add(
         id, at: MapPosition(position), category: columns[part].number(of: category, in: &categories), part: part,
         slot: slot)
@@ -190,7 +190,7 @@ extension PointSnapshot {
     var categories = pyramid.categories
     // Without a property filter there is no time limit.
     try? forEachPlace(in: square.area, matching: .everything) { part, slot, _ in
-      let number = columns[part].number(of: columns[part].records[slot].category, in: &categories)
+      let number = columns[part].number(of: columns[part].fields(at: slot).category, in: &categories)
       if number != PointRecord.none { sum.add(number) }
       return true
     }

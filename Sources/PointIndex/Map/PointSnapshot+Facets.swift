@@ -122,7 +122,7 @@ private struct FacetCounter {
   private static func forEachText(
     ofTag jsonKey: [UInt8], isList: Bool, at slot: Int, of segment: Segment, _ body: (String) -> Void
   ) {
-    guard let text = PointRecords.text(ofTag: jsonKey, in: segment.records.tags(at: slot)) else { return }
+    guard let text = segment.records.withTags(at: slot, { PointRecords.text(ofTag: jsonKey, in: $0) }) else { return }
     guard isList else { return body(text) }
     guard case .array(let elements)? = FilterValue(text, as: .stringArray) else { return }
     // A place counts once for an element that its list has twice.

@@ -25,7 +25,9 @@ extension PointSnapshot: IndexSnapshot {
   private func version(of places: ContiguousArray<TilePlace>) -> ContentVersion {
     var digest = ContentDigest()
     placeColumns.withUnsafeBufferPointer { columns in
-      for place in places { digest.add(ContentDigest(place.id, columns[Int(place.part)].records[Int(place.slot)])) }
+      for place in places {
+        digest.add(ContentDigest(place.id, columns[Int(place.part)].records.stamp(at: Int(place.slot))))
+      }
     }
     return ContentVersion(count: places.count, high: digest.high, low: digest.low)
   }
@@ -221,12 +223,12 @@ private enum PlaceValue {
   /// Returns a value that no place within bounds is below; infinity where no place in them has one.
   func lowerBound(in bounds: GeographicBounds) -> Double {
     switch self {
-    case .north: bounds.south
-    case .south: -bounds.north
-    case .eastInWest: bounds.west < 0 ? bounds.west : .infinity
-    case .westInWest: bounds.west < 0 ? -min(bounds.east, 0) : .infinity
-    case .eastInEast: bounds.east < 0 ? .infinity : max(bounds.west, 0)
-    case .westInEast: bounds.east < 0 ? .infinity : -bounds.east
+    case .north: Double(bounds.south)
+    case .south: Double(-bounds.north)
+    case .eastInWest: bounds.west < 0 ? Double(bounds.west) : .infinity
+    case .westInWest: bounds.west < 0 ? Double(-min(bounds.east, 0)) : .infinity
+    case .eastInEast: bounds.east < 0 ? .infinity : Double(max(bounds.west, 0))
+    case .westInEast: bounds.east < 0 ? .infinity : Double(-bounds.east)
     }
   }
 }

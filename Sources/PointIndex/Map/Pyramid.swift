@@ -101,21 +101,36 @@ struct Pyramid: Sendable {
 /// The columns of places that a pyramid is built from.
 struct MapColumns {
   let ids: UnsafeBufferPointer<PointID>
-  let records: UnsafeBufferPointer<PointRecord>
+
+  /// The other fields of the places: those of a segment, or of places that are added.
+  enum Fields {
+    case segment(RecordColumns)
+    case buffer(UnsafeBufferPointer<PointRecord>, stamps: UnsafeBufferPointer<PointStamp>)
+  }
+
+  private let fields: Fields
 
   /// The categories by their numbers in the records, and their numbers in the pyramid as far as they are known.
   private let names: [String]
   private var numbers: ContiguousArray<UInt32> = []
 
-  init(ids: UnsafeBufferPointer<PointID>, records: UnsafeBufferPointer<PointRecord>, categories: [String]) {
+  init(ids: UnsafeBufferPointer<PointID>, _ fields: Fields, categories: [String]) {
     self.ids = ids
-    self.records = records
+    self.fields = fields
     names = categories
+  }
+
+  /// Returns the number of the category, and the stamp, of the place at an index.
+  func fields(at index: Int) -> (category: UInt32, stamp: PointStamp) {
+    switch fields {
+    case .segment(let columns): (columns.category(at: index), columns.stamp(at: index))
+    case .buffer(let records, let stamps): (records[index].category, stamps[Int(records[index].stamp)])
+    }
   }
 
   /// Returns the category of the place at an index; `nil` if it has none.
   func category(at index: Int) -> String? {
-    let number = records[index].category
+    let number = fields(at: index).category
     return number == PointRecord.none ? nil : names[Int(number)]
   }
 
@@ -126,7 +141,7 @@ struct MapColumns {
   ///   - category: the number of its category in the pyramid, or ``PointRecord/none``.
   func place(at index: Int, x: UInt32, y: UInt32, category: UInt32) -> MapPlace {
     MapPlace(
-      x: x, y: y, categoryNumber: category, digest: ContentDigest(ids[index], records[index]),
+      x: x, y: y, categoryNumber: category, digest: ContentDigest(ids[index], fields(at: index).stamp),
       sample: SamplePlace(ids[index]))
   }
 
@@ -228,7 +243,8 @@ struct PyramidUpdate {
   private mutating func place(_ change: MapChange) -> MapPlace {
     let index = Int(change.index)
     guard let position = change.columns else { return changedPlaces[index] }
-    let category = columns[position].number(of: columns[position].records[index].category, in: &pyramid.categories)
+    let category = columns[position].number(
+      of: columns[position].fields(at: index).category, in: &pyramid.categories)
     return columns[position].place(at: index, x: change.x, y: change.y, category: category)
   }
 
@@ -505,7 +521,11 @@ extension PointBuffer {
   /// Calls a closure with the columns that a pyramid is built from.
   fileprivate func withMapColumns(_ body: (MapColumns) -> Void) {
     ids.withUnsafeBufferPointer { ids in
-      records.withUnsafeBufferPointer { body(MapColumns(ids: ids, records: $0, categories: categories.texts)) }
+      records.withUnsafeBufferPointer { records in
+        stamps.stamps.withUnsafeBufferPointer { stamps in
+          body(MapColumns(ids: ids, .buffer(records, stamps: stamps), categories: categories.texts))
+        }
+      }
     }
   }
 }
@@ -514,8 +534,8 @@ extension Segment {
   /// The columns that a pyramid is built from; valid for the life of the segment.
   var mapColumns: MapColumns {
     MapColumns(
-      ids: UnsafeBufferPointer(start: columns.ids, count: count),
-      records: UnsafeBufferPointer(start: records.pointers.records, count: count), categories: categories.names)
+      ids: UnsafeBufferPointer(start: columns.ids, count: count), .segment(records.columns),
+      categories: categories.names)
   }
 }
 
@@ -528,10 +548,10 @@ struct ContentDigest: BitwiseCopyable, Equatable {
   init() {}
 
   /// Creates the digest of one place. Its version and time determine its fields.
-  init(_ id: PointID, _ record: PointRecord) {
+  init(_ id: PointID, _ stamp: PointStamp) {
     let identity = SplitMix64.mix(id.high ^ SplitMix64.mix(id.low))
     let state = SplitMix64.mix(
-      UInt64(bitPattern: record.version) ^ SplitMix64.mix(UInt64(bitPattern: record.updatedAtMicroseconds)))
+      UInt64(bitPattern: stamp.version) ^ SplitMix64.mix(UInt64(bitPattern: stamp.updatedAtMicroseconds)))
     high = SplitMix64.mix(identity ^ state)
     low = SplitMix64.mix((identity &+ 0x9E37_79B9_7F4A_7C15) ^ (state << 1 | state >> 63))
   }

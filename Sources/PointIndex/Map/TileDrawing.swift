@@ -46,11 +46,11 @@ extension PointSnapshot {
     placeColumns.withUnsafeBufferPointer { columns in
       for place in places {
         let (columns, slot) = (columns[Int(place.part)], Int(place.slot))
-        let record = columns.records[slot]
-        columns.prefetchTexts(at: slot)
-        texts.byteCount += withTags ? columns.textBytes(at: slot) : Int(record.nameLength)
-        if record.nameLength == PointID.textLength { texts.mayRepeatIDs = true }
-        let category = record.category
+        let nameLength = columns.records.texts(at: slot).name.count
+        columns.records.prefetchTexts(at: slot)
+        texts.byteCount += withTags ? columns.records.textBytes(at: slot) : nameLength
+        if nameLength == PointID.textLength { texts.mayRepeatIDs = true }
+        let category = columns.records.category(at: slot)
         if category != PointRecord.none, columns.categories[Int(category)].count == PointID.textLength {
           texts.mayRepeatIDs = true
         }
@@ -143,20 +143,19 @@ struct TileDrawing {
   }
 
   private mutating func append(_ place: TilePlace, of columns: PlaceColumns, isIDUnique: Bool) {
-    let record = columns.records[Int(place.slot)]
-    let name = columns.texts + record.start
+    let (records, slot) = (columns.records, Int(place.slot))
     places.set(placeKeys.id, isIDUnique ? uniqueValue(place.id) : value(place.id))
-    places.set(
-      placeKeys.name, places.value(UnsafeBufferPointer(start: name, count: Int(record.nameLength))))
-    let category = record.category
+    places.set(placeKeys.name, places.value(records.texts(at: slot).name))
+    let category = records.category(at: slot)
     if category != PointRecord.none {
       places.set(placeKeys.category, value(ofCategory: category, part: place.part, of: columns))
     }
     if !tags.isEmpty {
-      let texts = UnsafeBufferPointer(start: name + Int(record.nameLength), count: Int(record.tagsLength))
-      for (jsonKey, key) in tags {
-        guard let text = PointRecords.text(ofTag: jsonKey, in: texts) else { continue }
-        places.set(key, places.value(text))
+      records.withTags(at: slot) { texts in
+        for (jsonKey, key) in tags {
+          guard let text = PointRecords.text(ofTag: jsonKey, in: texts) else { continue }
+          places.set(key, places.value(text))
+        }
       }
     }
     places.appendPoint(x: Int(place.x), y: Int(place.y))
@@ -195,7 +194,7 @@ struct TileDrawing {
     }
     var layer = clusters.take() ?? ClusterLayer()
     layer.append(
-      cell, level: level, name: columns.place(at: cell.slot).name,
+      cell, level: level, name: columns.records.texts(at: cell.slot).name,
       category: cell.categoryNumber == PointRecord.none
         ? nil : snapshot.pyramid.categories.texts[Int(cell.categoryNumber)], zoom: zoom)
     clusters = layer

@@ -25,7 +25,7 @@ extension PointSnapshot {
   private func fittingCount(of candidates: [Candidate], limit: Int) -> Int {
     placeColumns.withUnsafeBufferPointer { columns in
       PointPage.fittingCount(of: min(candidates.count, limit)) { index in
-        columns[Int(candidates[index].part)].textBytes(at: Int(candidates[index].slot))
+        columns[Int(candidates[index].part)].records.textBytes(at: Int(candidates[index].slot))
       }
     }
   }
@@ -122,7 +122,7 @@ extension PointSnapshot {
         if let center {
           distance = Geodesic.distanceMetres(
             from: center.0, at: center.1, to: columns.coordinates[slot],
-            at: EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot]))
+            at: columns.positions[slot])
         } else if let route {
           guard let nearest = route.nearest(to: slot, columns) else { continue }
           distance = nearest.alongMetres
@@ -238,7 +238,7 @@ extension PointSnapshot {
         from: proximity.center,
         at: proximity.position,
         to: columns.coordinates[slot],
-        at: EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+        at: columns.positions[slot]
       )
     }
   }
@@ -327,20 +327,23 @@ private struct SnapshotPoints: PagePoints {
   func forEach(_ body: (BorrowedPoint) -> Void) {
     snapshot.placeColumns.withUnsafeBufferPointer { columns in
       for candidate in candidates.prefix(min(count, Self.prefetched)) {
-        columns[Int(candidate.part)].prefetchTexts(at: Int(candidate.slot))
+        columns[Int(candidate.part)].records.prefetchTexts(at: Int(candidate.slot))
       }
-      for index in 0..<count {
-        if index + Self.prefetched < count {
-          let ahead = candidates[index + Self.prefetched]
-          columns[Int(ahead.part)].prefetchTexts(at: Int(ahead.slot))
+      TagScratch.with { scratch in
+        for index in 0..<count {
+          if index + Self.prefetched < count {
+            let ahead = candidates[index + Self.prefetched]
+            columns[Int(ahead.part)].records.prefetchTexts(at: Int(ahead.slot))
+          }
+          let candidate = candidates[index]
+          let (distance, along) = distances.values(of: candidate) {
+            snapshot.parts[Int(candidate.part)].segment.columns
+          }
+          body(
+            columns[Int(candidate.part)].place(
+              at: Int(candidate.slot), distanceMetres: distance, alongMetres: along,
+              scratch: &scratch))
         }
-        let candidate = candidates[index]
-        let (distance, along) = distances.values(of: candidate) {
-          snapshot.parts[Int(candidate.part)].segment.columns
-        }
-        body(
-          columns[Int(candidate.part)].place(
-            at: Int(candidate.slot), distanceMetres: distance, alongMetres: along))
       }
     }
   }

@@ -218,22 +218,22 @@ public final class PointSnapshot: Sendable {
   }
 
   /// Returns the place with the least ``Points/PointID/shuffleKey`` that is not below the pivot, or else with the least
-  /// of all; `nil` when there are no places. O(log² n).
+  /// of all; `nil` when there are no places. O(n), and O(1) for the last pivot again.
   public func point(shuffledAtOrAfter pivot: UInt64) -> PointOfInterest? {
-    (firstLocation(shuffledAtOrAfter: pivot) ?? firstLocation(shuffledAtOrAfter: 0)).map { point(at: $0) }
-  }
-
-  private func firstLocation(shuffledAtOrAfter pivot: UInt64) -> Location? {
+    // The keys below the pivot are behind all others when the pivot is subtracted from each.
     var best: (key: UInt64, id: PointID, location: Location)?
     for (index, part) in parts.enumerated() {
-      let (slots, ids) = (part.segment.slotsByShuffleKey, part.segment.columns.ids)
-      let start = slots.firstPosition { ids[Int($0)].shuffleKey >= pivot }
-      guard let slot = slots[start...].first(where: { !part.isDead(Int($0)) }) else { continue }
-      let id = ids[Int(slot)]
-      if let best, (best.key, best.id) < (id.shuffleKey, id) { continue }
-      best = (id.shuffleKey, id, Location(part: index, slot: Int(slot)))
+      let segment = part.segment
+      guard
+        let slot = segment.slots(shuffledFrom: pivot).first(where: { !part.isDead(Int($0)) })
+          ?? segment.slots(shuffledFrom: pivot, maximumCount: 1, where: { !part.isDead($0) }).first
+      else { continue }
+      let id = segment.columns.ids[Int(slot)]
+      let key = id.shuffleKey &- pivot
+      if let best, (best.key, best.id) < (key, id) { continue }
+      best = (key, id, Location(part: index, slot: Int(slot)))
     }
-    return best?.location
+    return best.map { point(at: $0.location) }
   }
 }
 
@@ -307,7 +307,7 @@ extension PointSnapshot {
     while end > 0, !isLarge(kept[end - 1]), isJoining(kept[end - 1], additions: count) {
       end -= 1
       count += kept[end].count
-      textBytes += kept[end].segment.records.texts.count
+      textBytes += kept[end].segment.records.textBytes
     }
     if end < kept.count {
       points.reserveCapacity(count, textBytes: textBytes)
@@ -322,11 +322,11 @@ extension PointSnapshot {
       parts: next, text: textConfiguration, pyramid: DeferredPyramid(pyramidChanges, of: next))
   }
 
-  /// The estimated number of bytes of a place in memory, besides its texts: 220, and 90 of the index of its words.
-  package static let bytesPerPoint = 310
+  /// The estimated number of bytes of a place in memory, besides its texts: 200, and 80 of the index of its words.
+  package static let bytesPerPoint = 280
 
   /// The estimated number of bytes of a place in files that searches read all the time: the columns that are not cold.
-  package static let residentBytesPerPoint = 180
+  package static let residentBytesPerPoint = 160
 
   /// The estimated bytes of the parts in memory of the process: not of those in files.
   package var bytesInMemory: Int {
@@ -361,7 +361,7 @@ extension PointSnapshot {
     guard let former = mergedParts(above: largestJoined, upTo: maximumBytes) else { return nil }
     var points = PointBuffer()
     points.reserveCapacity(
-      former.reduce(0) { $0 + $1.count }, textBytes: former.reduce(0) { $0 + $1.segment.records.texts.count })
+      former.reduce(0) { $0 + $1.count }, textBytes: former.reduce(0) { $0 + $1.segment.records.textBytes })
     for part in former { points.append(contentsOf: part.segment, isDead: part.isDead) }
     let segment = Segment(points, text: textConfiguration)
     segment.buildTagIndexes(like: parts.map(\.segment))
@@ -411,7 +411,7 @@ extension PointSnapshot {
   private func isJoining(_ part: Part, additions: Int) -> Bool {
     guard additions > 0 else { return false }
     let isSmall =
-      part.count <= Self.smallPart.places && part.segment.records.texts.count <= Self.smallPart.textBytes
+      part.count <= Self.smallPart.places && part.segment.records.textBytes <= Self.smallPart.textBytes
     return isSmall || part.count <= 2 * additions
   }
 }
@@ -463,7 +463,7 @@ extension PointSnapshot.Part {
   /// The estimated bytes of the places in memory of the process.
   fileprivate var estimatedBytes: Int {
     let share = Double(count) / Double(segment.count)
-    return count * PointSnapshot.bytesPerPoint + Int(Double(segment.records.texts.count) * share)
+    return count * PointSnapshot.bytesPerPoint + Int(Double(segment.records.textBytes) * share)
   }
 
   /// Returns the slots of the places with these ids that were not removed, each once.
@@ -492,7 +492,7 @@ extension PointSnapshot.Part {
   fileprivate func compacted(text configuration: TextIndexConfiguration) -> PointSnapshot.Part {
     guard isMostlyDead else { return self }
     var points = PointBuffer()
-    points.reserveCapacity(count, textBytes: segment.records.texts.count)
+    points.reserveCapacity(count, textBytes: segment.records.textBytes)
     points.append(contentsOf: segment, isDead: isDead)
     return PointSnapshot.Part(segment: Segment(points, text: configuration))
   }

@@ -44,9 +44,9 @@ public struct PointWalk: Sendable {
     for _ in 0..<maximumSteps where examinedBytes < Self.maximumExaminedBytes {
       guard found.count < maximumCount, let (index, slot) = next() else { break }
       let part = snapshot.parts[index]
-      if readsTexts { examinedBytes += part.segment.placeColumns.textBytes(at: slot) }
+      if readsTexts { examinedBytes += part.segment.records.columns.textBytes(at: slot) }
       if !part.isDead(slot), filter.matches(slot, of: part.segment) {
-        textBytes += part.segment.placeColumns.textBytes(at: slot)
+        textBytes += part.segment.records.columns.textBytes(at: slot)
         guard found.isEmpty || textBytes <= Self.maximumTextBytes else { break }
         found.append(part.segment.point(at: slot))
       }

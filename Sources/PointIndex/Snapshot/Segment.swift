@@ -11,10 +11,8 @@ struct SegmentColumns: BitwiseCopyable, @unchecked Sendable {
   // Sendable: the memory behind the pointers is never written after the segment's initialization.
 
   let ids: UnsafePointer<PointID>
-  let x: UnsafePointer<Double>
-  let y: UnsafePointer<Double>
-  let z: UnsafePointer<Double>
-  let coordinates: UnsafePointer<Coordinate>
+  let positions: UnsafePointer<EarthCentred>
+  let coordinates: CoordinatePointers
 }
 
 /// Some places of a snapshot with every index over them, immutable.
@@ -43,14 +41,15 @@ final class Segment: Sendable {
   private let builtTextIndex: Mutex<TextIndex?>
 
   private let ids: FixedBuffer<PointID>
-  private let x: FixedBuffer<Double>
-  private let y: FixedBuffer<Double>
-  private let z: FixedBuffer<Double>
-  private let coordinates: FixedBuffer<Coordinate>
+  private let positions: FixedBuffer<EarthCentred>
+  private let coordinates: CoordinateColumn
   private let spaceBounds: FixedBuffer<SpaceBounds>
   private let geographicBounds: FixedBuffer<GeographicBounds>
   private let idOrder: FixedBuffer<UInt32>
-  private let shuffleOrder: FixedBuffer<UInt32>
+
+  /// The last pivot of ``slots(shuffledFrom:)``, and its slots.
+  private let shuffledSlots = Mutex<(pivot: UInt64, slots: [UInt32])?>(nil)
+
   private let sourceReferences: SourceReferenceIndex
 
   /// Creates a segment of at least one place. O(n log n).
@@ -66,39 +65,28 @@ final class Segment: Sendable {
     precondition(count > 0 && count < UInt32.max)
     self.count = count
     var items = Self.inSpatialOrder(buffer.coordinates)
-    x = FixedBuffer(items) { $0.x }
-    y = FixedBuffer(items) { $0.y }
-    z = FixedBuffer(items) { $0.z }
+    positions = FixedBuffer(items) { $0.position }
     ids = FixedBuffer(buffer.ids, in: items)
     buffer.ids = []
-    coordinates = FixedBuffer(buffer.coordinates, in: items)
+    coordinates = CoordinateColumn(buffer.coordinates, in: items)
     buffer.coordinates = []
     let columns = SegmentColumns(
-      ids: ids.pointer,
-      x: x.pointer,
-      y: y.pointer,
-      z: z.pointer,
-      coordinates: coordinates.pointer
-    )
-    let (inOrder, formerStarts) = Self.records(buffer.records, in: items)
-    buffer.records = []
+      ids: ids.pointer, positions: positions.pointer, coordinates: coordinates.pointers)
+    let order = FixedBuffer(items.lazy.map(\.index))
     items = []
     // The places' texts on one processor, the orders on another.
     let (references, orders) = Parallel.both(where: count > 20_000) {
-      [texts = buffer.texts, sources = buffer.sources] in
-      let texts = Self.texts(texts, of: inOrder, formerStarts: formerStarts)
-      let records = PointRecords(inOrder, texts: texts, sources: sources)
+      [records = buffer.records, stamps = buffer.stamps, texts = buffer.texts, sources = buffer.sources] in
+      let records = PointRecords(records, stamps, texts: texts, sources: sources, in: order)
       return (records, records.sourceReferences())
     } and: { [ids] in
       var nodes = NodeBounds(capacity: PackedTree.nodeCount(places: count))
       nodes.append(treeOf: 0..<UInt32(count), columns: columns)
-      return (
-        Self.order(of: ids), Self.shuffleOrder(of: ids), FixedBuffer(nodes.space), FixedBuffer(nodes.geographic)
-      )
+      return (Self.order(of: ids), FixedBuffer(nodes.space), FixedBuffer(nodes.geographic))
     }
-    buffer.texts = []
+    (buffer.records, buffer.stamps, buffer.texts) = ([], StampNumbers(), [])
     (records, sourceReferences) = references
-    (idOrder, shuffleOrder, spaceBounds, geographicBounds) = orders
+    (idOrder, spaceBounds, geographicBounds) = orders
     let indexes = Parallel.both(where: count > 20_000) { [numbers = buffer.categories, records, idOrder] in
       let categories = CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns)
       let hours =
@@ -136,15 +124,12 @@ final class Segment: Sendable {
     count = file.placeCount
     guard count > 0 else { throw IndexFileError("\(name.name) has no places") }
     ids = try file.column(.ids, count: count)
-    x = try file.column(.x, count: count)
-    y = try file.column(.y, count: count)
-    z = try file.column(.z, count: count)
-    coordinates = try file.column(.coordinates, count: count)
+    positions = try file.column(.positions, count: count)
+    coordinates = try CoordinateColumn(file)
     let nodeCount = PackedTree.nodeCount(places: count)
     spaceBounds = try file.column(.spaceBounds, count: nodeCount)
     geographicBounds = try file.column(.geographicBounds, count: nodeCount)
     idOrder = try file.column(.idOrder, count: count)
-    shuffleOrder = try file.column(.shuffleOrder, count: count)
     sourceReferences = SourceReferenceIndex(entries: try file.column(.sourceReferences), key: file.hashKey)
     records = try PointRecords(file)
     categories = try CategoryIndex(file)
@@ -157,17 +142,14 @@ final class Segment: Sendable {
   /// Writes the columns into a file, except indexes that are built on demand.
   func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
     try file.append(.ids, ids)
-    try file.append(.x, x)
-    try file.append(.y, y)
-    try file.append(.z, z)
-    try file.append(.coordinates, coordinates)
+    try file.append(.positions, positions)
+    try coordinates.write(to: &file)
     try file.append(.spaceBounds, spaceBounds)
     try file.append(.geographicBounds, geographicBounds)
     try file.append(.idOrder, idOrder)
     try categories.write(to: &file)
     if let textIndex = builtTextIndex.withLock({ $0 }) { try textIndex.write(to: &file) }
     if let hours = builtHours.withLock({ $0 }) { try hours.write(to: &file, records) }
-    try file.append(.shuffleOrder, shuffleOrder)
     try file.append(.sourceReferences, sourceReferences.entries)
     try records.write(to: &file)
   }
@@ -199,12 +181,11 @@ final class Segment: Sendable {
   var memory: [(name: String, bytes: Int)] {
     [
       ("ids", ids.byteCount),
-      ("coordinates", coordinates.byteCount + x.byteCount + y.byteCount + z.byteCount),
+      ("coordinates", coordinates.byteCount + positions.byteCount),
       ("records", records.byteCounts.records),
       ("texts", records.byteCounts.texts),
       ("tree", spaceBounds.byteCount + geographicBounds.byteCount),
       ("id order", idOrder.byteCount),
-      ("shuffle order", shuffleOrder.byteCount),
       ("source references", sourceReferences.entries.byteCount),
       ("categories", categories.byteCount),
       ("words", builtTextIndex.withLock { $0?.byteCount ?? 0 }),
@@ -216,16 +197,15 @@ final class Segment: Sendable {
 
   /// The columns that searches read; valid for the life of the segment.
   var columns: SegmentColumns {
-    SegmentColumns(ids: ids.pointer, x: x.pointer, y: y.pointer, z: z.pointer, coordinates: coordinates.pointer)
+    SegmentColumns(ids: ids.pointer, positions: positions.pointer, coordinates: coordinates.pointers)
   }
 
   /// The columns that places are borrowed from; valid for the life of the segment.
   var placeColumns: PlaceColumns {
     PlaceColumns(
       ids: ids.pointer,
-      coordinates: coordinates.pointer,
-      records: records.pointers.records,
-      texts: records.pointers.texts,
+      coordinates: coordinates.pointers,
+      records: records.columns,
       categories: categories.packedNames.pointers,
       sources: records.packedSources.pointers
     )
@@ -246,15 +226,44 @@ final class Segment: Sendable {
   /// The slots in the order of their places' ids; valid for the life of the segment.
   var slotsByID: UnsafeBufferPointer<UInt32> { .init(start: idOrder.pointer, count: count) }
 
-  /// The slots in the order of their places' shuffle keys, then ids; valid for the life of the segment.
-  var slotsByShuffleKey: UnsafeBufferPointer<UInt32> { .init(start: shuffleOrder.pointer, count: count) }
+  /// The number of places that ``slots(shuffledFrom:)`` returns, of which usually one is not removed.
+  private static let shuffledCount = 8
+
+  /// Returns the first slots in the order of the ids' ``Points/PointID/shuffleKey`` from a pivot on, the least keys
+  /// behind the greatest. O(n), 3 ms for a million places, and O(1) for the last pivot again: there is one for some
+  /// seconds.
+  func slots(shuffledFrom pivot: UInt64) -> [UInt32] {
+    if let known = shuffledSlots.withLock({ $0 }), known.pivot == pivot { return known.slots }
+    let slots = slots(shuffledFrom: pivot, maximumCount: Self.shuffledCount) { _ in true }
+    shuffledSlots.withLock { $0 = (pivot, slots) }
+    return slots
+  }
+
+  /// Returns the first of the slots that a closure returns `true` for, in that order. O(n).
+  func slots(shuffledFrom pivot: UInt64, maximumCount: Int, where isIncluded: (Int) -> Bool) -> [UInt32] {
+    var first: [(key: UInt64, slot: UInt32)] = []
+    for slot in 0..<count {
+      let key = ids.pointer[slot].shuffleKey &- pivot
+      if first.count == maximumCount, let last = first.last {
+        if last.key < key { continue }
+        if (last.key, ids.pointer[Int(last.slot)]) < (key, ids.pointer[slot]) { continue }
+      }
+      guard isIncluded(slot) else { continue }
+      let position = first.firstIndex {
+        ($0.key, ids.pointer[Int($0.slot)]) > (key, ids.pointer[slot])
+      }
+      if first.count == maximumCount { first.removeLast() }
+      first.insert((key, UInt32(slot)), at: position ?? first.count)
+    }
+    return first.map(\.slot)
+  }
 
   /// Returns the place in a slot.
   func point(at slot: Int) -> PointOfInterest {
     records.point(
       at: slot,
       id: ids.pointer[slot],
-      coordinate: coordinates.pointer[slot],
+      coordinate: coordinates.pointers[slot],
       categories: categories.names
     )
   }
@@ -316,7 +325,7 @@ final class Segment: Sendable {
     if let index = builtHours.withLock({ $0 }) { return index }
     // Not under the lock: other searches would wait.
     let index = HoursIndex(
-      records: records, coordinates: coordinates.pointer, nodeCount: Self.nodeCount(places: count, categories),
+      records: records, coordinates: coordinates.pointers, nodeCount: Self.nodeCount(places: count, categories),
       evaluatingAt: nil)
     return builtHours.withLock { known in
       if let known { return known }
@@ -329,7 +338,7 @@ final class Segment: Sendable {
   func evaluateHours() {
     guard let hours = builtHours.withLock({ $0 }) else { return }
     DispatchQueue.global(qos: .utility).async { [self] in
-      hours.evaluateAll(at: SystemClock().now().minutesSinceEpoch, coordinates: coordinates.pointer)
+      hours.evaluateAll(at: SystemClock().now().minutesSinceEpoch, coordinates: coordinates.pointers)
     }
   }
 
@@ -416,47 +425,10 @@ extension Segment {
     var items = ContiguousArray<SpatialOrder.Item>()
     items.reserveCapacity(coordinates.count)
     for (index, coordinate) in coordinates.enumerated() {
-      let position = EarthCentred(coordinate)
-      items.append(.init(x: position.x, y: position.y, z: position.z, index: UInt32(index)))
+      items.append(.init(position: EarthCentred(coordinate), index: UInt32(index)))
     }
     items.withUnsafeMutableBufferPointer { SpatialOrder.sort($0) }
     return items
-  }
-
-  /// Returns the records in the order of the items, with the starts of their texts in the same order; and the starts of
-  /// the texts that they had.
-  static func records(
-    _ records: ContiguousArray<PointRecord>,
-    in items: ContiguousArray<SpatialOrder.Item>
-  ) -> (records: FixedBuffer<PointRecord>, formerStarts: FixedBuffer<Int>) {
-    records.withUnsafeBufferPointer { records in
-      let formerStarts = FixedBuffer(items) { records[Int($0.index)].start }
-      var end = 0
-      let inOrder = FixedBuffer(items) { item in
-        var record = records[Int(item.index)]
-        record.start = end
-        end += record.textLength
-        return record
-      }
-      return (inOrder, formerStarts)
-    }
-  }
-
-  /// Returns the texts of the records, which had other starts in the given texts.
-  static func texts(
-    _ texts: ContiguousArray<UInt8>,
-    of records: FixedBuffer<PointRecord>,
-    formerStarts: FixedBuffer<Int>
-  ) -> FixedBuffer<UInt8> {
-    FixedBuffer(count: texts.count) { memory in
-      texts.withUnsafeBufferPointer { texts in
-        guard let start = texts.baseAddress else { return }
-        for slot in 0..<records.count {
-          let record = records.pointer[slot]
-          (memory + record.start).initialize(from: start + formerStarts.pointer[slot], count: record.textLength)
-        }
-      }
-    }
   }
 
   /// Returns the slots in the order of the ids.
@@ -467,16 +439,84 @@ extension Segment {
     entries.sort { $0.id < $1.id }
     return FixedBuffer(entries.lazy.map(\.slot))
   }
+}
 
-  /// Returns the slots in the order of the shuffle keys, then of the ids.
-  static func shuffleOrder(of ids: FixedBuffer<PointID>) -> FixedBuffer<UInt32> {
-    var entries = ContiguousArray<(key: UInt64, slot: UInt32)>()
-    entries.reserveCapacity(ids.count)
-    for slot in 0..<ids.count { entries.append((ids.pointer[slot].shuffleKey, UInt32(slot))) }
-    entries.sort { left, right in
-      left.key != right.key ? left.key < right.key : ids.pointer[Int(left.slot)] < ids.pointer[Int(right.slot)]
+/// The coordinates of the places of a segment, by slot: in 8 bytes each if all are multiples of 10⁻⁷ degrees, as those of
+/// maps and of most receivers are, otherwise in 16.
+enum CoordinateColumn: Sendable {
+  case decimal(FixedBuffer<DecimalCoordinate>)
+  case exact(FixedBuffer<Coordinate>)
+
+  /// Creates the column of coordinates in the order of the items.
+  init(_ coordinates: ContiguousArray<Coordinate>, in items: ContiguousArray<SpatialOrder.Item>) {
+    var decimals = ContiguousArray<DecimalCoordinate>()
+    decimals.reserveCapacity(coordinates.count)
+    for coordinate in coordinates {
+      guard let decimal = DecimalCoordinate(coordinate) else { break }
+      decimals.append(decimal)
     }
-    return FixedBuffer(entries.lazy.map(\.slot))
+    self =
+      decimals.count == coordinates.count
+      ? .decimal(FixedBuffer(decimals, in: items)) : .exact(FixedBuffer(coordinates, in: items))
+  }
+
+  init(_ file: SegmentFile) throws(IndexFileError) {
+    self =
+      file.has(.decimalCoordinates)
+      ? .decimal(try file.column(.decimalCoordinates, count: file.placeCount))
+      : .exact(try file.column(.coordinates, count: file.placeCount))
+  }
+
+  func write(to file: inout SegmentFileWriter) throws(IndexFileError) {
+    switch self {
+    case .decimal(let coordinates): try file.append(.decimalCoordinates, coordinates)
+    case .exact(let coordinates): try file.append(.coordinates, coordinates)
+    }
+  }
+
+  /// The coordinates as plain pointers; valid for the life of the column.
+  var pointers: CoordinatePointers {
+    switch self {
+    case .decimal(let coordinates): CoordinatePointers(coordinates)
+    case .exact(let coordinates): CoordinatePointers(coordinates)
+    }
+  }
+
+  var byteCount: Int {
+    switch self {
+    case .decimal(let coordinates): coordinates.byteCount
+    case .exact(let coordinates): coordinates.byteCount
+    }
+  }
+}
+
+/// The coordinates of a ``CoordinateColumn``, by slot.
+struct CoordinatePointers: BitwiseCopyable, @unchecked Sendable {
+  // Sendable: the memory behind the pointer is never written after the column's initialization.
+
+  private let start: UnsafeRawPointer
+  private let isDecimal: Bool
+
+  fileprivate init(_ decimal: FixedBuffer<DecimalCoordinate>) {
+    start = UnsafeRawPointer(decimal.pointer)
+    isDecimal = true
+  }
+
+  fileprivate init(_ exact: FixedBuffer<Coordinate>) {
+    start = UnsafeRawPointer(exact.pointer)
+    isDecimal = false
+  }
+
+  @inline(__always)
+  subscript(slot: Int) -> Coordinate {
+    isDecimal
+      ? start.assumingMemoryBound(to: DecimalCoordinate.self)[slot].coordinate
+      : start.assumingMemoryBound(to: Coordinate.self)[slot]
+  }
+
+  @inline(__always)
+  func prefetchCoordinate(at slot: Int) {
+    prefetch((start + (slot << (isDecimal ? 3 : 4))).assumingMemoryBound(to: UInt8.self))
   }
 }
 

@@ -82,19 +82,21 @@ struct PackedTexts: Sendable {
   private let starts: FixedBuffer<Int>
   private let bytes: FixedBuffer<UInt8>
 
-  init(_ texts: [String]) {
+  init(_ texts: [String]) { self.init(bytes: texts.map(\.utf8)) }
+
+  init(bytes texts: some Collection<some Collection<UInt8>>) {
     var end = 0
     starts = FixedBuffer(count: texts.count + 1) { starts in
       starts.initialize(to: 0)
       for (number, text) in texts.enumerated() {
-        end += text.utf8.count
+        end += text.count
         (starts + number + 1).initialize(to: end)
       }
     }
     bytes = FixedBuffer(count: end) { bytes in
       var next = bytes
       for text in texts {
-        for byte in text.utf8 {
+        for byte in text {
           next.initialize(to: byte)
           next += 1
         }
@@ -113,6 +115,8 @@ struct PackedTexts: Sendable {
     try file.append(bytes, self.bytes)
   }
 
+  var byteCount: Int { starts.byteCount + bytes.byteCount }
+
   /// The texts by their numbers.
   var texts: [String] { (0..<starts.count - 1).map { String(decoding: pointers[$0], as: UTF8.self) } }
 
@@ -125,9 +129,10 @@ struct PackedTexts: Sendable {
     fileprivate let starts: UnsafePointer<Int>
     fileprivate let bytes: UnsafePointer<UInt8>
 
+    @inline(__always)
     subscript(number: Int) -> UnsafeBufferPointer<UInt8> {
       let start = starts[number]
-      return UnsafeBufferPointer(start: bytes + start, count: starts[number + 1] - start)
+      return UnsafeBufferPointer(start: bytes + start, count: starts[number &+ 1] &- start)
     }
   }
 }

@@ -3,14 +3,16 @@ import Points
 
 /// A search for the first matches by id.
 struct IDSearch: ~Copyable {
-  private let region: RegionFilter?
+  private let hasRegion: Bool
+  private let region: RegionFilter
   private let filter: SlotFilter?
   private var after: PointID?
   private var heap: CandidateHeap
 
   /// Creates a search that keeps the first `capacity` matches after an id.
   init(region: RegionFilter?, after: PointID?, filter: SlotFilter?, capacity: Int) {
-    self.region = region
+    hasRegion = region != nil
+    self.region = region ?? RegionFilter()
     self.after = after
     self.filter = filter
     heap = CandidateHeap(capacity: capacity)
@@ -21,7 +23,7 @@ struct IDSearch: ~Copyable {
 
   /// Searches a tree, or the same places in the order of their ids, whichever is likely to take less time.
   mutating func search(_ tree: SearchTree, byID slots: UnsafeBufferPointer<UInt32>) {
-    guard let region else {
+    guard hasRegion else {
       _ = scan(slots, steps: slots.count, in: tree)
       return
     }
@@ -56,7 +58,7 @@ struct IDSearch: ~Copyable {
     for position in start..<end {
       let slot = Int(slots[position])
       if tree.isDead(slot) { continue }
-      if let region, !region.contains(slot, columns) { continue }
+      if !region.contains(slot, columns) { continue }
       if let filter, !filter.matches(slot, in: tree) { continue }
       // The rest have greater ids.
       guard offer(slot, in: tree) else { return nil }
@@ -80,7 +82,6 @@ struct IDSearch: ~Copyable {
 
 extension IDSearch: TreeVisitor {
   mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? {
-    guard let region else { return nil }
     switch region.relation(tree.nodes.geographic[node]) {
     case .outside: return nil
     case .mixed: return 0
@@ -101,7 +102,7 @@ extension IDSearch: TreeVisitor {
     let columns = tree.columns
     for place in places {
       let slot = tree.slot(of: place)
-      if !isCovered, let region, !region.contains(slot, columns) { continue }
+      if !isCovered, !region.contains(slot, columns) { continue }
       if let after, !(after < columns.ids[slot]) { continue }
       if tree.isDead(slot) { continue }
       if let filter {

@@ -54,7 +54,7 @@ extension ChordSearch: TreeVisitor {
   @inline(__always)
   private mutating func consider(_ slot: Int, in tree: SearchTree) {
     let columns = tree.columns
-    let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let end = columns.positions[slot]
     let chordSquared = proximity.position.chordSquared(to: end)
     guard chordSquared <= outerChordSquared, chordSquared >= proximity.innerChordSquared else { return }
     take(slot, at: end, chordSquared: chordSquared, in: tree)
@@ -143,7 +143,7 @@ extension GeodesicSearch: TreeVisitor {
   @inline(__always)
   private mutating func consider(_ slot: Int, in tree: SearchTree) {
     let columns = tree.columns
-    let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let end = columns.positions[slot]
     let chordSquared = proximity.position.chordSquared(to: end)
     guard chordSquared <= outerChordSquared, chordSquared >= proximity.innerChordSquared else { return }
     if chordSquared > Self.farChordSquared, !mayMatch(at: end) { return }
@@ -196,7 +196,7 @@ extension GeodesicSearch {
     let spread = 2.08e-17 * least * least.squareRoot()
     guard bounds.diagonalSquared < spread * spread else { return least }
     let slot = tree.slot(of: places.lowerBound + places.count / 2)
-    let end = EarthCentred(x: tree.columns.x[slot], y: tree.columns.y[slot], z: tree.columns.z[slot])
+    let end = tree.columns.positions[slot]
     let reach = Geodesic.greatestDistanceMetres(chordMetres: bounds.greatestChordSquared(to: end).squareRoot())
     let (distance, error) = Geodesic.estimateMetres(from: proximity.position, to: end)
     if let after = proximity.after, distance + error + reach < after.distanceMetres { return nil }

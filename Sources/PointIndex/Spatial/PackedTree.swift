@@ -77,7 +77,7 @@ struct NodeBounds {
     var degrees = GeographicBounds()
     for slot in slots {
       let slot = Int(slot)
-      metres.include(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+      metres.include(columns.positions[slot])
       degrees.include(columns.coordinates[slot])
     }
     space.append(metres)
@@ -249,9 +249,7 @@ extension SearchTree {
         prefetch(nodes.space + starts[level - 1] + index * PackedTree.fanOut, count: PackedTree.fanOut)
       } else if nodes.slots == nil {
         let first = index * PackedTree.leafCapacity
-        prefetch(columns.x + first, count: PackedTree.leafCapacity)
-        prefetch(columns.y + first, count: PackedTree.leafCapacity)
-        prefetch(columns.z + first, count: PackedTree.leafCapacity)
+        prefetch(columns.positions + first, count: PackedTree.leafCapacity)
         prefetch(columns.ids + first, count: PackedTree.leafCapacity)
       }
     }
@@ -265,65 +263,84 @@ extension SearchTree {
 }
 
 /// The bounds of some places in the earth-centred frame, in metres.
+///
+/// The numbers are rounded outwards: a node takes half the memory of one with the numbers of the places, and has at most
+/// a metre more on each side.
 struct SpaceBounds: BitwiseCopyable {
-  var minX = Double.infinity
-  var minY = Double.infinity
-  var minZ = Double.infinity
-  var maxX = -Double.infinity
-  var maxY = -Double.infinity
-  var maxZ = -Double.infinity
+  private(set) var minX = Float.infinity
+  private(set) var minY = Float.infinity
+  private(set) var minZ = Float.infinity
+  private(set) var maxX = -Float.infinity
+  private(set) var maxY = -Float.infinity
+  private(set) var maxZ = -Float.infinity
 
-  mutating func include(x: Double, y: Double, z: Double) {
-    minX = min(minX, x)
-    minY = min(minY, y)
-    minZ = min(minZ, z)
-    maxX = max(maxX, x)
-    maxY = max(maxY, y)
-    maxZ = max(maxZ, z)
+  mutating func include(_ position: EarthCentred) {
+    minX = min(minX, Float(roundingDown: position.x))
+    minY = min(minY, Float(roundingDown: position.y))
+    minZ = min(minZ, Float(roundingDown: position.z))
+    maxX = max(maxX, Float(roundingUp: position.x))
+    maxY = max(maxY, Float(roundingUp: position.y))
+    maxZ = max(maxZ, Float(roundingUp: position.z))
   }
 
   mutating func include(_ other: SpaceBounds) {
-    include(x: other.minX, y: other.minY, z: other.minZ)
-    include(x: other.maxX, y: other.maxY, z: other.maxZ)
+    minX = min(minX, other.minX)
+    minY = min(minY, other.minY)
+    minZ = min(minZ, other.minZ)
+    maxX = max(maxX, other.maxX)
+    maxY = max(maxY, other.maxY)
+    maxZ = max(maxZ, other.maxZ)
   }
+
+  /// The corner with the least numbers, and that with the greatest.
+  @inline(__always)
+  var least: EarthCentred { EarthCentred(x: Double(minX), y: Double(minY), z: Double(minZ)) }
+  @inline(__always)
+  var greatest: EarthCentred { EarthCentred(x: Double(maxX), y: Double(maxY), z: Double(maxZ)) }
 
   /// Returns the square of the distance from a position to the nearest part of the bounds.
   @inline(__always)
   func leastChordSquared(to position: EarthCentred) -> Double {
-    let dx = max(max(minX - position.x, position.x - maxX), 0)
-    let dy = max(max(minY - position.y, position.y - maxY), 0)
-    let dz = max(max(minZ - position.z, position.z - maxZ), 0)
+    let (least, greatest) = (least, greatest)
+    let dx = max(max(least.x - position.x, position.x - greatest.x), 0)
+    let dy = max(max(least.y - position.y, position.y - greatest.y), 0)
+    let dz = max(max(least.z - position.z, position.z - greatest.z), 0)
     return dx * dx + dy * dy + dz * dz
   }
 
   /// Returns the square of the distance from a position to the farthest corner of the bounds.
   @inline(__always)
   func greatestChordSquared(to position: EarthCentred) -> Double {
-    let dx = max(position.x - minX, maxX - position.x)
-    let dy = max(position.y - minY, maxY - position.y)
-    let dz = max(position.z - minZ, maxZ - position.z)
+    let (least, greatest) = (least, greatest)
+    let dx = max(position.x - least.x, greatest.x - position.x)
+    let dy = max(position.y - least.y, greatest.y - position.y)
+    let dz = max(position.z - least.z, greatest.z - position.z)
     return dx * dx + dy * dy + dz * dz
   }
 
   /// The square of the length of the diagonal.
-  var diagonalSquared: Double {
-    let (dx, dy, dz) = (maxX - minX, maxY - minY, maxZ - minZ)
-    return dx * dx + dy * dy + dz * dz
-  }
+  var diagonalSquared: Double { least.chordSquared(to: greatest) }
 }
 
-/// The bounds of some places in degrees, as plain numbers: no range wraps.
+/// The bounds of some places in degrees, as plain numbers, rounded outwards: no range wraps.
 struct GeographicBounds: BitwiseCopyable {
-  var south = Double.infinity
-  var west = Double.infinity
-  var north = -Double.infinity
-  var east = -Double.infinity
+  private(set) var south = Float.infinity
+  private(set) var west = Float.infinity
+  private(set) var north = -Float.infinity
+  private(set) var east = -Float.infinity
+
+  init() {}
+
+  init(south: Double, west: Double, north: Double, east: Double) {
+    self.south = Float(roundingDown: south)
+    self.west = Float(roundingDown: west)
+    self.north = Float(roundingUp: north)
+    self.east = Float(roundingUp: east)
+  }
 
   mutating func include(_ coordinate: Coordinate) {
-    south = min(south, coordinate.latitude)
-    north = max(north, coordinate.latitude)
-    west = min(west, coordinate.longitude)
-    east = max(east, coordinate.longitude)
+    let (latitude, longitude) = (coordinate.latitude, coordinate.longitude)
+    include(GeographicBounds(south: latitude, west: longitude, north: latitude, east: longitude))
   }
 
   mutating func include(_ other: GeographicBounds) {
@@ -331,5 +348,21 @@ struct GeographicBounds: BitwiseCopyable {
     north = max(north, other.north)
     west = min(west, other.west)
     east = max(east, other.east)
+  }
+}
+
+extension Float {
+  /// Creates the greatest number that is not above another.
+  @inline(__always)
+  fileprivate init(roundingDown value: Double) {
+    let nearest = Float(value)
+    self = Double(nearest) > value ? nearest.nextDown : nearest
+  }
+
+  /// Creates the least number that is not below another.
+  @inline(__always)
+  fileprivate init(roundingUp value: Double) {
+    let nearest = Float(value)
+    self = Double(nearest) < value ? nearest.nextUp : nearest
   }
 }

@@ -4,9 +4,7 @@ import Geo
 enum SpatialOrder {
   /// A place while it is being sorted.
   struct Item: BitwiseCopyable {
-    var x: Double
-    var y: Double
-    var z: Double
+    var position: EarthCentred
     /// The index of the place before sorting.
     var index: UInt32
   }
@@ -47,15 +45,20 @@ enum SpatialOrder {
   }
 
   private static func partition(_ items: UnsafeMutableBufferPointer<Item>, at middle: Int) {
-    var bounds = SpaceBounds()
-    for item in items { bounds.include(x: item.x, y: item.y, z: item.z) }
-    let (width, depth, height) = (bounds.maxX - bounds.minX, bounds.maxY - bounds.minY, bounds.maxZ - bounds.minZ)
+    var (minX, minY, minZ) = (Double.infinity, Double.infinity, Double.infinity)
+    var (maxX, maxY, maxZ) = (-Double.infinity, -Double.infinity, -Double.infinity)
+    for item in items {
+      (minX, maxX) = (min(minX, item.position.x), max(maxX, item.position.x))
+      (minY, maxY) = (min(minY, item.position.y), max(maxY, item.position.y))
+      (minZ, maxZ) = (min(minZ, item.position.z), max(maxZ, item.position.z))
+    }
+    let (width, depth, height) = (maxX - minX, maxY - minY, maxZ - minZ)
     if width >= depth && width >= height {
-      select(items, at: middle) { $0.x }
+      select(items, at: middle) { $0.position.x }
     } else if depth >= height {
-      select(items, at: middle) { $0.y }
+      select(items, at: middle) { $0.position.y }
     } else {
-      select(items, at: middle) { $0.z }
+      select(items, at: middle) { $0.position.z }
     }
   }
 

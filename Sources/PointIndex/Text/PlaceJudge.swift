@@ -185,7 +185,7 @@ struct PlaceJudge {
       _ = match(Int(entries[namesEnd] & TextColumns.wordMask))
     }
     for term in best.indices { bestOfContext[term] = best[term] }
-    let importance = columns.places[slot].bounds.importance
+    let importance = columns.places[slot].importance
     var found: (tier: TextMatch.Tier, fraction: Double)?
     var name = NameCoverage()
     for entry in entries[..<namesEnd] {

@@ -63,7 +63,7 @@ extension PointSnapshot {
   private func page(of search: TextSearch, of query: TextQuery) -> TextPage {
     let found = search.run()
     let count = PointPage.fittingCount(of: min(found.count, query.limit)) { index in
-      placeColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))
+      placeColumns[Int(found[index].part)].records.textBytes(at: Int(found[index].slot))
     }
     var names =
       query.includesMatchedNames ? MatchedName(search.terms, search.scoring, textConfiguration, search.limit) : nil

@@ -44,20 +44,13 @@ final class TextIndex: Sendable {
       for position in 0..<wordCount { (letters + position).initialize(to: words.letters[Int(order[position])]) }
     }
     let (starts, slotsInOrder) = Self.postings(entries, wordCount: wordCount)
-    let places = FixedBuffer<PlaceBounds>(count: records.count) { places in
-      for slot in 0..<records.count {
-        (places + slot).initialize(
-          to: PlaceBounds(
-            x: Float(positions.x[slot]), y: Float(positions.y[slot]), z: Float(positions.z[slot]),
-            bounds: entries.bounds[slot]))
-      }
-    }
+    let places = FixedBuffer(entries.bounds)
     let slots = PostingOrder.sorted(slotsInOrder, starts: starts, places: places)
     let wordBounds = FixedBuffer(count: wordCount) { memory in
       for word in 0..<wordCount {
         var union = StaticBounds()
         for index in Int(starts.pointer[word])..<Int(starts.pointer[word + 1]) {
-          union.include(places.pointer[Int(slots.pointer[index])].bounds)
+          union.include(places.pointer[Int(slots.pointer[index])])
         }
         (memory + word).initialize(to: union)
       }
@@ -165,7 +158,7 @@ private struct TextBuffers: Sendable {
   let blocks: FixedBuffer<PostingBlock>
   let entryStarts: FixedBuffer<UInt32>
   let entries: FixedBuffer<UInt32>
-  let places: FixedBuffer<PlaceBounds>
+  let places: FixedBuffer<StaticBounds>
 
   var columns: TextColumns {
     TextColumns(
@@ -307,7 +300,7 @@ struct TextColumns: BitwiseCopyable, @unchecked Sendable {
   let entries: UnsafePointer<UInt32>
 
   /// The bounds of each place, by slot.
-  let places: UnsafePointer<PlaceBounds>
+  let places: UnsafePointer<StaticBounds>
 
   /// Returns the number of postings of a range of words.
   @inline(__always)
@@ -346,24 +339,6 @@ struct StaticBounds: BitwiseCopyable {
   }
 }
 
-/// The bounds of the score of a place, in one cache line: its position, to a metre, and its static bounds.
-struct PlaceBounds: BitwiseCopyable {
-  let x: Float
-  let y: Float
-  let z: Float
-  let bounds: StaticBounds
-
-  /// The maximum error of a position by rounding, in metres.
-  private static let slack = 2.0
-
-  /// Returns a lower bound of the chord to a position, in metres.
-  @inline(__always)
-  func leastChord(to position: EarthCentred) -> Double {
-    let own = EarthCentred(x: Double(x), y: Double(y), z: Double(z))
-    return max(0, own.chordSquared(to: position).squareRoot() - Self.slack)
-  }
-}
-
 /// Consecutive postings of a frequent word: neighbours, because slots are in a spatial order.
 struct PostingBlock: BitwiseCopyable {
   /// The maximum number of postings of a block.
@@ -381,17 +356,17 @@ struct PostingBlock: BitwiseCopyable {
   let bounds: StaticBounds
 
   init(
-    _ slots: UnsafeBufferPointer<UInt32>, positions: SegmentColumns, places: UnsafePointer<PlaceBounds>
+    _ slots: UnsafeBufferPointer<UInt32>, positions: SegmentColumns, places: UnsafePointer<StaticBounds>
   ) {
     var box = SpaceBounds()
     var union = StaticBounds()
     for slot in slots {
       let slot = Int(slot)
-      box.include(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot])
-      union.include(places[slot].bounds)
+      box.include(positions.positions[slot])
+      union.include(places[slot])
     }
     bounds = union
-    (x, y, z) = (Float((box.minX + box.maxX) / 2), Float((box.minY + box.maxY) / 2), Float((box.minZ + box.maxZ) / 2))
+    (x, y, z) = ((box.minX + box.maxX) / 2, (box.minY + box.maxY) / 2, (box.minZ + box.maxZ) / 2)
     // A number of this size is rounded by up to half a metre, in each of three directions.
     radius = Float(box.diagonalSquared.squareRoot() / 2) + 4
   }
@@ -660,14 +635,11 @@ struct TextEntries {
     starts.reserveCapacity(records.count + 1)
     numbers.reserveCapacity(slots.count * 6)
     bounds.reserveCapacity(slots.count)
-    let texts = records.texts
+    let columns = records.columns
     for slot in slots {
-      let record = records.record(at: slot)
-      let name = UnsafeBufferPointer(rebasing: texts[record.start..<record.start + Int(record.nameLength)])
-      let tagsStart = record.start + Int(record.nameLength)
-      let tags = UnsafeBufferPointer(rebasing: texts[tagsStart..<tagsStart + Int(record.tagsLength)])
-      let category = PointRecord.none == record.category ? nil : Int(record.category)
-      append(name: name, tags: tags, category: category, of: categories, fields)
+      let (name, number) = (columns.texts(at: slot).name, columns.category(at: slot))
+      let category = number == PointRecord.none ? nil : Int(number)
+      columns.withTags(at: slot) { append(name: name, tags: $0, category: category, of: categories, fields) }
     }
   }
 
@@ -814,7 +786,7 @@ enum PostingOrder {
 
   /// Returns the postings in order. O(n log n), on two processors where they are many.
   static func sorted(
-    _ slots: consuming ContiguousArray<UInt32>, starts: FixedBuffer<UInt32>, places: FixedBuffer<PlaceBounds>
+    _ slots: consuming ContiguousArray<UInt32>, starts: FixedBuffer<UInt32>, places: FixedBuffer<StaticBounds>
   ) -> FixedBuffer<UInt32> {
     let wordCount = starts.count - 1
     let source = FixedBuffer(slots)
@@ -834,7 +806,7 @@ enum PostingOrder {
   }
 
   private static func sorted(
-    _ source: FixedBuffer<UInt32>, words: Range<Int>, _ starts: FixedBuffer<UInt32>, _ places: FixedBuffer<PlaceBounds>
+    _ source: FixedBuffer<UInt32>, words: Range<Int>, _ starts: FixedBuffer<UInt32>, _ places: FixedBuffer<StaticBounds>
   ) -> FixedBuffer<UInt32> {
     let offset = Int(starts.pointer[words.lowerBound])
     var keys: ContiguousArray<UInt64> = []
@@ -845,7 +817,7 @@ enum PostingOrder {
         keys.removeAll(keepingCapacity: true)
         for index in start..<end {
           let slot = source.pointer[index]
-          keys.append(UInt64(rank(places.pointer[Int(slot)].bounds, isFrequent: isFrequent)) << 32 | UInt64(slot))
+          keys.append(UInt64(rank(places.pointer[Int(slot)], isFrequent: isFrequent)) << 32 | UInt64(slot))
         }
         if keys.count > 1 { keys.sort() }
         for (index, key) in keys.enumerated() {

@@ -56,9 +56,9 @@ struct TextScore: Sendable {
 
   /// Returns the bonus of a position.
   @inline(__always)
-  func bonus(x: Double, y: Double, z: Double) -> Double {
+  func bonus(of position: EarthCentred) -> Double {
     guard let center else { return 0 }
-    return weight / (1 + center.chordSquared(to: EarthCentred(x: x, y: y, z: z)).squareRoot() / scale)
+    return weight / (1 + center.chordSquared(to: position).squareRoot() / scale)
   }
 
   /// Returns an upper bound of the bonus of the places of a block.
@@ -66,13 +66,6 @@ struct TextScore: Sendable {
   func maximumBonus(of block: PostingBlock) -> Double {
     guard let center else { return 0 }
     return weight / (1 + block.leastChord(to: center) / scale)
-  }
-
-  /// Returns an upper bound of the bonus of a place.
-  @inline(__always)
-  func maximumBonus(of place: PlaceBounds) -> Double {
-    guard let center else { return 0 }
-    return weight / (1 + place.leastChord(to: center) / scale)
   }
 
   /// Returns an upper bound of the part by coverage.

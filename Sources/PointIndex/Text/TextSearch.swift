@@ -168,7 +168,7 @@ final class TextSearch {
     for part in snapshot.parts where !part.segment.hasTextIndex {
       limit.spend(
         Self.stepsPerIndexedPlace * part.segment.count
-          + Self.stepsPerIndexedByte * part.segment.records.texts.count)
+          + Self.stepsPerIndexedByte * part.segment.records.textBytes)
     }
     otherSteps = limit.steps
     if terms.isEmpty || limit.isExpired { return }
@@ -407,24 +407,24 @@ final class TextSearch {
       }
       withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.groupSize) { group in
         if top.isFull {
-          for slot in slots.prefix(Self.groupSize) { prefetch(columns.places + Int(slot)) }
+          prefetchBounds(of: slots.prefix(Self.groupSize), in: part)
         }
         for start in stride(from: 0, to: slots.count, by: Self.groupSize) {
           let end = min(start + Self.groupSize, slots.count)
           guard limit.spend(Self.stepsPerPosting * (end - start)) else { return }
           if top.isFull {
-            for slot in slots[end..<min(end + Self.groupSize, slots.count)] { prefetch(columns.places + Int(slot)) }
+            prefetchBounds(of: slots[end..<min(end + Self.groupSize, slots.count)], in: part)
           }
           var count = 0
           var isComplete = false
           for slot in slots[start..<end] {
             let slot = Int(slot)
             if top.isFull {
-              if isRareWord, !byDistance, boundOfFollowing(columns.places[slot].bounds) < top.last.value {
+              if isRareWord, !byDistance, boundOfFollowing(columns.places[slot]) < top.last.value {
                 isComplete = true
                 break
               }
-              if bound(of: columns.places[slot]) < top.last.value { continue }
+              if bound(of: slot, in: part) < top.last.value { continue }
             }
             if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
             prefetch(columns.entryStarts + slot)
@@ -446,7 +446,7 @@ final class TextSearch {
   private func canEnter(_ slot: Int, in part: TextPart) -> Bool {
     guard top.isFull else { return true }
     let last = top.last
-    let bound = bound(of: part.columns.places[slot])
+    let bound = bound(of: slot, in: part)
     return bound > last.value || (bound == last.value && part.positions.ids[slot] < last.id)
   }
 
@@ -461,11 +461,27 @@ final class TextSearch {
 
   /// Returns an upper bound of the key of a place.
   @inline(__always)
-  private func bound(of place: PlaceBounds) -> Double {
-    if byDistance, let center { return -place.leastChord(to: center.position) }
-    let bounds = place.bounds
-    return tierBound(bounds) + (coverageBounds[Int(bounds.letters)] + importances[Int(bounds.importance)])
-      + scoring.maximumBonus(of: place)
+  private func bound(of slot: Int, in part: TextPart) -> Double {
+    if byDistance, let center {
+      return Self.chordSlack - part.positions.positions[slot].chordSquared(to: center.position).squareRoot()
+    }
+    let bounds = part.columns.places[slot]
+    let bound = tierBound(bounds) + (coverageBounds[Int(bounds.letters)] + importances[Int(bounds.importance)])
+    return scoring.isBiased ? bound + scoring.bonus(of: part.positions.positions[slot]) : bound
+  }
+
+  /// The maximum by which a chord exceeds its geodesic, by rounding, in metres.
+  private static let chordSlack = 0.001
+
+  /// Prefetches the bounds of places, and their positions where the order depends on them.
+  @inline(__always)
+  private func prefetchBounds(of slots: some Sequence<UInt32>, in part: TextPart) {
+    let (places, positions) = (part.columns.places, part.positions.positions)
+    let needsPositions = byDistance || scoring.isBiased
+    for slot in slots {
+      prefetch(places + Int(slot))
+      if needsPositions { prefetch(positions + Int(slot)) }
+    }
   }
 
   private func offer(_ slot: Int, in part: TextPart, _ judge: inout PlaceJudge, _ whole: inout PlaceJudge?) {
@@ -476,15 +492,14 @@ final class TextSearch {
     else { return }
     if let judged = whole?.judge(slot), judged.tier >= wholeTier { return }
     if let propertyFilter, !filtering({ propertyFilter.matches(slot, ofPart: Int(part.number)) }) { return }
-    let bonus =
-      scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
+    let bonus = scoring.isBiased ? scoring.bonus(of: positions.positions[slot]) : 0
     let score = Double(tier.rawValue) + fraction + bonus
     var key = score
     if byDistance, let center {
       limit.spend(Self.stepsPerGeodesic)
       key = -Geodesic.distanceMetres(
         from: center.coordinate, at: center.position, to: positions.coordinates[slot],
-        at: EarthCentred(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]))
+        at: positions.positions[slot])
     }
     if top.isFull, key < top.last.value { return }
     let id = positions.ids[slot]

@@ -166,7 +166,7 @@ import Testing
         updatedAt: .init(microsecondsSinceEpoch: 0))
     }
     let snapshot = PointSnapshot(ContiguousArray(points))
-    let cold = ["records", "texts", "shuffle order", "source references", "map"]
+    let cold = ["records", "texts", "source references", "map"]
 
     let resident = snapshot.memory.filter { !cold.contains($0.name) }.reduce(0) { $0 + $1.bytes } / points.count
 
