@@ -228,6 +228,15 @@ struct RowLines: Sendable {
     runs.append(Run(firstRow: row, firstLine: line, stride: 1, count: 1))
   }
 
+  /// Appends the lines of a part of the text, before which there were other lines and rows.
+  mutating func append(_ part: RowLines, linesBefore: Int, rowsBefore: Int) {
+    for run in part.runs {
+      for index in 0..<run.count {
+        append(linesBefore + run.firstLine + index * run.stride, ofRow: rowsBefore + run.firstRow + index)
+      }
+    }
+  }
+
   /// Returns the line of a row; `nil` if it is not known. The time is logarithmic in the number of runs.
   func line(ofRow row: Int) -> Int? {
     var range = 0..<runs.count
@@ -256,6 +265,20 @@ struct LineCounter {
 
   /// The last byte that was counted.
   private var lastByte: UInt8 = 0
+
+  init() {}
+
+  /// Creates a counter of the lines from a position on, where a line starts after a line feed.
+  init(from position: Int) {
+    self.position = position
+    lastByte = 0x0A
+  }
+
+  /// Continues with the counter of the part from the last position on.
+  mutating func append(_ part: LineCounter) {
+    line += part.line - 1
+    (position, lastByte) = (part.position, part.lastByte)
+  }
 
   /// Returns the line of a position. Positions must not decrease; the time is linear in the distance to the last one.
   mutating func line(at position: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Int {

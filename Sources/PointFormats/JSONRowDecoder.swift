@@ -33,6 +33,19 @@ struct JSONRowDecoder: Sendable {
   /// A Boolean value that indicates whether a row may be an object of fields.
   var acceptsPlaces: Bool { accepts != .features }
 
+  /// A decoder of other rows of the same text.
+  var forOtherRows: JSONRowDecoder {
+    var other = self
+    (other.rowsWithoutGeometry, other.hasForeignIDs) = (0, false)
+    return other
+  }
+
+  /// Adds what a decoder of other rows has counted.
+  mutating func add(_ other: JSONRowDecoder) {
+    rowsWithoutGeometry += other.rowsWithoutGeometry
+    hasForeignIDs = hasForeignIDs || other.hasForeignIDs
+  }
+
   /// The tags of the current row.
   var tags = TagsBuilder()
 

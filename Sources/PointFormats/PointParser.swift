@@ -117,10 +117,11 @@ package struct PointParser: Sendable {
   /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
   package mutating func consume(_ bytes: some Sequence<UInt8>, into rows: inout [Row]) throws(FormatError) {
     try bytes.withContiguousBytes { bytes throws(FormatError) in
-      // A part at a time is joined to the rest of the one before; copying costs little compared with parsing.
+      // A part at a time is joined to the rest of the one before; copying costs little compared with parsing. It is large
+      // enough for two processors.
       var rest = bytes[...]
       while !rest.isEmpty {
-        let part = rest.prefix(1 << 16)
+        let part = rest.prefix(2 * LineParser.minimumHalved)
         rest = rest[part.endIndex...]
         try append(part)
         try parse(isLast: false, into: &rows)
@@ -300,6 +301,34 @@ struct ParseProgress {
   init(nextRow: Int, maximumRecordBytes: Int) {
     self.nextRow = nextRow
     self.maximumRecordBytes = maximumRecordBytes
+  }
+
+  /// Creates the progress of the part of a text that starts at a position, where a line does. Its rows are counted from
+  /// 0, and its lines from 1, until it is appended to that of the text before.
+  init(from start: Int, maximumRecordBytes: Int) {
+    self.init(nextRow: 0, maximumRecordBytes: maximumRecordBytes)
+    (self.start, position) = (start, start)
+    counter = LineCounter(from: start)
+  }
+
+  /// Continues with the progress of the part of the text that starts at ``start``.
+  mutating func append(_ part: ParseProgress, in bytes: UnsafeBufferPointer<UInt8>) {
+    let linesBefore = counter.line(at: start, in: bytes) - 1
+    rows.reserveCapacity(rows.count + part.rows.count)
+    for row in part.rows {
+      switch row {
+      case .success(let row):
+        rows.append(.success(ImportRow(number: nextRow + row.number, id: row.id, draft: row.draft)))
+      case .failure(let row):
+        var location = row.location
+        location.line = location.line.map { linesBefore + $0 }
+        rows.append(.failure(RejectedRow(number: nextRow + row.number, detail: row.detail, location: location)))
+      }
+    }
+    lines.append(part.lines, linesBefore: linesBefore, rowsBefore: nextRow)
+    nextRow += part.nextRow
+    (start, position) = (part.start, part.position)
+    counter.append(part.counter)
   }
 
   /// Notes the line of the row at ``start``, of which the bytes are about to be dropped.

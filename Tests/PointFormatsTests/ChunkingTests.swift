@@ -1,4 +1,5 @@
-import PointFormats
+@testable import PointFormats
+import SyntheticData
 import Testing
 
 /// The rows of a text do not depend on its division into chunks.
@@ -39,6 +40,42 @@ import Testing
     #expect(whole.error == nil)
     #expect(!whole.rows.isEmpty)
     #expect(!whole.rejections.isEmpty)
+  }
+
+  /// Large parts of a text are parsed on two processors, small ones on one.
+  @Test func rowsOfALongTextHaveTheSameNumbersAndLinesOnTwoProcessors() throws {
+    let lines = [
+      #"{"name":"A","lat":1,"long":2,"tags":{"k":"v"}}"#, "", #"{"name":"A","lat":91,"long":2}"#, "\r", "x",
+      #"{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"B"}}"#,
+      #"{"type":"Feature","geometry":null,"properties":{"name":"C"}}"#, "  ", String(repeating: "y", count: 3_000),
+      #"{"name":"C","lat":1,"long":2}"# + "\r", #"{"name":"D\rE","lat":1,"long":2}"#,
+    ]
+    var random = SeededGenerator(seed: 11)
+    var text: [UInt8] = []
+    while text.count < 5 * LineParser.minimumHalved {
+      text += lines[Int.random(in: lines.indices, using: &random)].utf8
+      text.append(UInt8(ascii: "\n"))
+    }
+    func parsed(chunkSize: Int) throws -> (PointParser, [PointParser.Row]) {
+      var parser = PointParser(format: .ndjson, firstRow: 3, maximumRecordBytes: 2_000)
+      var rows: [PointParser.Row] = []
+      for start in stride(from: 0, to: text.count, by: chunkSize) {
+        try parser.consume(text[start..<min(start + chunkSize, text.count)], into: &rows)
+      }
+      try parser.finish(into: &rows)
+      return (parser, rows)
+    }
+
+    let (one, rows) = try parsed(chunkSize: 1_000)
+
+    for chunkSize in [text.count, LineParser.minimumHalved + 77, 3 * LineParser.minimumHalved] {
+      let (two, other) = try parsed(chunkSize: chunkSize)
+      #expect(other == rows)
+      #expect(two.nextRow == one.nextRow)
+      #expect(two.rowsWithoutGeometry == one.rowsWithoutGeometry && two.rowsWithoutGeometry > 0)
+      #expect(two.hasForeignIDs)
+      #expect((3..<one.nextRow).allSatisfy { two.lines.line(ofRow: $0) == one.lines.line(ofRow: $0) })
+    }
   }
 
   /// Whatever is done to a text, reading it ends, and how it is cut changes nothing.

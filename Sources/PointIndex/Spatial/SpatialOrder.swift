@@ -1,3 +1,4 @@
+import Basics
 import Geo
 
 /// The order of the places of a ``PackedTree``: near ones together, so that each of its nodes is compact.
