@@ -33,7 +33,7 @@ public struct Coordinate: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// A coordinate of which both numbers are multiples of 10⁻⁷ degrees, in half the memory. Those of OpenStreetMap are.
-package struct DecimalCoordinate: BitwiseCopyable, Sendable {
+public struct DecimalCoordinate: BitwiseCopyable, Sendable {
   // In 10⁻⁷ degrees.
   @usableFromInline let latitude: Int32
   @usableFromInline let longitude: Int32
@@ -42,7 +42,7 @@ package struct DecimalCoordinate: BitwiseCopyable, Sendable {
   @inlinable static var unitsPerDegree: Double { 1e7 }
 
   /// Creates the same coordinate; `nil` if a number is not such a multiple, or is -0.
-  package init?(_ coordinate: Coordinate) {
+  public init?(_ coordinate: Coordinate) {
     latitude = Int32((coordinate.latitude * Self.unitsPerDegree).rounded())
     longitude = Int32((coordinate.longitude * Self.unitsPerDegree).rounded())
     guard self.coordinate.latitude.bitPattern == coordinate.latitude.bitPattern,
@@ -51,7 +51,7 @@ package struct DecimalCoordinate: BitwiseCopyable, Sendable {
   }
 
   /// The coordinate, with the numbers that it was created of: a quotient of two integers is rounded as their decimal is.
-  @inlinable package var coordinate: Coordinate {
+  @inlinable public var coordinate: Coordinate {
     Coordinate(
       valid: Double(latitude) / Self.unitsPerDegree, Double(longitude) / Self.unitsPerDegree)
   }
