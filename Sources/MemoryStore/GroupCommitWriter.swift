@@ -215,10 +215,10 @@ actor GroupCommitWriter {
   private func publish(_ batch: JournalBatch, from former: PointSnapshot, to next: PointSnapshot) {
     let removals = batch.removals.map { PointRemoval(id: $0, version: batch.removalVersion) }
     changeLog.note(batch, removals: removals)
-    if batch.puts.count + removals.count > Self.maximumPublished { return changes.interrupt() }
+    if batch.putCount + removals.count > Self.maximumPublished { return changes.interrupt() }
     changes.publish(
       .init(
-        from: former, to: next, puts: batch.puts.map(\.id), removals: removals, position: changeLog.position))
+        from: former, to: next, puts: batch.puts.points.map(\.id), removals: removals, position: changeLog.position))
   }
 
   /// The number of changes of a batch above which subscribers read the log.
@@ -277,7 +277,8 @@ actor GroupCommitWriter {
   private func groupWork() -> GroupWork {
     let snapshot = index.snapshot
     return GroupWork(
-      snapshot: snapshot, sources: sources, evictedKeys: evictedKeys, committedVersion: committedVersion,
+      snapshot: snapshot, isJournaled: journal != nil, sources: sources, evictedKeys: evictedKeys,
+      committedVersion: committedVersion,
       transaction: WriteTransaction(
         on: snapshot, keys: keys, formerIDs: formerIDs, areas: areas.withLock { $0 },
         suggestions: suggestions.withLock { $0 }, versions: versions, now: clock.now()))
@@ -285,6 +286,7 @@ actor GroupCommitWriter {
 
   private struct GroupWork: Sendable {
     let snapshot: PointSnapshot
+    let isJournaled: Bool
     let sources: [ExactText: DataSource]
     let evictedKeys: [String]
     let committedVersion: Int64
@@ -298,7 +300,7 @@ actor GroupCommitWriter {
     ) {
       var transaction = transaction
       let completions = group.map { $0.apply(&transaction) }
-      var batch = transaction.batch
+      var batch = transaction.takeBatch()
       batch.sources = batch.sources.compactMap { source in
         let known = sources[ExactText(source.name)]
         let merged = source.completed(by: known)
@@ -312,6 +314,8 @@ actor GroupCommitWriter {
         batch.evictedKeys = evictedKeys
       }
       let changes = PointChanges(puts: batch.puts, removals: batch.removals)
+      // So that the snapshot is built while their memory is freed.
+      if !isJournaled, batch.putCount > MemoryChangeLog.capacity { batch.puts = PointBuffer() }
       let largestJoined = group[0].isAlone ? Int.max : PointSnapshot.largestPartOfChange
       return (
         batch, snapshot.applying(changes, joiningUpTo: largestJoined), transaction.areas, transaction.suggestions,

@@ -11,18 +11,34 @@ struct ImportPlan {
   private(set) var report = ImportReport()
 
   /// The places to create and to replace.
-  private(set) var puts: ContiguousArray<PointOfInterest> = []
+  private(set) var puts = PointBuffer()
 
   /// The places to remove.
   private(set) var removals: [PointID] = []
 
   private let notesMeant: Bool
+  private let judges: Bool
 
   // The ids of the places that rows mean, where places are to be removed.
   private var meant: Set<PointID> = []
 
-  // The rows of the puts, where those are to be judged.
-  private var rowsOfPuts: [Int] = []
+  // The rows, of which those that are held become places where they are.
+  private var stage: ImportStage
+
+  // By the positions of held rows, whether their places are put.
+  private var isPut: ContiguousArray<Bool>
+
+  // The places of rows that are not held.
+  private var otherPuts: ContiguousArray<PointOfInterest?> = []
+
+  // The positions of the places that are put, with the numbers of their rows, where they are to be judged.
+  private var judged: [(put: PutPosition, row: Int)] = []
+
+  /// The position of a place that is put: among the held rows, or among the others.
+  private enum PutPosition {
+    case held(Int)
+    case other(Int)
+  }
 
   // The numbers of the rejected rows that no later row counts instead of.
   private var refused: Set<Int> = []
@@ -36,7 +52,7 @@ struct ImportPlan {
   private let version: Int64
   private let now: Timestamp
 
-  // The ids of created places, and their indices by their hashes. In `puts` they would be far apart.
+  // The ids of created places, and their indices by their hashes.
   private var createdIDs: ContiguousArray<PointID> = []
   private var createdPlaces: HashIndex
 
@@ -55,7 +71,7 @@ struct ImportPlan {
   ///   - now: the time of the import.
   /// - Throws: ``EmptyReplacement``, ``TooManyDeletions``, or the error of ``ImportOptions/admits``.
   init(
-    _ stage: ImportStage,
+    _ stage: consuming ImportStage,
     options: ImportOptions,
     into snapshot: PointSnapshot,
     ids: any ImportIDSource,
@@ -65,9 +81,9 @@ struct ImportPlan {
   ) throws {
     let (removal, admits) = (options.removal, options.admits)
     let indices = stage.indicesByArrival()
-    places = try KnownPlaces(of: stage, removal: removal, among: snapshot, admits)
-    owners = RowOwners(of: stage, indices: indices, removal: removal, among: places)
-    precedence = RowPrecedence(of: stage, indices: indices, owners: owners)
+    places = try KnownPlaces(of: copy stage, removal: removal, among: snapshot, admits)
+    owners = RowOwners(of: copy stage, indices: indices, removal: removal, among: places)
+    precedence = RowPrecedence(of: copy stage, indices: indices, owners: owners)
     self.snapshot = snapshot
     self.ids = ids
     self.formerIDs = formerIDs
@@ -75,32 +91,34 @@ struct ImportPlan {
     self.now = now
     createdPlaces = HashIndex(capacity: stage.count)
     notesMeant = removal != nil
-    let judges = admits != nil
+    judges = admits != nil
+    isPut = ContiguousArray(repeating: false, count: stage.heldPositions)
+    self.stage = stage
     for index in indices {
       if let superseder = precedence.superseder(of: index) {
-        report.reject(.superseded(stage.number(at: index), by: stage.number(at: superseder)))
+        report.reject(.superseded(self.stage.number(at: index), by: self.stage.number(at: superseder)))
       } else {
-        let (row, count) = (stage.row(at: index), puts.count)
-        add(row)
-        if judges, puts.count > count { rowsOfPuts.append(row.number) }
+        add(self.stage.row(at: index), at: index)
       }
     }
     if let admits { try rejectOthers(admits) }
-    report.unchanged += stage.duplicates
-    report.add(
-      stage.repeats.report { [precedence] in stage.number(at: precedence.superseder(of: $0) ?? $0) }
-    )
+    report.unchanged += self.stage.duplicates
+    let repeats = self.stage.repeats.report { [precedence, stage = self.stage] in
+      stage.number(at: precedence.superseder(of: $0) ?? $0)
+    }
+    report.add(repeats)
     if options.mode == .atomic, report.rejected > 0 {
       if removal != nil { report.deleted = 0 }
       report.takeNothing()
-      puts = []
-    } else if let removal {
-      try remove(removal, stage)
+      return
     }
+    if let removal { try remove(removal) }
+    puts = self.stage.takePlaces(heldWhere: isPut)
+    for case let point? in otherPuts { puts.append(point) }
   }
 
-  private mutating func remove(_ removal: ImportRemoval, _ stage: ImportStage) throws {
-    if case .others(let source, _) = removal, !hasRow(ofSource: source, in: stage) {
+  private mutating func remove(_ removal: ImportRemoval) throws {
+    if case .others(let source, _) = removal, !hasRow(ofSource: source) {
       throw EmptyReplacement(source: source)
     }
     var total = 0
@@ -116,7 +134,7 @@ struct ImportPlan {
     }
   }
 
-  private func hasRow(ofSource source: String, in stage: ImportStage) -> Bool {
+  private func hasRow(ofSource source: String) -> Bool {
     stage.indicesByArrival().contains { index in
       precedence.superseder(of: index) == nil && !refused.contains(stage.number(at: index))
         && stage.row(at: index).draft.origin?.source.hasSameBytes(as: source) == true
@@ -127,25 +145,31 @@ struct ImportPlan {
   private mutating func rejectOthers(
     _ admits: PointJudge
   ) throws(PointStoreError) {
-    var (kept, rejected) = (ContiguousArray<PointOfInterest>(), ImportReport())
-    for start in stride(from: 0, to: puts.count, by: ImportOptions.judgedAtOnce) {
-      let part = Array(puts[start..<min(start + ImportOptions.judgedAtOnce, puts.count)])
-      for (offset, isAdmitted) in try admits(part).enumerated() {
-        if isAdmitted {
-          kept.append(part[offset])
-          continue
+    var rejected = ImportReport()
+    for start in stride(from: 0, to: judged.count, by: ImportOptions.judgedAtOnce) {
+      let part = judged[start..<min(start + ImportOptions.judgedAtOnce, judged.count)]
+      let points = part.compactMap { place(at: $0.put) }
+      for ((put, row), (point, isAdmitted)) in zip(part, zip(points, try admits(points))) where !isAdmitted {
+        switch put {
+        case .held(let position): isPut[position] = false
+        case .other(let index): otherPuts[index] = nil
         }
-        let number = rowsOfPuts[start + offset]
-        rejected.reject(RejectedRow(number: number, detail: ForbiddenChange.outside))
-        refused.insert(number)
-        if snapshot.location(of: part[offset].id) == nil { report.created -= 1 } else { report.updated -= 1 }
+        rejected.reject(RejectedRow(number: row, detail: ForbiddenChange.outside))
+        refused.insert(row)
+        if snapshot.location(of: point.id) == nil { report.created -= 1 } else { report.updated -= 1 }
       }
     }
-    puts = kept
     report.add(rejected)
   }
 
-  private mutating func add(_ row: ImportRow) {
+  private func place(at put: PutPosition) -> PointOfInterest? {
+    switch put {
+    case .held(let position): stage.place(heldAt: position)
+    case .other(let index): otherPuts[index]
+    }
+  }
+
+  private mutating func add(_ row: ImportRow, at index: Int) {
     let owner = row.draft.origin.flatMap { owners.location(of: $0) }
     if notesMeant, let owner { meant.insert(snapshot.id(at: owner)) }
     if notesMeant, let id = row.id { meant.insert(id) }
@@ -154,9 +178,9 @@ struct ImportPlan {
     } else if let detail = places.forbiddenChange(of: row) {
       refuse(RejectedRow(number: row.number, detail: detail))
     } else if let location = owner ?? row.id.flatMap({ snapshot.location(of: $0) }) {
-      replace(snapshot.point(at: location), with: row.draft)
+      replace(snapshot.point(at: location), with: row, at: index)
     } else {
-      create(row)
+      create(row, at: index)
     }
   }
 
@@ -165,29 +189,38 @@ struct ImportPlan {
     report.reject(row)
   }
 
-  private mutating func replace(_ former: PointOfInterest, with draft: PointDraft) {
-    if former.draft == draft {
+  private mutating func replace(_ former: PointOfInterest, with row: ImportRow, at index: Int) {
+    if former.draft == row.draft {
       report.unchanged += 1
       return
     }
     report.updated += 1
-    puts.append(
-      PointOfInterest(
-        id: former.id,
-        draft: draft,
-        version: version,
-        createdAt: former.createdAt,
-        updatedAt: max(former.updatedAt, now)
-      )
-    )
+    put(row, at: index, id: former.id, createdAt: former.createdAt, updatedAt: max(former.updatedAt, now))
   }
 
-  private mutating func create(_ row: ImportRow) {
+  private mutating func put(
+    _ row: ImportRow, at index: Int, id: PointID, createdAt: Timestamp, updatedAt: Timestamp
+  ) {
+    let put: PutPosition
+    switch stage.content(at: index) {
+    case .held(let position, _):
+      put = .held(Int(position))
+      isPut[Int(position)] = true
+      stage.setPlace(heldAt: Int(position), id: id, version: version, createdAt: createdAt, updatedAt: updatedAt)
+    case .known:
+      put = .other(otherPuts.count)
+      otherPuts.append(
+        PointOfInterest(id: id, draft: row.draft, version: version, createdAt: createdAt, updatedAt: updatedAt))
+    }
+    if judges { judged.append((put, row.number)) }
+  }
+
+  private mutating func create(_ row: ImportRow, at index: Int) {
     let id = row.id ?? newID(for: row.draft)
     report.created += 1
     createdPlaces.insert(UInt32(createdIDs.count), hash: id.hashValue)
     createdIDs.append(id)
-    puts.append(PointOfInterest(id: id, draft: row.draft, version: version, createdAt: now, updatedAt: now))
+    put(row, at: index, id: id, createdAt: now, updatedAt: now)
   }
 
   /// Returns the id that a removed place with the draft's source reference had, or else the first id of the source that
@@ -334,20 +367,22 @@ private struct RowOwners {
 private struct RowPrecedence {
   private static let counts = UInt32.max
 
-  private let stage: ImportStage
+  /// The rows; `nil` if all count, so that they are not copied when they change.
+  private let stage: ImportStage?
   private let owners: RowOwners
   private var superseders: ContiguousArray<UInt32>
   private var rowsByID: HashIndex
   private var rowsBySource: HashIndex
 
   init(of stage: ImportStage, indices: ContiguousArray<Int>, owners: RowOwners) {
-    self.stage = stage
     self.owners = owners
     guard stage.hasIDs else {
+      self.stage = nil
       superseders = []
       (rowsByID, rowsBySource) = (HashIndex(capacity: 0), HashIndex(capacity: 0))
       return
     }
+    self.stage = stage
     superseders = ContiguousArray(repeating: Self.counts, count: stage.count)
     rowsByID = HashIndex(capacity: stage.count)
     rowsBySource = HashIndex(capacity: stage.count)
@@ -372,11 +407,11 @@ private struct RowPrecedence {
   func hasRow(withID id: PointID) -> Bool { first(withID: id) != nil }
 
   private func first(withID id: PointID) -> UInt32? {
-    rowsByID.first(hash: id.hashValue) { self.id(of: stage.row(at: Int($0))) == id }
+    rowsByID.first(hash: id.hashValue) { index in stage.map { self.id(of: $0.row(at: Int(index))) } == id }
   }
 
   private func first(withSource source: SourceReference) -> UInt32? {
-    rowsBySource.first(hash: source.hashValue) { source == stage.row(at: Int($0)).draft.origin }
+    rowsBySource.first(hash: source.hashValue) { source == stage?.row(at: Int($0)).draft.origin }
   }
 
   /// Returns the id of a row, or else that of the place with its source reference.

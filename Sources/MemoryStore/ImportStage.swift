@@ -10,8 +10,8 @@ import Points
 /// A row is added in O(1) on average.
 struct ImportStage: Sendable {
   /// The place of a row: in the rows held whole, or in the snapshot.
-  private enum Content {
-    case held(UInt32)
+  enum Content {
+    case held(UInt32, hasID: Bool)
     case known(PointSnapshot.Location, hasID: Bool)
   }
 
@@ -21,7 +21,7 @@ struct ImportStage: Sendable {
     let arrival: UInt32
     /// A hash of the id and the source reference; 0 for a row without either.
     let identityHash: UInt32
-    let content: Content
+    var content: Content
 
     /// Returns the row with the number and the arrival of an exact duplicate.
     func renumbered(_ number: Int, arrival: UInt32) -> StagedRow {
@@ -31,8 +31,13 @@ struct ImportStage: Sendable {
 
   private let snapshot: PointSnapshot
   private var rows = ChunkedArray<StagedRow>()
-  private var heldRows = ChunkedArray<ImportRow>()
-  private var vacancies: [UInt32] = []
+
+  // As columns, from which a snapshot is built without a copy.
+  private var heldRows = PointBuffer()
+
+  // The number of held rows that were replaced.
+  private var vacancies = 0
+
   private var arrivals: UInt32 = 0
 
   // The rows with an id or a source reference.
@@ -59,7 +64,10 @@ struct ImportStage: Sendable {
   var count: Int { rows.count }
 
   /// The number of rows that are held whole.
-  var heldCount: Int { heldRows.count - vacancies.count }
+  var heldCount: Int { heldRows.count - vacancies }
+
+  /// The number of rows above which those that were replaced are removed when they are most.
+  private static let minimumCompacted = 1 << 10
 
   /// Adds rows after those before.
   mutating func append(_ batch: [ImportRow]) {
@@ -70,13 +78,13 @@ struct ImportStage: Sendable {
         if self.row(at: former).draft == row.draft {
           duplicates += 1
           rows[former] = rows[former].renumbered(row.number, arrival: arrivals)
-          if case .held(let index) = rows[former].content { heldRows[Int(index)] = row }
           arrivals += 1
           continue
         }
         repeats.add(number: number(at: former), replacement: former)
-        if case .held(let index) = rows[former].content { vacancies.append(index) }
+        if case .held = rows[former].content { vacancies += 1 }
         rows[former] = staged(row, hash: hash)
+        if vacancies > max(heldCount, Self.minimumCompacted) { removeVacancies() }
       } else {
         rows.append(staged(row, hash: hash))
         if hash != 0 { index(rows.count - 1, hash: hash) }
@@ -87,9 +95,13 @@ struct ImportStage: Sendable {
   /// Returns the number of a row in the import.
   func number(at index: Int) -> Int { Int(rows[index].number) }
 
+  func content(at index: Int) -> Content { rows[index].content }
+
   func row(at index: Int) -> ImportRow {
-    switch rows[index].content {
-    case .held(let index): return heldRows[Int(index)]
+    switch content(at: index) {
+    case .held(let position, let hasID):
+      let point = heldRows.point(at: Int(position))
+      return ImportRow(number: number(at: index), id: hasID ? point.id : nil, draft: point.draft)
     case .known(let location, let hasID):
       let point = snapshot.point(at: location)
       return ImportRow(number: number(at: index), id: hasID ? point.id : nil, draft: point.draft)
@@ -110,12 +122,57 @@ struct ImportStage: Sendable {
   }
 
   private mutating func hold(_ row: ImportRow) -> Content {
-    guard let index = vacancies.popLast() else {
-      heldRows.append(row)
-      return .held(UInt32(heldRows.count - 1))
+    let unknown = Timestamp(microsecondsSinceEpoch: 0)
+    heldRows.append(
+      PointOfInterest(id: row.id ?? Self.noID, draft: row.draft, version: 0, createdAt: unknown, updatedAt: unknown))
+    return .held(UInt32(heldRows.count - 1), hasID: row.id != nil)
+  }
+
+  // In place of the id of a row that has none.
+  private static let noID = PointID(high: 0, low: 0)
+
+  private mutating func removeVacancies() {
+    var positions = ContiguousArray<UInt32?>(repeating: nil, count: heldRows.count)
+    for index in 0..<count {
+      if case .held(let position, _) = rows[index].content { positions[Int(position)] = 0 }
     }
-    heldRows[Int(index)] = row
-    return .held(index)
+    var next: UInt32 = 0
+    for position in positions.indices where positions[position] != nil {
+      positions[position] = next
+      next += 1
+    }
+    for index in 0..<count {
+      guard case .held(let former, let hasID) = rows[index].content, let position = positions[Int(former)] else {
+        continue
+      }
+      rows[index].content = .held(position, hasID: hasID)
+    }
+    var kept = PointBuffer()
+    kept.append(contentsOf: heldRows) { positions[$0] != nil }
+    (heldRows, vacancies) = (kept, 0)
+  }
+
+  // MARK: Places
+
+  /// Sets what the store gives the place of a row that is held.
+  mutating func setPlace(heldAt position: Int, id: PointID, version: Int64, createdAt: Timestamp, updatedAt: Timestamp)
+  {
+    heldRows.set(at: position, id: id, version: version, createdAt: createdAt, updatedAt: updatedAt)
+  }
+
+  /// The number of positions of held rows, including those of rows that were replaced.
+  var heldPositions: Int { heldRows.count }
+
+  func place(heldAt position: Int) -> PointOfInterest { heldRows.point(at: position) }
+
+  /// Removes the rows that are held, and returns the places of those at the given positions.
+  mutating func takePlaces(heldWhere isIncluded: ContiguousArray<Bool>) -> PointBuffer {
+    let held = heldRows
+    heldRows = PointBuffer()
+    if isIncluded.allSatisfy({ $0 }) { return held }
+    var places = PointBuffer()
+    places.append(contentsOf: held) { isIncluded[$0] }
+    return places
   }
 
   private func known(_ row: ImportRow) -> Content? {

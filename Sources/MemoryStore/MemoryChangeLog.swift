@@ -105,14 +105,16 @@ final class MemoryChangeLog: ChangeLog {
     state.withLock { state in
       state.version = batch.highestVersion
       guard journal == nil else { return }
-      let count = batch.puts.count + removals.count
+      let count = batch.putCount + removals.count
       guard count <= Self.capacity else {
         // Every former position misses more changes than are kept.
         (state.entries, state.dropped) = ([], batch.highestVersion)
         return
       }
       let start = state.entries.count
-      for point in batch.puts { state.entries.append(Entry(version: point.version, id: point.id, isRemoval: false)) }
+      for point in batch.puts.points {
+        state.entries.append(Entry(version: point.version, id: point.id, isRemoval: false))
+      }
       for removal in removals {
         state.entries.append(Entry(version: removal.version, id: removal.id, isRemoval: true))
       }

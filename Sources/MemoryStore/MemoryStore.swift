@@ -336,10 +336,11 @@ package final class MemoryStore: PointStore, StoreIndex {
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     if options.dryRun {
-      let (stage, now) = (try await staged(batches), clock.now())
+      let (staged, now) = (try await staged(batches), clock.now())
       let report = await offThreadPool { [snapshot] in
         Result {
-          try ImportPlan(stage, options: options, into: snapshot, ids: NewIDs(at: now), version: 0, at: now).report
+          try ImportPlan(staged.take(), options: options, into: snapshot, ids: NewIDs(at: now), version: 0, at: now)
+            .report
         }
       }
       return try report.get()
@@ -367,7 +368,7 @@ package final class MemoryStore: PointStore, StoreIndex {
     _ options: ImportOptions,
     ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    let stage = try await staged(batches)
+    let staged = try await staged(batches)
     let key = options.key?.hashed()
     let outcome: Result<ImportReport, any Error> = try await writer.commit(alone: true) { transaction in
       if let key, let record = transaction.record(of: key) {
@@ -375,7 +376,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       }
       return Result {
         let plan = try ImportPlan(
-          stage,
+          staged.take(),
           options: options,
           into: transaction.snapshot,
           ids: ids(transaction.now),
@@ -393,10 +394,10 @@ package final class MemoryStore: PointStore, StoreIndex {
     return try outcome.get()
   }
 
-  /// Returns all the rows. A batch is staged while the sequence produces the next one.
+  /// Returns the stage of all the rows. A batch is staged while the sequence produces the next one.
   private func staged<Batches: AsyncSequence & Sendable>(
     _ batches: Batches
-  ) async throws -> ImportStage where Batches.Element == [ImportRow] {
+  ) async throws -> SharedStage where Batches.Element == [ImportRow] {
     let stage = SharedStage(ImportStage(against: snapshot))
     var batches = batches.makeAsyncIterator()
     var next = try await batches.next()
@@ -406,7 +407,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       next = try await batches.next()
       await appending
     }
-    return stage.take()
+    return stage
   }
 }
 

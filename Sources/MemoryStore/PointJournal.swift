@@ -1,3 +1,4 @@
+import PointIndex
 package import Points
 
 /// A log that keeps the writes of a ``MemoryStore``, whose places are an index in memory.
@@ -123,8 +124,15 @@ package struct JournalContents: Sendable {
 
 /// The effects of some writes, which a journal commits together.
 package struct JournalBatch: Sendable {
+  /// The places that were created or changed, each once, as they are now. Without a journal it has none where nothing
+  /// reads them again, because they are too many.
+  var puts = PointBuffer()
+
+  /// The number of places that were created or changed.
+  package internal(set) var putCount = 0
+
   /// The places that were created or changed, each once, as they are now.
-  package internal(set) var puts: ContiguousArray<PointOfInterest> = []
+  package var places: some RandomAccessCollection<PointOfInterest> { puts.points }
 
   /// The ids of the places that were removed, each once.
   package internal(set) var removals: [PointID] = []
@@ -183,7 +191,7 @@ package struct JournalBatch: Sendable {
   }
 
   /// A Boolean value that indicates whether a place was created, changed or removed.
-  package var hasChanges: Bool { !puts.isEmpty || !removals.isEmpty }
+  package var hasChanges: Bool { putCount > 0 || !removals.isEmpty }
 }
 
 /// The outcome of a write of areas with an idempotency key, and the time of the request.

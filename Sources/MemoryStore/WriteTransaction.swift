@@ -25,7 +25,7 @@ struct WriteTransaction: PointTransaction, Sendable {
   private var removedIDs: [SourceReference: PointID] = [:]
 
   // The places that an import puts. An import is the only write of its transaction.
-  private var imported: ContiguousArray<PointOfInterest> = []
+  private var imported = PointBuffer()
 
   // The places that it removes.
   private var removed: [PointID] = []
@@ -223,14 +223,17 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   // MARK: Effects
 
-  /// The batch for the journal.
-  var batch: JournalBatch {
+  /// Removes the writes, and returns them as the batch for the journal.
+  mutating func takeBatch() -> JournalBatch {
     var (puts, removals) = (imported, removed)
+    imported = PointBuffer()
     for (id, point) in points {
       if let point { puts.append(point) } else { removals.append(id) }
     }
+    let putCount = puts.count
     return JournalBatch(
-      puts: puts, removals: removals, records: records, sources: sources, removedSources: removedSources,
+      puts: puts, putCount: putCount, removals: removals, records: records, sources: sources,
+      removedSources: removedSources,
       formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas, areaRecord: areaRecord,
       suggestions: changedSuggestions, highestVersion: versions.last, anchor: anchor)
   }

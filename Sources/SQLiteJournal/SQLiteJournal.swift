@@ -255,7 +255,7 @@ enum Committing {
 
   static func commit(_ batch: JournalBatch, to database: Database) throws {
     try run(remove, database, batch.removals) { [$0.bytes] }
-    try run(put, database, batch.puts, values(of:))
+    try run(put, database, batch.places, values(of:))
     try run(putSource, database, batch.sources) { [$0.name, $0.licence, $0.attribution, $0.url] }
     try run(removeSource, database, batch.removedSources) { [$0] }
     try run(putFormerID, database, batch.formerIDs) { [$0.key.source, $0.key.sourceID, $0.value.bytes] }

@@ -178,7 +178,7 @@ private final class GatedJournal: PointJournal {
   func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents { JournalContents() }
 
   func commit(_ batch: JournalBatch) async throws(PointStoreError) {
-    committed.withLock { $0.append(batch.puts.count + batch.removals.count) }
+    committed.withLock { $0.append(batch.putCount + batch.removals.count) }
     await gate.pass()
     if isFull.withLock({ $0 }) { throw .unavailable(reason: "the disk is full") }
   }

@@ -69,6 +69,16 @@ import Testing
     #expect(try snapshot.page(matching: query).matches.first?.point.draft.name == "Place 7")
   }
 
+  @Test func searchAfterTheFirstPlacesWaitsForTheirWords() throws {
+    let places = ContiguousArray(try TextPlaces.synthetic(6_000, seed: 12))
+    let query = TextQuery(text: "hotel s")
+
+    let first = PointSnapshot().applying(PointChanges(puts: places))
+
+    #expect(try first.page(matching: query) == PointSnapshot(places).matches(of: query))
+    #expect(first.parts.allSatisfy { $0.segment.waitForIndexes(until: .now) && $0.segment.hasTextIndex })
+  }
+
   @Test func searchThatIndexesWordsTriesAllRules() throws {
     let others = ["Alpha", "Beta"].flatMap { word in (0..<2_000).map { "\(word) \($0)" } }
     let snapshot = try TextPlaces.snapshot(others + ["Alphabeta"])

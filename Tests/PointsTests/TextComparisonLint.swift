@@ -49,6 +49,7 @@ import Testing
     ("Route.swift", "$0.name == name", "the parameters' names in this program's templates"),
     ("RouteTable.swift", "template.text == template.text", "this program's templates"),
     ("Revalidation.swift", "source == version.source", "numbers of servers"),
+    ("PointBuffer.swift", "PointRecord.none", "numbers of texts"),
     ("PointRecords.swift", "PointRecord.none", "numbers of texts"),
     ("SharedCounts.swift", ".key ==", "statements of this program and their parameters, which are bytes"),
   ]

@@ -58,6 +58,11 @@ final class SearchLimit: @unchecked Sendable {
     return !isExpired
   }
 
+  /// Waits for the indexes of a segment that are built on other threads.
+  func wait(forIndexesOf segment: Segment) {
+    if !segment.waitForIndexes(until: deadline) { isExpired = true }
+  }
+
   /// Checks the limits and the task.
   @inline(never)
   func check() {

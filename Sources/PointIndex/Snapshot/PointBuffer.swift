@@ -31,6 +31,40 @@ public struct PointBuffer: Sendable {
   /// The number of bytes of the names, the tags and the sources' ids.
   public var textBytes: Int { texts.count }
 
+  /// The places; each is made when it is accessed.
+  package var points: some RandomAccessCollection<PointOfInterest> { ids.indices.lazy.map { point(at: $0) } }
+
+  package func id(at index: Int) -> PointID { ids[index] }
+
+  package func point(at index: Int) -> PointOfInterest {
+    let (record, stamp) = (records[index], stamps.stamps[Int(records[index].stamp)])
+    func text(_ start: Int, _ length: Int) -> String {
+      texts.withUnsafeBufferPointer { String(decoding: $0[start..<start + length], as: UTF8.self) }
+    }
+    let tagsStart = record.start + Int(record.nameLength)
+    let origin =
+      record.source == PointRecord.none
+      ? nil
+      : SourceReference(
+        source: sources.texts[Int(record.source)],
+        sourceID: text(tagsStart + Int(record.tagsLength), record.sourceIDLength))
+    return PointOfInterest(
+      id: ids[index],
+      draft: PointDraft(
+        storedName: text(record.start, Int(record.nameLength)),
+        category: record.category == PointRecord.none ? nil : categories.texts[Int(record.category)],
+        coordinate: coordinates[index], tags: Tags(storedJSON: text(tagsStart, Int(record.tagsLength))),
+        origin: origin),
+      version: stamp.version, createdAt: stamp.createdAt, updatedAt: stamp.updatedAt)
+  }
+
+  /// Sets what the store gives the place at an index: its id, its version and its times.
+  package mutating func set(at index: Int, id: PointID, version: Int64, createdAt: Timestamp, updatedAt: Timestamp) {
+    ids[index] = id
+    records[index].stamp = stamps.number(
+      of: PointStamp(version: version, createdAt: createdAt, updatedAt: updatedAt))
+  }
+
   /// Allocates memory for a total number of places, and of bytes of their texts, at once.
   public mutating func reserveCapacity(_ count: Int, textBytes: Int = 0) {
     ids.reserveCapacity(count)
@@ -76,11 +110,11 @@ public struct PointBuffer: Sendable {
     if let sourceID = place.sourceID { texts.append(contentsOf: sourceID) }
   }
 
-  /// Appends the places of another buffer.
-  public mutating func append(contentsOf other: PointBuffer) {
+  /// Appends the places of another buffer, or those at the indices that satisfy a predicate.
+  public mutating func append(contentsOf other: PointBuffer, where isIncluded: (_ index: Int) -> Bool = { _ in true }) {
     var numbers = NumberTranslation(categories: other.categories, sources: other.sources)
     other.texts.withUnsafeBufferPointer { texts in
-      for index in other.ids.indices {
+      for index in other.ids.indices where isIncluded(index) {
         let record = other.records[index]
         var copy = record
         copy.start = self.texts.count

@@ -175,11 +175,16 @@ public final class PointSnapshot: Sendable {
   /// - Parameters:
   ///   - buffer: places of which no two have the same id or the same source reference.
   ///   - text: the fields that texts are searched in.
-  public convenience init(_ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration = .init()) {
+  ///   - defersIndexes: a Boolean value that indicates whether the words and the opening hours of many places are
+  ///     indexed on other threads after the initialization; searches that need them wait.
+  public convenience init(
+    _ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration = .init(), defersIndexes: Bool = false
+  ) {
     if buffer.count == 0 {
       self.init(parts: [], text: configuration)
     } else {
-      self.init(parts: [Part(segment: Segment(buffer, text: configuration))], text: configuration)
+      let segment = Segment(buffer, text: configuration, defersIndexes: defersIndexes)
+      self.init(parts: [Part(segment: segment)], text: configuration)
     }
   }
 
@@ -283,6 +288,13 @@ extension PointSnapshot {
   ///   are added and whatever it has lost. A ``PartMerger`` merges such parts instead.
   public func applying(_ changes: consuming PointChanges, joiningUpTo largestJoined: Int = .max) -> PointSnapshot {
     if changes.isEmpty { return self }
+    // The first places, of a file for example, are not needed beside their segment, and are served before all is
+    // indexed.
+    if parts.isEmpty {
+      let points = changes.puts
+      changes.puts = PointBuffer()
+      return PointSnapshot(points, text: textConfiguration, defersIndexes: true)
+    }
     var ids = changes.removals
     ids.append(contentsOf: changes.puts.ids)
     ids.sort()

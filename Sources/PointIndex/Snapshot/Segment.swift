@@ -37,6 +37,9 @@ final class Segment: Sendable {
   /// The index of the opening hours; of few places, or of those in a file, it is built when it is first searched.
   private let builtHours: Mutex<HoursIndex?>
 
+  /// The work on indexes that were deferred.
+  private let deferredIndexes = DispatchGroup()
+
   private let textConfiguration: TextIndexConfiguration
   private let builtTextIndex: Mutex<TextIndex?>
 
@@ -60,7 +63,9 @@ final class Segment: Sendable {
   /// - Parameters:
   ///   - buffer: places of which no two have the same id or the same source reference.
   ///   - text: the fields that texts are searched in.
-  init(_ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration) {
+  ///   - defersIndexes: a Boolean value that indicates whether the words and the opening hours of many places are
+  ///     indexed on other threads after the initialization; searches that need them wait.
+  init(_ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration, defersIndexes: Bool = false) {
     let count = buffer.count
     precondition(count > 0 && count < UInt32.max)
     self.count = count
@@ -87,10 +92,11 @@ final class Segment: Sendable {
     (buffer.records, buffer.stamps, buffer.texts) = ([], StampNumbers(), [])
     (records, sourceReferences) = references
     (idOrder, spaceBounds, geographicBounds) = orders
+    let isIndexed = count > Self.maximumUnindexed && !defersIndexes
     let indexes = Parallel.both(where: count > 20_000) { [numbers = buffer.categories, records, idOrder] in
       let categories = CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns)
       let hours =
-        count <= Self.maximumUnindexed
+        !isIndexed
         ? nil
         : HoursIndex(
           records: records, coordinates: columns.coordinates,
@@ -98,7 +104,7 @@ final class Segment: Sendable {
           evaluatingAt: SystemClock().now().minutesSinceEpoch)
       return (categories, hours)
     } and: { [numbers = buffer.categories, records] in
-      count <= Self.maximumUnindexed
+      !isIndexed
         ? nil
         : TextIndex(
           records: records, categories: numbers.texts, positions: columns, configuration: configuration)
@@ -108,6 +114,15 @@ final class Segment: Sendable {
     textConfiguration = configuration
     builtTextIndex = Mutex(indexes.1)
     fileName = nil
+    if defersIndexes, count > Self.maximumUnindexed {
+      DispatchQueue.global(qos: .utility).async(group: deferredIndexes) { [self] in
+        _ = Parallel.both(where: true) {
+          buildTextIndex()
+        } and: {
+          buildHours(evaluatingAt: SystemClock().now().minutesSinceEpoch)
+        }
+      }
+    }
   }
 
   /// The file of the segment; `nil` if its columns are in memory of the process.
@@ -148,7 +163,7 @@ final class Segment: Sendable {
     try file.append(.geographicBounds, geographicBounds)
     try file.append(.idOrder, idOrder)
     try categories.write(to: &file)
-    if let textIndex = builtTextIndex.withLock({ $0 }) { try textIndex.write(to: &file) }
+    if count > Self.maximumUnindexed { try textIndex.write(to: &file) }
     if let hours = builtHours.withLock({ $0 }) { try hours.write(to: &file, records) }
     try file.append(.sourceReferences, sourceReferences.entries)
     try records.write(to: &file)
@@ -164,8 +179,27 @@ final class Segment: Sendable {
   /// A Boolean value that indicates whether the words are indexed already.
   var hasTextIndex: Bool { builtTextIndex.withLock { $0 != nil } }
 
+  /// Waits for the indexes that are built on other threads.
+  ///
+  /// - Returns: `false` if they are not built at the deadline.
+  func waitForIndexes(until deadline: ContinuousClock.Instant?) -> Bool {
+    guard let deadline else {
+      deferredIndexes.wait()
+      return true
+    }
+    let (seconds, attoseconds) = (deadline - .now).components
+    let nanoseconds = max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    return deferredIndexes.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .success
+  }
+
   /// The index of the words of the places.
   var textIndex: TextIndex {
+    if let index = builtTextIndex.withLock({ $0 }) { return index }
+    deferredIndexes.wait()
+    return buildTextIndex()
+  }
+
+  private func buildTextIndex() -> TextIndex {
     if let index = builtTextIndex.withLock({ $0 }) { return index }
     // Not under the lock: other searches would wait.
     let index = TextIndex(
@@ -322,11 +356,14 @@ final class Segment: Sendable {
 
   /// The index of the opening hours. Built in O(n) if it is not yet, and kept.
   var hours: HoursIndex {
-    if let index = builtHours.withLock({ $0 }) { return index }
+    builtHours.withLock { $0 } ?? buildHours(evaluatingAt: nil)
+  }
+
+  private func buildHours(evaluatingAt minutes: Int64?) -> HoursIndex {
     // Not under the lock: other searches would wait.
     let index = HoursIndex(
       records: records, coordinates: coordinates.pointers, nodeCount: Self.nodeCount(places: count, categories),
-      evaluatingAt: nil)
+      evaluatingAt: minutes)
     return builtHours.withLock { known in
       if let known { return known }
       known = index

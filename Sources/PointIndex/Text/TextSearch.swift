@@ -172,6 +172,8 @@ final class TextSearch {
     }
     otherSteps = limit.steps
     if terms.isEmpty || limit.isExpired { return }
+    for part in snapshot.parts { limit.wait(forIndexesOf: part.segment) }
+    if limit.isExpired { return }
     parts = snapshot.parts.enumerated().map {
       TextPart($1, number: $0, terms: terms, plannedSlots: plan?.slots[$0], limit)
     }
