@@ -54,9 +54,11 @@ struct RegionFilter {
   ///
   /// - Parameter limit: the time limit of the search, after which no place matches; `nil` if it has none.
   init?(_ query: PointQuery, _ limit: SearchLimit? = nil) {
-    guard query.box != nil || query.area != nil || query.restriction?.area != nil else { return nil }
+    let bound = query.restriction?.area
+    let area = query.area ?? bound
+    guard query.box != nil || area != nil else { return nil }
     box = query.box.map { BoxFilter($0) }
-    areas = AreaFilter(query, limit)
+    areas = area.map { AreaFilter($0, query.area == nil ? nil : bound, limit) }
   }
 
   init(_ box: BoxFilter) {
@@ -98,11 +100,9 @@ private final class AreaFilter: Sendable {
   private let otherArea: GeodesicArea?
   private let limit: SearchLimit?
 
-  init?(_ query: PointQuery, _ limit: SearchLimit?) {
-    let bound = query.restriction?.area
-    guard let area = query.area ?? bound else { return nil }
+  init(_ area: GeodesicArea, _ otherArea: GeodesicArea?, _ limit: SearchLimit?) {
     self.area = area
-    otherArea = query.area == nil ? nil : bound
+    self.otherArea = otherArea
     self.limit = limit
   }
 
