@@ -46,8 +46,14 @@ final class SearchLimit: @unchecked Sendable {
     self.init(query.needsIndex ? query.timeLimit : nil)
   }
 
+  /// A Boolean value that indicates whether an index was not built in time.
+  private var lacksIndex = false
+
   /// The error of a search that has expired.
-  var error: PointStoreError { steps >= maximumSteps ? .stepLimit : .filterTimeout }
+  var error: PointStoreError {
+    if lacksIndex { return .indexNotReady }
+    return steps >= maximumSteps ? .stepLimit : .filterTimeout
+  }
 
   /// Adds steps, and returns a Boolean value that indicates whether no limit is exceeded.
   @inline(__always)
@@ -58,9 +64,11 @@ final class SearchLimit: @unchecked Sendable {
     return !isExpired
   }
 
-  /// Waits for the indexes of a segment that are built on other threads.
+  /// Waits for the indexes of a segment that are built on other threads. The search expires with
+  /// ``Points/PointStoreError/indexNotReady`` where they are not built in time.
   func wait(forIndexesOf segment: Segment) {
-    if !segment.waitForIndexes(until: deadline) { isExpired = true }
+    guard !segment.waitForIndexes(until: deadline) else { return }
+    (lacksIndex, isExpired) = (true, true)
   }
 
   /// Checks the limits and the task.
