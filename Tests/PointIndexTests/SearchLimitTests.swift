@@ -76,7 +76,7 @@ import Testing
     let first = PointSnapshot().applying(PointChanges(puts: places))
 
     #expect(try first.page(matching: query) == PointSnapshot(places).matches(of: query))
-    #expect(first.parts.allSatisfy { $0.segment.waitForIndexes(until: .now) && $0.segment.hasTextIndex })
+    #expect(first.parts.allSatisfy { $0.segment.waitForWords(until: .now) && $0.segment.hasTextIndex })
   }
 
   @Test func searchThatIndexesWordsTriesAllRules() throws {

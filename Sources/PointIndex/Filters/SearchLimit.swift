@@ -64,10 +64,10 @@ final class SearchLimit: @unchecked Sendable {
     return !isExpired
   }
 
-  /// Waits for the indexes of a segment that are built on other threads. The search expires with
-  /// ``Points/PointStoreError/indexNotReady`` where they are not built in time.
-  func wait(forIndexesOf segment: Segment) {
-    guard !segment.waitForIndexes(until: deadline) else { return }
+  /// Waits for the words of a segment where another thread indexes them. The search expires with
+  /// ``Points/PointStoreError/indexNotReady`` where that has not ended in time.
+  func wait(forWordsOf segment: Segment) {
+    guard !segment.waitForWords(until: deadline) else { return }
     (lacksIndex, isExpired) = (true, true)
   }
 
