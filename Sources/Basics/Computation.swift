@@ -21,27 +21,45 @@ package func offThreadPool<Value: Sendable>(_ work: @escaping @Sendable () -> Va
 package enum Parallel {
   /// Runs two closures, at the same time where that is worth it, and returns their results.
   ///
-  /// The caller's thread runs one of them, so that this ends even when no other thread is free.
+  /// The caller's thread runs the first, and then the second if no other thread has begun it, so that this ends even when
+  /// no other thread is free. The closures may divide their own work in the same way; with `concurrentPerform` the parts
+  /// of a part would run one after another.
   package static func both<First: Sendable, Second: Sendable>(
     where isWorthIt: Bool,
     _ first: @Sendable () -> First,
-    and second: @Sendable () -> Second
+    and second: @escaping @Sendable () -> Second
   ) -> (First, Second) {
     guard isWorthIt else { return (first(), second()) }
-    let firstResult = Mutex<First?>(nil)
-    let secondResult = Mutex<Second?>(nil)
-    DispatchQueue.concurrentPerform(iterations: 2) { iteration in
-      if iteration == 0 {
-        let result = first()
-        firstResult.withLock { $0 = result }
-      } else {
-        let result = second()
-        secondResult.withLock { $0 = result }
-      }
-    }
-    guard let first = firstResult.withLock({ $0 }), let second = secondResult.withLock({ $0 }) else {
-      preconditionFailure("both iterations have run")
-    }
-    return (first, second)
+    let task = SharedTask(second)
+    DispatchQueue.global().async { task.runOnce() }
+    let firstResult = first()
+    task.runOnce()
+    return (firstResult, task.waitForResult())
+  }
+}
+
+/// A closure that the first of several threads runs.
+private final class SharedTask<Value: Sendable>: Sendable {
+  private let body: Mutex<(@Sendable () -> Value)?>
+  private let result = Mutex<Value?>(nil)
+  private let hasEnded = DispatchSemaphore(value: 0)
+
+  init(_ body: @escaping @Sendable () -> Value) {
+    self.body = Mutex(body)
+  }
+
+  /// Runs the closure and frees it, unless another thread has begun to.
+  func runOnce() {
+    guard let body = body.withLock({ $0.take() }) else { return }
+    let value = body()
+    result.withLock { $0 = value }
+    hasEnded.signal()
+  }
+
+  /// Waits for the thread that runs the closure. To be called once.
+  func waitForResult() -> Value {
+    hasEnded.wait()
+    guard let value = result.withLock({ $0.take() }) else { preconditionFailure("the closure has ended") }
+    return value
   }
 }
