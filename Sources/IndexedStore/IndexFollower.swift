@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 package import Logging
 package import PointIndex
 package import Points
@@ -669,7 +670,7 @@ package final class IndexFollower: Sendable {
           if let delay = rebuilding.delay(at: .now) { await pause(delay) }
           if try await resume() {
             rebuilding.noteBuild(at: .now)
-          } else if try await fits(), try await build() {
+          } else if let estimate = try await fittingEstimate(), try await build(estimate) {
             rebuilding.noteBuild(at: .now)
           }
         case .catchingUp:
@@ -701,12 +702,12 @@ package final class IndexFollower: Sendable {
   /// The time after which a standby is asked again whether it was promoted.
   private static let standbyInterval = Duration.seconds(2)
 
-  /// Returns a Boolean value that indicates whether the index may be built, by an estimate of its size.
+  /// Returns an estimate of the places and their texts; `nil` if their index would not fit into memory.
   ///
-  /// The estimate is from a sample, so ``build()`` measures too.
-  private func fits() async throws(PointStoreError) -> Bool {
-    guard let memoryLimit else { return true }
+  /// The estimate is from a sample, so ``build(_:)`` measures too.
+  private func fittingEstimate() async throws(PointStoreError) -> (points: Int, textBytes: Int)? {
     let estimate = try await feed.estimatedSize()
+    guard let memoryLimit else { return estimate }
     let bytes =
       files == nil
       ? estimate.points * PointSnapshot.bytesPerPoint + estimate.textBytes
@@ -718,8 +719,9 @@ package final class IndexFollower: Sendable {
         "estimated_places": .stringConvertible(estimate.points), "estimated_bytes": .stringConvertible(bytes),
         "limit_bytes": .stringConvertible(memoryLimit),
       ])
-    if !fits { noteUnused(.tooLarge) }
-    return fits
+    if fits { return estimate }
+    noteUnused(.tooLarge)
+    return nil
   }
 
   /// Returns a Boolean value that indicates whether the index of some places would need more memory than it may use at
@@ -759,7 +761,7 @@ package final class IndexFollower: Sendable {
   /// memory at once are built in pieces that do.
   ///
   /// - Returns: `false` where the places do not fit into memory. The copy is stopped at the first that does not.
-  private func build() async throws(PointStoreError) -> Bool {
+  private func build(_ estimate: (points: Int, textBytes: Int)) async throws(PointStoreError) -> Bool {
     let start = ContinuousClock.now
     logger.info("building the index")
     dropUnreadableIndex()
@@ -768,6 +770,7 @@ package final class IndexFollower: Sendable {
       return state.writes
     }
     let buffer = Mutex(BuildBuffer())
+    buffer.withLock { reserve(&$0.places, estimate) }
     var isUsed = false
     defer { if !isUsed { files?.remove(buffer.withLock { $0.pieces }) } }
     let copied = try await copyPoints { [self] point in
@@ -828,6 +831,15 @@ package final class IndexFollower: Sendable {
     noteUnused(.tooLarge)
   }
 
+  /// Allocates memory for places at once, as far as they may be in it: an array that grows is in memory twice while it is
+  /// moved. Memory that is not used takes none of the machine's.
+  private func reserve(_ places: inout PointBuffer, _ size: (points: Int, textBytes: Int)) {
+    let limit = memoryLimit ?? Int(clamping: ProcessInfo.processInfo.physicalMemory / 2)
+    // The size is known from a sample.
+    let (points, textBytes) = (size.points + size.points / 32, size.textBytes + size.textBytes / 32)
+    places.reserveCapacity(min(points, limit / PointSnapshot.bytesPerPoint), textBytes: min(textBytes, limit))
+  }
+
   /// Builds the index of the places of a buffer as a piece in a file.
   ///
   /// - Returns: `false` if there are no files, if the index would need more memory than it may use, or if the file can't
@@ -836,6 +848,8 @@ package final class IndexFollower: Sendable {
     guard let files else { return false }
     guard !exceedsLimitInFiles(count: buffer.count) else { return false }
     guard buffer.places.count > 0 else { return true }
+    let size = (points: buffer.places.count, textBytes: buffer.places.textBytes)
+    defer { reserve(&buffer.places, size) }
     do throws(IndexFileError) {
       buffer.pieces.append(
         try files.writePiece(exchange(&buffer.places, with: PointBuffer()), text: textConfiguration))
