@@ -289,6 +289,83 @@ struct RecordColumns: BitwiseCopyable, @unchecked Sendable {
   func prefetchTexts(at slot: Int) { prefetch(bytes + records[slot].start, count: 128) }
 }
 
+/// The packed records of places, and where their texts will be.
+private struct RecordLayout: Sendable {
+  let shared: TagBeginnings
+  let packed: FixedBuffer<PackedRecord>
+  let stamps: StampNumbers
+
+  /// The number of bytes of the texts.
+  let byteCount: Int
+
+  /// The number of places before its own turn at which a place in the order of the slots is prefetched.
+  private static let distance = 8
+
+  /// Creates the layout of places.
+  ///
+  /// - Parameters:
+  ///   - records: the records by the indices of the places.
+  ///   - order: the indices in the order of the slots.
+  init(
+    _ records: ContiguousArray<PointRecord>, _ stamps: StampNumbers, texts: ContiguousArray<UInt8>,
+    in order: FixedBuffer<UInt32>
+  ) {
+    let shared = TagBeginnings(records, texts: texts)
+    var stampsInOrder = StampNumbers()
+    var end = 0
+    packed = records.withUnsafeBufferPointer { records in
+      FixedBuffer<PackedRecord>(count: order.count) { memory in
+        for slot in 0..<order.count {
+          let index = Int(order.pointer[slot])
+          if slot + Self.distance < order.count {
+            prefetch(records.baseAddress.unsafelyUnwrapped + Int(order.pointer[slot + Self.distance]))
+          }
+          var record = records[index]
+          record.stamp = stampsInOrder.number(of: stamps.stamps[Int(record.stamp)])
+          let (beginning, length) = shared.beginning(ofIndex: index)
+          let packed = PackedRecord(record, start: end, beginning: beginning, beginningLength: length)
+          (memory + slot).initialize(to: packed)
+          end += packed.fieldBytes + record.textLength - length
+        }
+      }
+    }
+    self.shared = shared
+    self.stamps = stampsInOrder
+    byteCount = end
+  }
+
+  /// Copies the texts of some slots, without the shared beginnings of their tags.
+  ///
+  /// - Parameter memory: the memory of the texts of all slots.
+  func copyTexts(
+    ofSlots slots: Range<Int>, of records: ContiguousArray<PointRecord>, _ texts: ContiguousArray<UInt8>,
+    in order: FixedBuffer<UInt32>, to memory: UnsafeMutablePointer<UInt8>
+  ) {
+    texts.withUnsafeBufferPointer { texts in
+      guard let texts = texts.baseAddress else { return }
+      for slot in slots {
+        let index = Int(order.pointer[slot])
+        if slot + Self.distance < slots.upperBound {
+          prefetch(texts + records[Int(order.pointer[slot + Self.distance])].start, count: 128)
+        }
+        let (record, packed) = (records[index], packed.pointer[slot])
+        let length = shared.beginning(ofIndex: index).length
+        var end = memory + packed.start
+        packed.writeFields(of: record, to: end, beginningLength: length)
+        end += packed.fieldBytes
+        let (source, nameLength) = (texts + record.start, Int(record.nameLength))
+        if length == 0 {
+          end.initialize(from: source, count: record.textLength)
+        } else {
+          end.initialize(from: source, count: nameLength)
+          (end + nameLength).initialize(
+            from: source + nameLength + length, count: record.textLength - nameLength - length)
+        }
+      }
+    }
+  }
+}
+
 /// The records of a segment's places, by slot.
 ///
 /// All texts are in one buffer instead of a `String` each: that takes a third less memory, and a response copies from
@@ -308,7 +385,7 @@ struct PointRecords: Sendable {
   /// The number of bytes of the texts with all of their tags.
   let textBytes: Int
 
-  /// Creates the records of places, which are freed of their texts meanwhile.
+  /// Creates the records of places.
   ///
   /// - Parameters:
   ///   - records: the records by the indices of the places.
@@ -317,48 +394,21 @@ struct PointRecords: Sendable {
     _ records: ContiguousArray<PointRecord>, _ stamps: StampNumbers, texts: ContiguousArray<UInt8>,
     sources: TextNumbers, in order: FixedBuffer<UInt32>
   ) {
-    let shared = TagBeginnings(records, texts: texts)
-    var stampsInOrder = StampNumbers()
-    var end = 0
-    let packed = records.withUnsafeBufferPointer { records in
-      FixedBuffer<PackedRecord>(count: order.count) { memory in
-        for slot in 0..<order.count {
-          let index = Int(order.pointer[slot])
-          var record = records[index]
-          record.stamp = stampsInOrder.number(of: stamps.stamps[Int(record.stamp)])
-          let (beginning, length) = shared.beginning(ofIndex: index)
-          let packed = PackedRecord(record, start: end, beginning: beginning, beginningLength: length)
-          (memory + slot).initialize(to: packed)
-          end += packed.fieldBytes + record.textLength - length
-        }
-      }
-    }
-    bytes = FixedBuffer(count: end) { memory in
-      texts.withUnsafeBufferPointer { texts in
-        guard let texts = texts.baseAddress else { return }
-        for slot in 0..<order.count {
-          let index = Int(order.pointer[slot])
-          let (record, packed, length) = (
-            records[index], packed.pointer[slot], shared.beginning(ofIndex: index).length
-          )
-          var end = memory + packed.start
-          packed.writeFields(of: record, to: end, beginningLength: length)
-          end += packed.fieldBytes
-          let (source, nameLength) = (texts + record.start, Int(record.nameLength))
-          if length == 0 {
-            end.initialize(from: source, count: record.textLength)
-          } else {
-            end.initialize(from: source, count: nameLength)
-            (end + nameLength).initialize(
-              from: source + nameLength + length, count: record.textLength - nameLength - length)
-          }
-        }
+    let layout = RecordLayout(records, stamps, texts: texts, in: order)
+    bytes = FixedBuffer(count: layout.byteCount) { memory in
+      // Unsafe: no two places have bytes in common.
+      nonisolated(unsafe) let memory = memory
+      let middle = order.count / 2
+      _ = Parallel.both(where: order.count > 20_000) {
+        layout.copyTexts(ofSlots: 0..<middle, of: records, texts, in: order, to: memory)
+      } and: {
+        layout.copyTexts(ofSlots: middle..<order.count, of: records, texts, in: order, to: memory)
       }
     }
     textBytes = texts.count
-    self.records = packed
-    self.stamps = FixedBuffer(stampsInOrder.stamps)
-    beginnings = PackedTexts(bytes: shared.texts)
+    self.records = layout.packed
+    self.stamps = FixedBuffer(layout.stamps.stamps)
+    beginnings = PackedTexts(bytes: layout.shared.texts)
     self.sources = sources
     packedSources = PackedTexts(sources.texts)
   }
@@ -543,14 +593,22 @@ struct TagBeginnings {
   /// The beginnings by their numbers; the first is empty.
   private(set) var texts: ContiguousArray<ContiguousArray<UInt8>> = [[]]
 
-  private var hashes: ContiguousArray<UInt64> = [0]
+  /// A text that a beginning has up to the end of one of its members, or all of it.
+  private struct Prefix {
+    let hash: UInt64
+    /// The number of the beginning that is this text; 0 if none is.
+    var number: UInt16 = 0
+  }
+
+  /// The prefixes of all beginnings. Tags are read as far as they have one of these, usually not to their end.
+  private var prefixes: ContiguousArray<Prefix> = []
   private var table = HashIndex(capacity: 0)
 
   /// The numbers of the beginnings by the indices of the places; none if no beginnings are shared.
   private var numbers: ContiguousArray<UInt16> = []
 
-  // No client can choose tags whose beginnings collide.
-  private let seed = UInt64.random(in: .min ... .max)
+  /// The hash of nothing.
+  private let emptyHash = FoldedHash()
 
   init(_ records: ContiguousArray<PointRecord>, texts: ContiguousArray<UInt8>) {
     guard records.count >= Self.minimumPlaces else { return }
@@ -587,6 +645,7 @@ struct TagBeginnings {
     for index in stride(from: 0, to: records.count, by: step) {
       forEachBeginning(of: Self.tags(of: records[index], texts)) { length, hash in
         candidates.append(Candidate(hash: hash, length: UInt32(length), index: UInt32(index / step)))
+        return true
       }
     }
     candidates.sort { $0.length != $1.length ? $0.length > $1.length : $0.hash < $1.hash }
@@ -602,13 +661,32 @@ struct TagBeginnings {
       if uses >= Self.minimumUses {
         for candidate in candidates[start..<end] { hasBeginning[Int(candidate.index)] = true }
         self.texts.append(ContiguousArray(Self.tags(of: records[Int(first.index) * step], texts)[..<Int(first.length)]))
-        hashes.append(first.hash)
       }
       start = end
     }
-    table = HashIndex(capacity: self.texts.count)
-    for number in self.texts.indices.dropFirst() {
-      table.insert(UInt32(number), hash: Int(truncatingIfNeeded: hashes[number]))
+    indexTexts()
+  }
+
+  /// Fills the table with the prefixes of the beginnings.
+  private mutating func indexTexts() {
+    var (found, known) = (prefixes, [UInt64: Int]())
+    for (number, text) in texts.enumerated() {
+      text.withUnsafeBufferPointer { text in
+        forEachBeginning(of: text) { length, hash in
+          let index = known[hash] ?? found.count
+          if index == found.count {
+            found.append(Prefix(hash: hash))
+            known[hash] = index
+          }
+          if length == text.count { found[index].number = UInt16(number) }
+          return true
+        }
+      }
+    }
+    prefixes = found
+    table = HashIndex(capacity: prefixes.count)
+    for (index, prefix) in prefixes.enumerated() {
+      table.insert(UInt32(index), hash: Int(truncatingIfNeeded: prefix.hash))
     }
   }
 
@@ -616,32 +694,36 @@ struct TagBeginnings {
   private func number(of tags: UnsafeBufferPointer<UInt8>) -> UInt16 {
     var longest: UInt16 = 0
     forEachBeginning(of: tags) { length, hash in
-      let found = table.first(hash: Int(truncatingIfNeeded: hash)) { number in
-        hashes[Int(number)] == hash && texts[Int(number)].elementsEqual(tags[..<length])
-      }
-      if let found { longest = UInt16(found) }
+      let index = table.first(hash: Int(truncatingIfNeeded: hash)) { prefixes[Int($0)].hash == hash }
+      guard let index else { return false }
+      let number = prefixes[Int(index)].number
+      if number > 0, texts[Int(number)].elementsEqual(tags[..<length]) { longest = number }
+      return true
     }
     return longest
   }
 
   /// Calls the body with the length and the hash of each beginning that ends with the opening quotation mark of a value,
-  /// ascending, and of the whole tags. An escaped quotation mark moves the ends, which changes nothing but the memory.
+  /// ascending, and of the whole tags, until it returns `false`. An escaped quotation mark moves the ends, which changes
+  /// nothing but the memory.
   @inline(__always)
-  private func forEachBeginning(of tags: UnsafeBufferPointer<UInt8>, _ body: (_ length: Int, _ hash: UInt64) -> Void) {
+  private func forEachBeginning(of tags: UnsafeBufferPointer<UInt8>, _ body: (_ length: Int, _ hash: UInt64) -> Bool) {
     let minimumLength = 8
     guard tags.count >= minimumLength, tags.count <= Self.maximumLength else { return }
-    var (hash, marks) = (seed, 0)
-    for index in tags.indices {
-      let byte = tags[index]
-      hash = (hash ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15
-      hash ^= hash >> 29
-      if byte == UInt8(ascii: "\"") {
-        marks += 1
-        if marks & 3 == 3, index >= minimumLength { body(index + 1, hash) }
-        if marks == 4 * Self.maximumMembers { return }
+    var (hash, start, end, marks) = (emptyHash, 0, 0, 0)
+    while let mark = tags.firstIndex(of: UInt8(ascii: "\""), from: end) {
+      end = mark + 1
+      marks += 1
+      if marks & 3 == 3, end > minimumLength {
+        hash.combine(bytes: UnsafeBufferPointer(rebasing: tags[start..<end]))
+        guard body(end, hash.value) else { return }
+        start = end
       }
+      if marks == 4 * Self.maximumMembers { return }
     }
-    body(tags.count, hash)
+    if start == tags.count { return }
+    hash.combine(bytes: UnsafeBufferPointer(rebasing: tags[start...]))
+    _ = body(tags.count, hash.value)
   }
 }
 

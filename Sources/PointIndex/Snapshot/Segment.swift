@@ -59,7 +59,7 @@ final class Segment: Sendable {
   /// Creates a segment of at least one place. O(n log n).
   ///
   /// Each column of the buffer is freed as soon as it has been copied. While the texts are copied they are held twice,
-  /// beside some 150 bytes a place: that is the peak.
+  /// beside some 110 bytes a place: that is the peak.
   ///
   /// - Parameters:
   ///   - buffer: places of which no two have the same id or the same source reference.
@@ -71,30 +71,31 @@ final class Segment: Sendable {
     precondition(count > 0 && count < UInt32.max)
     self.count = count
     var items = Self.inSpatialOrder(buffer.coordinates)
-    positions = FixedBuffer(items) { $0.position }
-    ids = FixedBuffer(buffer.ids, in: items)
-    buffer.ids = []
-    coordinates = CoordinateColumn(buffer.coordinates, in: items)
-    buffer.coordinates = []
-    let columns = SegmentColumns(
-      ids: ids.pointer, positions: positions.pointer, coordinates: coordinates.pointers)
     let order = FixedBuffer(items.lazy.map(\.index))
     items = []
-    // The places' texts on one processor, the orders on another.
-    let (references, orders) = Parallel.both(where: count > 20_000) {
-      [records = buffer.records, stamps = buffer.stamps, texts = buffer.texts, sources = buffer.sources] in
-      let records = PointRecords(records, stamps, texts: texts, sources: sources, in: order)
-      return (records, records.sourceReferences())
-    } and: { [ids] in
+    // The texts are held twice while they are copied: no other column may need memory then.
+    records = PointRecords(
+      buffer.records, buffer.stamps, texts: buffer.texts, sources: buffer.sources, in: order)
+    (buffer.records, buffer.stamps, buffer.texts) = ([], StampNumbers(), [])
+    let (positionColumn, otherColumns) = Parallel.both(where: count > 20_000) { [coordinates = buffer.coordinates] in
+      FixedBuffer<EarthCentred>(count: count) { memory in
+        for slot in 0..<count {
+          (memory + slot).initialize(to: EarthCentred(coordinates[Int(order.pointer[slot])]))
+        }
+      }
+    } and: { [ids = buffer.ids, coordinates = buffer.coordinates] in
+      (FixedBuffer(ids, in: order), CoordinateColumn(coordinates, in: order))
+    }
+    positions = positionColumn
+    (ids, coordinates) = otherColumns
+    (buffer.ids, buffer.coordinates) = ([], [])
+    let columns = SegmentColumns(
+      ids: ids.pointer, positions: positions.pointer, coordinates: coordinates.pointers)
+    let isIndexed = count > Self.maximumUnindexed && !defersIndexes
+    let indexes = Parallel.both(where: count > 20_000) { [numbers = buffer.categories, records, ids] in
       var nodes = NodeBounds(capacity: PackedTree.nodeCount(places: count))
       nodes.append(treeOf: 0..<UInt32(count), columns: columns)
-      return (Self.order(of: ids), FixedBuffer(nodes.space), FixedBuffer(nodes.geographic))
-    }
-    (buffer.records, buffer.stamps, buffer.texts) = ([], StampNumbers(), [])
-    (records, sourceReferences) = references
-    (idOrder, spaceBounds, geographicBounds) = orders
-    let isIndexed = count > Self.maximumUnindexed && !defersIndexes
-    let indexes = Parallel.both(where: count > 20_000) { [numbers = buffer.categories, records, idOrder] in
+      let idOrder = Self.order(of: ids)
       let categories = CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns)
       let hours =
         !isIndexed
@@ -103,15 +104,18 @@ final class Segment: Sendable {
           records: records, coordinates: columns.coordinates,
           nodeCount: Self.nodeCount(places: count, categories),
           evaluatingAt: SystemClock().now().minutesSinceEpoch)
-      return (categories, hours)
+      return (
+        FixedBuffer(nodes.space), FixedBuffer(nodes.geographic), idOrder, categories, hours, records.sourceReferences()
+      )
     } and: { [numbers = buffer.categories, records] in
       !isIndexed
         ? nil
         : TextIndex(
           records: records, categories: numbers.texts, positions: columns, configuration: configuration)
     }
-    categories = indexes.0.0
-    builtHours = Mutex(indexes.0.1)
+    let hours: HoursIndex?
+    (spaceBounds, geographicBounds, idOrder, categories, hours, sourceReferences) = indexes.0
+    builtHours = Mutex(hours)
     textConfiguration = configuration
     builtTextIndex = Mutex(indexes.1)
     fileName = nil
@@ -440,20 +444,11 @@ extension UnsafeBufferPointer {
 }
 
 extension FixedBuffer {
-  init(_ items: ContiguousArray<SpatialOrder.Item>, _ value: (SpatialOrder.Item) -> Element) {
-    self.init(count: items.count) { memory in
-      items.withUnsafeBufferPointer { items in
-        for slot in 0..<items.count { (memory + slot).initialize(to: value(items[slot])) }
-      }
-    }
-  }
-
-  init(_ values: ContiguousArray<Element>, in items: ContiguousArray<SpatialOrder.Item>) {
-    self.init(count: items.count) { memory in
+  /// Creates a buffer of values in the order of indices.
+  init(_ values: ContiguousArray<Element>, in order: FixedBuffer<UInt32>) {
+    self.init(count: order.count) { memory in
       values.withUnsafeBufferPointer { values in
-        items.withUnsafeBufferPointer { items in
-          for slot in 0..<items.count { (memory + slot).initialize(to: values[Int(items[slot].index)]) }
-        }
+        for slot in 0..<order.count { (memory + slot).initialize(to: values[Int(order.pointer[slot])]) }
       }
     }
   }
@@ -487,8 +482,8 @@ enum CoordinateColumn: Sendable {
   case decimal(FixedBuffer<DecimalCoordinate>)
   case exact(FixedBuffer<Coordinate>)
 
-  /// Creates the column of coordinates in the order of the items.
-  init(_ coordinates: ContiguousArray<Coordinate>, in items: ContiguousArray<SpatialOrder.Item>) {
+  /// Creates the column of coordinates in the order of indices.
+  init(_ coordinates: ContiguousArray<Coordinate>, in order: FixedBuffer<UInt32>) {
     var decimals = ContiguousArray<DecimalCoordinate>()
     decimals.reserveCapacity(coordinates.count)
     for coordinate in coordinates {
@@ -497,7 +492,7 @@ enum CoordinateColumn: Sendable {
     }
     self =
       decimals.count == coordinates.count
-      ? .decimal(FixedBuffer(decimals, in: items)) : .exact(FixedBuffer(coordinates, in: items))
+      ? .decimal(FixedBuffer(decimals, in: order)) : .exact(FixedBuffer(coordinates, in: order))
   }
 
   init(_ file: SegmentFile) throws(IndexFileError) {

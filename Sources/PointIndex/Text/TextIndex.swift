@@ -34,45 +34,14 @@ final class TextIndex: Sendable {
   init(
     records: PointRecords, categories: [String], positions: SegmentColumns, configuration: TextIndexConfiguration
   ) {
-    var entries = TextEntries.all(of: records, categories: categories, fields: TextFields(configuration))
-    entries.sortWords()
-    let words = entries.words
-    let wordCount = words.count
-    let order = entries.order
-    let (wordStarts, wordBytes) = Self.sortedWords(words, order)
-    let wordLetters = FixedBuffer(count: wordCount) { letters in
-      for position in 0..<wordCount { (letters + position).initialize(to: words.letters[Int(order[position])]) }
-    }
-    let (starts, slotsInOrder) = Self.postings(entries, wordCount: wordCount)
-    let places = FixedBuffer(entries.bounds)
-    let slots = PostingOrder.sorted(slotsInOrder, starts: starts, places: places)
-    let wordBounds = FixedBuffer(count: wordCount) { memory in
-      for word in 0..<wordCount {
-        var union = StaticBounds()
-        for index in Int(starts.pointer[word])..<Int(starts.pointer[word + 1]) {
-          union.include(places.pointer[Int(slots.pointer[index])])
-        }
-        (memory + word).initialize(to: union)
-      }
-    }
-    let frequent = (0..<wordCount).filter {
-      starts.pointer[$0 + 1] - starts.pointer[$0] >= UInt32(PostingBlock.minimumPostings)
-    }
-    var (blocks, blockStarts) = (ContiguousArray<PostingBlock>(), ContiguousArray<UInt32>())
-    for word in frequent {
-      blockStarts.append(UInt32(blocks.count))
-      let end = Int(starts.pointer[word + 1])
-      for start in stride(from: Int(starts.pointer[word]), to: end, by: PostingBlock.capacity) {
-        let slots = UnsafeBufferPointer(
-          start: slots.pointer + start, count: min(PostingBlock.capacity, end - start))
-        blocks.append(PostingBlock(slots, positions: positions, places: places.pointer))
-      }
-    }
+    let entries = SortedEntries(of: records, categories: categories, fields: TextFields(configuration))
+    let postings = Postings(entries, positions: positions)
     buffers = TextBuffers(
-      wordStarts: wordStarts, wordBytes: wordBytes, wordLetters: wordLetters, postingStarts: starts, postings: slots,
-      wordBounds: wordBounds, frequentWords: FixedBuffer(frequent.map { UInt32($0) }),
-      blockStarts: FixedBuffer(blockStarts), blocks: FixedBuffer(blocks), entryStarts: FixedBuffer(entries.starts),
-      entries: FixedBuffer(entries.numbers), places: places)
+      wordStarts: entries.wordStarts, wordBytes: entries.wordBytes, wordLetters: entries.wordLetters,
+      postingStarts: postings.starts, postings: postings.slots, wordBounds: postings.wordBounds,
+      frequentWords: FixedBuffer(postings.blocks.words), blockStarts: FixedBuffer(postings.blocks.starts),
+      blocks: FixedBuffer(postings.blocks.blocks), entryStarts: entries.starts, entries: entries.numbers,
+      places: entries.bounds)
     columns = buffers.columns
     categoryNames = CategoryNames(categories, in: columns.dictionary)
   }
@@ -87,62 +56,6 @@ final class TextIndex: Sendable {
   }
 
   func write(to file: inout SegmentFileWriter) throws(IndexFileError) { try buffers.write(to: &file) }
-
-  private static func sortedWords(
-    _ words: WordCollector, _ order: ContiguousArray<UInt32>
-  ) -> (FixedBuffer<UInt32>, FixedBuffer<UInt8>) {
-    var end: UInt32 = 0
-    let starts = FixedBuffer<UInt32>(count: words.count + 1) { starts in
-      for position in 0..<words.count {
-        let number = Int(order[position])
-        (starts + position).initialize(to: end)
-        end += words.starts[number + 1] - words.starts[number]
-      }
-      (starts + words.count).initialize(to: end)
-    }
-    let bytes = words.bytes.withUnsafeBufferPointer { source in
-      FixedBuffer<UInt8>(count: Int(end)) { memory in
-        guard let source = source.baseAddress else { return }
-        for position in 0..<words.count {
-          let number = Int(order[position])
-          let length = Int(words.starts[number + 1] - words.starts[number])
-          (memory + Int(starts.pointer[position])).initialize(
-            from: source + Int(words.starts[number]), count: length)
-        }
-      }
-    }
-    return (starts, bytes)
-  }
-
-  private static func postings(
-    _ entries: TextEntries, wordCount: Int
-  ) -> (starts: FixedBuffer<UInt32>, slots: ContiguousArray<UInt32>) {
-    // The slot that a word was counted for last, so that a place counts once.
-    var last = ContiguousArray<UInt32>(repeating: .max, count: wordCount)
-    var ends = ContiguousArray<UInt32>(repeating: 0, count: wordCount + 1)
-    func forEachPosting(_ body: (_ word: Int, _ slot: UInt32) -> Void) {
-      for index in last.indices { last[index] = .max }
-      for slot in 0..<entries.starts.count - 1 {
-        for index in Int(entries.starts[slot])..<Int(entries.starts[slot + 1]) {
-          let word = Int(entries.numbers[index] & TextColumns.wordMask)
-          if last[word] == UInt32(slot) { continue }
-          last[word] = UInt32(slot)
-          body(word, UInt32(slot))
-        }
-      }
-    }
-    forEachPosting { word, _ in ends[word + 1] += 1 }
-    for word in 0..<wordCount { ends[word + 1] += ends[word] }
-    let starts = FixedBuffer(ends)
-    let slots = ContiguousArray<UInt32>(unsafeUninitializedCapacity: Int(ends[wordCount])) { memory, count in
-      forEachPosting { word, slot in
-        memory.initializeElement(at: Int(ends[word]), to: slot)
-        ends[word] += 1
-      }
-      count = memory.count
-    }
-    return (starts, slots)
-  }
 }
 
 /// The memory of a text index; ``TextColumns`` describes the values.
@@ -360,6 +273,7 @@ struct PostingBlock: BitwiseCopyable {
   ) {
     var box = SpaceBounds()
     var union = StaticBounds()
+    for slot in slots { prefetch(positions.positions + Int(slot)) }
     for slot in slots {
       let slot = Int(slot)
       box.include(positions.positions[slot])
@@ -391,19 +305,31 @@ struct TextFields: Sendable {
   private let keys: [ContiguousArray<UInt8>]
   private let prefixes: [ContiguousArray<UInt8>]
   private let importanceKey: ContiguousArray<UInt8>?
-  private static let addressPrefix = ContiguousArray("addr:".utf8)
+  private let addressPrefix = ContiguousArray("addr:".utf8)
+
+  /// By the first byte of a key, whether it may be one of these.
+  private let mayBegin: ContiguousArray<Bool>
 
   init(_ configuration: TextIndexConfiguration) {
     keys = configuration.nameTags.filter { !$0.hasSuffix("*") }.map { ContiguousArray($0.utf8) }
     prefixes = configuration.nameTags.filter { $0.hasSuffix("*") }.map { ContiguousArray($0.utf8.dropLast()) }
     importanceKey = configuration.importanceTag.map { ContiguousArray($0.utf8) }
+    let beginnings = keys + prefixes + [addressPrefix]
+    mayBegin = ContiguousArray(
+      (UInt8.min...UInt8.max).map { byte in beginnings.contains { $0.isEmpty || $0[0] == byte } })
   }
 
   /// Returns the kind of the value of a key.
   func kind(of key: UnsafeBufferPointer<UInt8>) -> Kind {
-    if key.starts(with: Self.addressPrefix) { return .address }
-    if keys.contains(where: { key.count == $0.count && key.elementsEqual($0) }) { return .name }
-    return prefixes.contains { key.count > $0.count && key.starts(with: $0) } ? .name : .other
+    guard let first = key.first, mayBegin[Int(first)] else { return .other }
+    if Self.begins(key, with: addressPrefix) { return .address }
+    if keys.contains(where: { key.count == $0.count && Self.begins(key, with: $0) }) { return .name }
+    return prefixes.contains { key.count > $0.count && Self.begins(key, with: $0) } ? .name : .other
+  }
+
+  @inline(__always)
+  private static func begins(_ key: UnsafeBufferPointer<UInt8>, with prefix: ContiguousArray<UInt8>) -> Bool {
+    key.count >= prefix.count && prefix.indices.allSatisfy { key[$0] == prefix[$0] }
   }
 
   /// Returns a Boolean value that indicates whether the value of a key is the importance of the place.
@@ -413,44 +339,26 @@ struct TextFields: Sendable {
 
   /// Calls the closure with each tag, in the order of the keys. A key with an escaped character is left out.
   ///
-  /// - Parameter tags: a JSON object of strings.
+  /// - Parameter tags: stored JSON of tags.
   @inline(__always)
   static func forEachTag(
     in tags: UnsafeBufferPointer<UInt8>,
     _ body: (_ key: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
   ) {
-    var index = 0
-    while let key = nextString(in: tags, &index), let value = nextString(in: tags, &index) {
-      if key.hasEscapes { continue }
-      if value.hasEscapes {
-        let quoted = UnsafeBufferPointer(rebasing: tags[value.range.lowerBound - 1..<value.range.upperBound + 1])
-        guard case .string(var text)? = try? JSONReader.value(of: quoted) else { continue }
-        text.withUTF8 { body(.init(rebasing: tags[key.range]), $0) }
-      } else {
-        body(.init(rebasing: tags[key.range]), .init(rebasing: tags[value.range]))
+    let escape = UInt8(ascii: "\\")
+    let hasEscapes = tags.firstIndex(of: escape, from: 0) != nil
+    JSONString.forEachMember(ofStrings: tags) { key, value in
+      let name = UnsafeBufferPointer(rebasing: tags[key.lowerBound + 1..<key.upperBound - 1])
+      let text = UnsafeBufferPointer(rebasing: tags[value.lowerBound + 1..<value.upperBound - 1])
+      if !hasEscapes || !(name.contains(escape) || text.contains(escape)) {
+        body(name, text)
+      } else if !name.contains(escape),
+        case .string(var text)? = try? JSONReader.value(of: UnsafeBufferPointer(rebasing: tags[value]))
+      {
+        text.withUTF8 { body(name, $0) }
       }
+      return true
     }
-  }
-
-  /// Returns the range between the next two quotation marks.
-  @inline(__always)
-  private static func nextString(
-    in tags: UnsafeBufferPointer<UInt8>, _ index: inout Int
-  ) -> (range: Range<Int>, hasEscapes: Bool)? {
-    while index < tags.count, tags[index] != UInt8(ascii: "\"") { index += 1 }
-    index += 1
-    let start = index
-    var hasEscapes = false
-    while index < tags.count, tags[index] != UInt8(ascii: "\"") {
-      if tags[index] == UInt8(ascii: "\\") {
-        hasEscapes = true
-        index += 1
-      }
-      index += 1
-    }
-    guard index < tags.count else { return nil }
-    defer { index += 1 }
-    return (start..<index, hasEscapes)
   }
 }
 
@@ -584,252 +492,5 @@ struct Importance {
       power += 1
     }
     return power + (rest - 1) / 9
-  }
-}
-
-/// The words of places by slot, name by name, while a ``TextIndex`` is built.
-struct TextEntries {
-  /// The maximum number of words of a place; further ones are not found.
-  static let maximumWords = 1_000
-
-  /// The distinct words.
-  private(set) var words: WordCollector
-
-  /// The start of each place's entries, and the end of the last one's.
-  private(set) var starts: ContiguousArray<UInt32> = [0]
-
-  /// The numbers of the words, with the flags of ``TextColumns``.
-  private(set) var numbers: ContiguousArray<UInt32> = []
-
-  /// The bounds of each place.
-  private(set) var bounds: ContiguousArray<StaticBounds> = []
-
-  /// The collected numbers of the words in the order of their bytes.
-  private(set) var order: ContiguousArray<UInt32> = []
-
-  private var text = NormalizedText()
-
-  /// The names of the place that is appended, with hashes of their words.
-  private var names: ContiguousArray<(hash: UInt64, entries: Range<Int>)> = []
-
-  private var categoryWords: [(words: [UInt32], importance: Double)?]
-
-  /// Collects the words of all places, on two processors where they are many. O(n).
-  static func all(of records: PointRecords, categories: [String], fields: TextFields) -> TextEntries {
-    let count = records.count
-    guard count > 20_000 else {
-      return TextEntries(records: records, slots: 0..<count, categories: categories, fields: fields)
-    }
-    var (entries, others) = Parallel.both(where: true) {
-      TextEntries(records: records, slots: 0..<count / 2, categories: categories, fields: fields)
-    } and: {
-      TextEntries(records: records, slots: count / 2..<count, categories: categories, fields: fields)
-    }
-    entries.append(others)
-    return entries
-  }
-
-  private init(records: PointRecords, slots: Range<Int>, categories: [String], fields: TextFields) {
-    words = WordCollector(capacity: slots.count)
-    categoryWords = Array(repeating: nil, count: categories.count)
-    starts.reserveCapacity(records.count + 1)
-    numbers.reserveCapacity(slots.count * 6)
-    bounds.reserveCapacity(slots.count)
-    let columns = records.columns
-    for slot in slots {
-      let (name, number) = (columns.texts(at: slot).name, columns.category(at: slot))
-      let category = number == PointRecord.none ? nil : Int(number)
-      columns.withTags(at: slot) { append(name: name, tags: $0, category: category, of: categories, fields) }
-    }
-  }
-
-  /// Appends the entries of the places that follow.
-  private mutating func append(_ others: TextEntries) {
-    var translation = ContiguousArray<UInt32>()
-    translation.reserveCapacity(others.words.count)
-    others.words.bytes.withUnsafeBufferPointer { bytes in
-      for number in 0..<others.words.count {
-        let word = UnsafeBufferPointer(
-          rebasing: bytes[Int(others.words.starts[number])..<Int(others.words.starts[number + 1])])
-        translation.append(words.number(of: word, flaggedLetters: others.words.letters[number]))
-      }
-    }
-    let start = UInt32(numbers.count)
-    numbers.reserveCapacity(numbers.count + others.numbers.count)
-    for number in others.numbers {
-      numbers.append(number & ~TextColumns.wordMask | translation[Int(number & TextColumns.wordMask)])
-    }
-    for end in others.starts.dropFirst() { starts.append(start + end) }
-    bounds.append(contentsOf: others.bounds)
-  }
-
-  /// Numbers the words in the order of their bytes. O(n log n).
-  mutating func sortWords() {
-    order = words.sorted()
-    var positions = ContiguousArray<UInt32>(repeating: 0, count: order.count)
-    for (position, number) in order.enumerated() { positions[Int(number)] = UInt32(position) }
-    numbers.withUnsafeMutableBufferPointer { numbers in
-      for index in numbers.indices {
-        let number = numbers[index]
-        numbers[index] = number & ~TextColumns.wordMask | positions[Int(number & TextColumns.wordMask)]
-      }
-    }
-  }
-
-  private mutating func append(
-    name: UnsafeBufferPointer<UInt8>, tags: UnsafeBufferPointer<UInt8>, category: Int?, of categories: [String],
-    _ fields: TextFields
-  ) {
-    let start = numbers.count
-    var importance = Importance()
-    var place = StaticBounds()
-    names.removeAll(keepingCapacity: true)
-    append(name: name, .whole, from: start, &place)
-    if tags.count > 2 {
-      TextFields.forEachTag(in: tags) { key, value in
-        if fields.kind(of: key) == .name {
-          NameKind.forEachName(in: value) { append(name: $0, $1, from: start, &place) }
-        }
-        importance.add(key, value, isChosen: fields.isImportance(key))
-      }
-    }
-    let contextStart = numbers.count
-    if let category { appendWords(ofCategory: category, categories, from: start, contextStart, &importance) }
-    if tags.count > 2 {
-      TextFields.forEachTag(in: tags) { key, value in
-        guard fields.kind(of: key) == .address else { return }
-        text.fill(with: value)
-        for word in text.words { appendContext(number(of: word), from: start, contextStart) }
-      }
-    }
-    place.importance = importance.steps
-    bounds.append(place)
-    starts.append(UInt32(numbers.count))
-  }
-
-  /// Appends the words of a name, unless the place has a name of the same words already: that has the better kind.
-  private mutating func append(
-    name: UnsafeBufferPointer<UInt8>, _ kind: NameKind, from start: Int, _ place: inout StaticBounds
-  ) {
-    let nameStart = numbers.count
-    guard nameStart < start + Self.maximumWords else { return }
-    text.fill(with: name)
-    let words = text.words.prefix(start + Self.maximumWords - nameStart)
-    guard !words.isEmpty else { return }
-    var letters = 0
-    var hash = FNV1a()
-    for word in words {
-      numbers.append(number(of: word))
-      letters += Int(min(word.letters, 127))
-      hash.combine(UInt64(numbers[numbers.count - 1]))
-    }
-    place.letters = min(place.letters, UInt8(clamping: kind == .abbreviation ? 2 * letters : letters))
-    let count = numbers.count - nameStart
-    let earlier = names.first { name in
-      name.hash == hash.value && name.entries.count == count
-        && zip(numbers[name.entries], numbers[nameStart...]).allSatisfy { $0 & TextColumns.wordMask == $1 }
-    }
-    if let end = earlier.map({ $0.entries.upperBound - 1 }) {
-      numbers.removeLast(count)
-      if TextColumns.kind(ofNameEndingWith: numbers[end]).rawValue > kind.rawValue {
-        numbers[end] = numbers[end] & ~(3 << TextColumns.kindShift) | kind.rawValue << TextColumns.kindShift
-      }
-      return
-    }
-    numbers[numbers.count - 1] |= TextColumns.nameEnd | kind.rawValue << TextColumns.kindShift
-    names.append((hash.value, nameStart..<numbers.count))
-  }
-
-  private mutating func appendWords(
-    ofCategory category: Int, _ categories: [String], from start: Int, _ contextStart: Int,
-    _ importance: inout Importance
-  ) {
-    if categoryWords[category] == nil {
-      let normalized = NormalizedText(categories[category])
-      text = normalized
-      var value = Importance()
-      for word in normalized.words { value.add(categoryWord: normalized.text(of: word)) }
-      categoryWords[category] = (normalized.words.map { number(of: $0) }, value.categoryValue)
-    }
-    guard let known = categoryWords[category] else { return }
-    for word in known.words { appendContext(word, from: start, contextStart) }
-    importance.add(category: known.importance)
-  }
-
-  private mutating func appendContext(_ number: UInt32, from start: Int, _ contextStart: Int) {
-    let entry = number | TextColumns.context
-    guard numbers.count < start + Self.maximumWords, !numbers[contextStart...].contains(entry) else { return }
-    numbers.append(entry)
-  }
-
-  /// Returns the number of a word of ``text``.
-  @inline(__always)
-  private mutating func number(of word: NormalizedText.Word) -> UInt32 {
-    text.bytes.withUnsafeBufferPointer { bytes in
-      words.number(
-        of: UnsafeBufferPointer(rebasing: bytes[Int(word.start)..<Int(word.end)]), letters: word.letters,
-        isUnspaced: word.isUnspaced)
-    }
-  }
-}
-
-/// The order of the postings of a word: important places first, then by the least number of letters of a name.
-///
-/// A prefix of one word, or few blocks of it, are then enough for most searches. Frequent words have few classes of
-/// lengths, in each of which places are in the spatial order of their slots.
-enum PostingOrder {
-  /// The importance, in steps of 1/255, from which a place comes first.
-  static let highImportance: UInt8 = 40
-
-  /// The upper bounds of the numbers of letters of the classes of frequent words.
-  private static let classes: [UInt8] = [4, 6, 8, 11, 16, 255]
-
-  /// Returns the postings in order. O(n log n), on two processors where they are many.
-  static func sorted(
-    _ slots: consuming ContiguousArray<UInt32>, starts: FixedBuffer<UInt32>, places: FixedBuffer<StaticBounds>
-  ) -> FixedBuffer<UInt32> {
-    let wordCount = starts.count - 1
-    let source = FixedBuffer(slots)
-    let count = source.count
-    // The word in the middle of the postings.
-    let starting = UnsafeBufferPointer(start: starts.pointer, count: starts.count)
-    let middle = min(wordCount, starting.firstPosition { Int($0) >= count / 2 })
-    let (first, second) = Parallel.both(where: count > 100_000) {
-      sorted(source, words: 0..<middle, starts, places)
-    } and: {
-      sorted(source, words: middle..<wordCount, starts, places)
-    }
-    return FixedBuffer(count: count) { memory in
-      memory.initialize(from: first.pointer, count: first.count)
-      (memory + first.count).initialize(from: second.pointer, count: second.count)
-    }
-  }
-
-  private static func sorted(
-    _ source: FixedBuffer<UInt32>, words: Range<Int>, _ starts: FixedBuffer<UInt32>, _ places: FixedBuffer<StaticBounds>
-  ) -> FixedBuffer<UInt32> {
-    let offset = Int(starts.pointer[words.lowerBound])
-    var keys: ContiguousArray<UInt64> = []
-    return FixedBuffer(count: Int(starts.pointer[words.upperBound]) - offset) { memory in
-      for word in words {
-        let (start, end) = (Int(starts.pointer[word]), Int(starts.pointer[word + 1]))
-        let isFrequent = end - start >= PostingBlock.minimumPostings
-        keys.removeAll(keepingCapacity: true)
-        for index in start..<end {
-          let slot = source.pointer[index]
-          keys.append(UInt64(rank(places.pointer[Int(slot)], isFrequent: isFrequent)) << 32 | UInt64(slot))
-        }
-        if keys.count > 1 { keys.sort() }
-        for (index, key) in keys.enumerated() {
-          (memory + start - offset + index).initialize(to: UInt32(truncatingIfNeeded: key))
-        }
-      }
-    }
-  }
-
-  private static func rank(_ bounds: StaticBounds, isFrequent: Bool) -> UInt8 {
-    if bounds.importance >= highImportance { return 0 }
-    guard isFrequent else { return max(1, bounds.letters) }
-    return UInt8(classes.firstIndex { bounds.letters <= $0 } ?? 0) + 1
   }
 }

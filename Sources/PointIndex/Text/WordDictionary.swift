@@ -1,4 +1,13 @@
+import Basics
 import Points
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// The distinct words of a text index in the order of their bytes; a word's number is its position.
 ///
@@ -105,23 +114,24 @@ struct WordDictionary: BitwiseCopyable {
 
 /// The distinct words of a text index while it is built, numbered in the order in which they come.
 struct WordCollector {
-  private var table: ContiguousArray<UInt32>
-  private var hashes: ContiguousArray<UInt32> = []
+  /// The numbers of the words, each beside the highest half of its hash, at positions of the lowest bits.
+  private var table: ContiguousArray<UInt64>
   private(set) var starts: ContiguousArray<UInt32> = [0]
   private(set) var bytes: ContiguousArray<UInt8> = []
   private(set) var letters: ContiguousArray<UInt8> = []
-  private let seed: UInt64
+
+  private static let vacant = UInt64.max
+  private static let numberMask: UInt64 = 0xFFFF_FFFF
+
+  /// The hash of nothing.
+  private let emptyHash = FoldedHash()
 
   init(capacity: Int) {
-    table = ContiguousArray(repeating: .max, count: max(1 << 8, capacity.nextPowerOfTwo))
-    // No client can choose words that collide.
-    var hasher = Hasher()
-    hasher.combine(0)
-    seed = UInt64(bitPattern: Int64(hasher.finalize()))
+    table = ContiguousArray(repeating: Self.vacant, count: max(1 << 8, capacity.nextPowerOfTwo))
   }
 
   /// The number of words.
-  var count: Int { hashes.count }
+  var count: Int { letters.count }
 
   /// Returns the number of a word, a new one where it comes for the first time. O(1) on average.
   mutating func number(of word: UnsafeBufferPointer<UInt8>, letters count: UInt16, isUnspaced: Bool) -> UInt32 {
@@ -132,21 +142,20 @@ struct WordCollector {
   ///
   /// - Parameter flaggedLetters: the number of its letters, with ``WordDictionary/unspacedFlag``.
   mutating func number(of word: UnsafeBufferPointer<UInt8>, flaggedLetters: UInt8) -> UInt32 {
-    let hash = hash(word)
+    let hash = hash(of: word)
     let mask = table.count - 1
-    var position = Int(hash) & mask
-    while table[position] != .max {
-      let number = table[position]
-      if hashes[Int(number)] == hash, isEqual(Int(number), word) { return number }
+    var position = Int(truncatingIfNeeded: hash) & mask
+    while table[position] != Self.vacant {
+      let number = UInt32(truncatingIfNeeded: table[position])
+      if table[position] ^ hash <= Self.numberMask, isEqual(Int(number), word) { return number }
       position = (position + 1) & mask
     }
-    let number = UInt32(hashes.count)
-    table[position] = number
-    hashes.append(hash)
+    let number = UInt32(count)
+    table[position] = hash & ~Self.numberMask | UInt64(number)
     bytes.append(contentsOf: word)
     starts.append(UInt32(bytes.count))
     letters.append(flaggedLetters)
-    if hashes.count * 2 > table.count { grow() }
+    if count * 2 > table.count { grow() }
     return number
   }
 
@@ -179,26 +188,26 @@ struct WordCollector {
 
   private func isEqual(_ number: Int, _ word: UnsafeBufferPointer<UInt8>) -> Bool {
     let (start, end) = (Int(starts[number]), Int(starts[number + 1]))
-    guard end - start == word.count else { return false }
-    return bytes.withUnsafeBufferPointer { bytes in
-      for index in 0..<word.count where bytes[start + index] != word[index] { return false }
-      return true
-    }
+    guard end - start == word.count, let other = word.baseAddress else { return end == start && word.isEmpty }
+    return bytes.withUnsafeBufferPointer { memcmp($0.baseAddress.unsafelyUnwrapped + start, other, word.count) == 0 }
   }
 
-  private func hash(_ word: UnsafeBufferPointer<UInt8>) -> UInt32 {
-    var hash = seed
-    for byte in word { hash = (hash ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15 ^ hash >> 29 }
-    return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+  private func hash(of word: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    var hash = emptyHash
+    hash.combine(bytes: word)
+    return hash.value
   }
 
   private mutating func grow() {
-    table = ContiguousArray(repeating: .max, count: table.count * 2)
+    table = ContiguousArray(repeating: Self.vacant, count: table.count * 2)
     let mask = table.count - 1
-    for (number, hash) in hashes.enumerated() {
-      var position = Int(hash) & mask
-      while table[position] != .max { position = (position + 1) & mask }
-      table[position] = UInt32(number)
+    for number in 0..<count {
+      let word = bytes.withUnsafeBufferPointer { bytes in
+        hash(of: UnsafeBufferPointer(rebasing: bytes[Int(starts[number])..<Int(starts[number + 1])]))
+      }
+      var position = Int(truncatingIfNeeded: word) & mask
+      while table[position] != Self.vacant { position = (position + 1) & mask }
+      table[position] = word & ~Self.numberMask | UInt64(number)
     }
   }
 }

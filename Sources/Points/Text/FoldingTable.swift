@@ -3,7 +3,9 @@ import Foundation
 /// The folded forms of Unicode scalars, for ``NormalizedText``.
 ///
 /// The forms of the basic multilingual plane are computed once, in some 50 ms; those of other scalars when they occur.
-struct FoldingTable: Sendable {
+struct FoldingTable: @unchecked Sendable {
+  // Sendable: the memory behind the pointers is never written after the initialization.
+
   /// The folded form of a scalar: a kind in the highest 8 bits, and a scalar or a range of others.
   struct Form: BitwiseCopyable {
     enum Kind: UInt32 {
@@ -34,12 +36,16 @@ struct FoldingTable: Sendable {
 
   static let shared = FoldingTable()
 
-  private var forms: ContiguousArray<Form> = []
+  // In memory that is never freed, like the one table, so that no references to it are counted.
+
+  /// The forms of the basic multilingual plane.
+  private let forms: UnsafePointer<Form>
 
   /// The sequences of forms, each after its length.
-  private var sequences: ContiguousArray<Form> = []
+  private let sequences: UnsafePointer<Form>
 
   private init() {
+    var (forms, sequences) = (ContiguousArray<Form>(), ContiguousArray<Form>())
     forms.reserveCapacity(0x10000)
     for value in UInt32(0)..<0x10000 {
       let folded = Unicode.Scalar(value).map(Self.folded) ?? []
@@ -52,7 +58,17 @@ struct FoldingTable: Sendable {
         sequences.append(contentsOf: folded)
       }
     }
+    func kept(_ forms: ContiguousArray<Form>) -> UnsafePointer<Form> {
+      let memory = UnsafeMutablePointer<Form>.allocate(capacity: forms.count)
+      _ = UnsafeMutableBufferPointer(start: memory, count: forms.count).initialize(from: forms)
+      return UnsafePointer(memory)
+    }
+    (self.forms, self.sequences) = (kept(forms), kept(sequences))
   }
+
+  /// Returns a Boolean value that indicates whether an ASCII character ends a word.
+  @inline(__always)
+  func isSeparator(_ character: UInt8) -> Bool { forms[Int(character)].kind == .separator }
 
   /// Calls the closure with each form of a scalar; none is a sequence.
   @inline(__always)

@@ -34,6 +34,8 @@ public struct NormalizedText: Sendable {
   /// The words in the order of the text.
   public private(set) var words: ContiguousArray<Word> = []
 
+  private let table = FoldingTable.shared
+
   // The current run of letters.
   private var scalars: ContiguousArray<UInt32> = []
   private var positions: ContiguousArray<UInt32> = []
@@ -83,6 +85,12 @@ public struct NormalizedText: Sendable {
     var index = 0
     var position: UInt32 = 0
     while index < text.count {
+      let length = scalars.isEmpty ? appendPlainWord(in: text, at: index, position) : 0
+      if length > 0 {
+        index += length
+        position += UInt32(length)
+        continue
+      }
       let byte = text[index]
       if byte < 0x80 {
         index += 1
@@ -101,8 +109,34 @@ public struct NormalizedText: Sendable {
     endRun()
   }
 
+  /// Appends the word of ASCII letters and digits at an index, if it is one that ends there or before an ASCII separator.
+  ///
+  /// - Returns: its length; 0 if there is no such word.
+  @inline(__always)
+  private mutating func appendPlainWord(
+    in text: UnsafeBufferPointer<UInt8>, at index: Int, _ position: UInt32
+  ) -> Int {
+    var end = index
+    while end < text.count, Self.isPlain(text[end]) { end += 1 }
+    guard end > index, end == text.count || (text[end] < 0x80 && table.isSeparator(text[end])) else { return 0 }
+    let start = UInt32(bytes.count)
+    // The digits have this bit already.
+    for byte in text[index..<end] { bytes.append(byte | 0x20) }
+    let length = end - index
+    words.append(
+      Word(
+        start: start, end: start + UInt32(length), sourceStart: position, sourceEnd: position + UInt32(length),
+        letters: UInt16(clamping: length), isUnspaced: false))
+    return length
+  }
+
+  @inline(__always)
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
+  }
+
   private mutating func append(scalar: UInt32, at position: UInt32) {
-    FoldingTable.shared.forEachForm(of: scalar) { form in
+    table.forEachForm(of: scalar) { form in
       switch form.kind {
       case .letter: append(form.value, isUnspaced: false, at: position)
       case .unspaced: append(form.value, isUnspaced: true, at: position)
