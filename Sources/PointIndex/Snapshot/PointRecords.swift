@@ -607,7 +607,7 @@ struct TagBeginnings {
   /// The numbers of the beginnings by the indices of the places; none if no beginnings are shared.
   private var numbers: ContiguousArray<UInt16> = []
 
-  /// The hash of nothing.
+  /// The hash without any bytes, from which those of all beginnings begin.
   private let emptyHash = FoldedHash()
 
   init(_ records: ContiguousArray<PointRecord>, texts: ContiguousArray<UInt8>) {

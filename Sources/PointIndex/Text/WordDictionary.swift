@@ -114,7 +114,7 @@ struct WordDictionary: BitwiseCopyable {
 
 /// The distinct words of a text index while it is built, numbered in the order in which they come.
 struct WordCollector {
-  /// The numbers of the words, each beside the highest half of its hash, at positions of the lowest bits.
+  /// A hash table with linear probing: of each word its number, and in the highest 32 bits those of its hash.
   private var table: ContiguousArray<UInt64>
   private(set) var starts: ContiguousArray<UInt32> = [0]
   private(set) var bytes: ContiguousArray<UInt8> = []
@@ -123,7 +123,7 @@ struct WordCollector {
   private static let vacant = UInt64.max
   private static let numberMask: UInt64 = 0xFFFF_FFFF
 
-  /// The hash of nothing.
+  /// The hash without any bytes, from which that of each word begins.
   private let emptyHash = FoldedHash()
 
   init(capacity: Int) {
@@ -202,12 +202,12 @@ struct WordCollector {
     table = ContiguousArray(repeating: Self.vacant, count: table.count * 2)
     let mask = table.count - 1
     for number in 0..<count {
-      let word = bytes.withUnsafeBufferPointer { bytes in
-        hash(of: UnsafeBufferPointer(rebasing: bytes[Int(starts[number])..<Int(starts[number + 1])]))
+      let hash = bytes.withUnsafeBufferPointer { bytes in
+        self.hash(of: UnsafeBufferPointer(rebasing: bytes[Int(starts[number])..<Int(starts[number + 1])]))
       }
-      var position = Int(truncatingIfNeeded: word) & mask
+      var position = Int(truncatingIfNeeded: hash) & mask
       while table[position] != Self.vacant { position = (position + 1) & mask }
-      table[position] = word & ~Self.numberMask | UInt64(number)
+      table[position] = hash & ~Self.numberMask | UInt64(number)
     }
   }
 }
