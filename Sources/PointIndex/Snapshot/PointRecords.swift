@@ -385,7 +385,7 @@ struct PointRecords: Sendable {
   /// The number of bytes of the texts with all of their tags.
   let textBytes: Int
 
-  /// Creates the records of places.
+  /// Creates the records of places. Their texts are held twice meanwhile.
   ///
   /// - Parameters:
   ///   - records: the records by the indices of the places.

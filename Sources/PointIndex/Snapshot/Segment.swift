@@ -59,7 +59,7 @@ final class Segment: Sendable {
   /// Creates a segment of at least one place. O(n log n).
   ///
   /// Each column of the buffer is freed as soon as it has been copied. While the texts are copied they are held twice,
-  /// beside some 110 bytes a place: that is the peak.
+  /// beside some 90 bytes a place: that is the peak.
   ///
   /// - Parameters:
   ///   - buffer: places of which no two have the same id or the same source reference.
@@ -360,7 +360,7 @@ final class Segment: Sendable {
   /// The index of the opening hours. Built in O(n) if it is not yet, and kept.
   var hours: HoursIndex {
     if let index = builtHours.withLock({ $0 }) { return index }
-    // What another thread has begun takes less long than to begin anew.
+    // Another thread may have begun: waiting for it takes less time than beginning again.
     deferredHours.wait()
     return buildHours(evaluatingAt: nil)
   }

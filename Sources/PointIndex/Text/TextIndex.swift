@@ -307,7 +307,7 @@ struct TextFields: Sendable {
   private let importanceKey: ContiguousArray<UInt8>?
   private let addressPrefix = ContiguousArray("addr:".utf8)
 
-  /// By the first byte of a key, whether it may be one of these.
+  /// The Boolean values, by the first byte of a key, that indicate whether it may be one of these.
   private let mayBegin: ContiguousArray<Bool>
 
   init(_ configuration: TextIndexConfiguration) {
@@ -322,14 +322,9 @@ struct TextFields: Sendable {
   /// Returns the kind of the value of a key.
   func kind(of key: UnsafeBufferPointer<UInt8>) -> Kind {
     guard let first = key.first, mayBegin[Int(first)] else { return .other }
-    if Self.begins(key, with: addressPrefix) { return .address }
-    if keys.contains(where: { key.count == $0.count && Self.begins(key, with: $0) }) { return .name }
-    return prefixes.contains { key.count > $0.count && Self.begins(key, with: $0) } ? .name : .other
-  }
-
-  @inline(__always)
-  private static func begins(_ key: UnsafeBufferPointer<UInt8>, with prefix: ContiguousArray<UInt8>) -> Bool {
-    key.count >= prefix.count && prefix.indices.allSatisfy { key[$0] == prefix[$0] }
+    if key.starts(with: addressPrefix) { return .address }
+    if keys.contains(where: { key.count == $0.count && key.elementsEqual($0) }) { return .name }
+    return prefixes.contains { key.count > $0.count && key.starts(with: $0) } ? .name : .other
   }
 
   /// Returns a Boolean value that indicates whether the value of a key is the importance of the place.

@@ -283,7 +283,6 @@ struct Postings {
       PostingOrder.sort(postings, starts: starts, places: places)
     }
     self.starts = starts
-    // The word in the middle of the postings.
     let middleWord = PostingOrder.middleWord(starts)
     let (firstBounds, secondBounds) = Parallel.both(where: isLarge) { [slots] in
       (

@@ -188,7 +188,7 @@ struct WordCollector {
 
   private func isEqual(_ number: Int, _ word: UnsafeBufferPointer<UInt8>) -> Bool {
     let (start, end) = (Int(starts[number]), Int(starts[number + 1]))
-    guard end - start == word.count, let other = word.baseAddress else { return end == start && word.isEmpty }
+    guard end - start == word.count, let other = word.baseAddress else { return false }
     return bytes.withUnsafeBufferPointer { memcmp($0.baseAddress.unsafelyUnwrapped + start, other, word.count) == 0 }
   }
 

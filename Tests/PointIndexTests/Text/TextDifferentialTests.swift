@@ -9,7 +9,7 @@ import Testing
 
 /// Compares the index of words with a reference that looks at every place.
 @Suite struct TextDifferentialTests {
-  // The words of the most places are collected on two processors.
+  // The words of 21,000 places are collected on two processors.
   @Test(arguments: zip([5_000, 5_000, 21_000], [1, 2, 3] as [UInt64]))
   func matchesWithoutTyposEqualThoseOfTheReference(count: Int, seed: UInt64) throws {
     let points = try TextPlaces.synthetic(count, seed: seed)
