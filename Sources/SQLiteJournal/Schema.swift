@@ -149,12 +149,15 @@ enum Schema {
 
   /// Checks that a file is a journal of this version or an older one.
   ///
-  /// - Parameter maybeEmpty: whether a file without tables is accepted too.
+  /// - Parameter maybeEmpty: whether a file without tables is accepted too. A process that was killed while it created
+  ///   the journal may have left the empty table in which GRDB notes the migrations.
   /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for any other file, or `DatabaseError`.
   static func checkKind(_ database: DatabaseQueue, path: String, maybeEmpty: Bool = false) throws {
     try database.read { database in
       let id = try Int32.fetchOne(database, sql: "PRAGMA application_id")
-      let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
+      let tables =
+        try Int.fetchOne(
+          database, sql: "SELECT count(*) FROM sqlite_schema WHERE tbl_name != 'grdb_migrations'") ?? 0
       guard id == applicationID || (maybeEmpty && tables == 0) else {
         throw PointStoreError.schemaMismatch(reason: "\(path) is a database of another kind")
       }

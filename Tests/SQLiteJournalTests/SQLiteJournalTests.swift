@@ -214,6 +214,21 @@ import Testing
     #expect(error == .schemaMismatch(reason: "\(folder.path) is a database of another kind"))
   }
 
+  @Test func aFileWhoseCreationWasKilledIsOpened() async throws {
+    let folder = try JournalFolder()
+    // The migrator creates its own table first, in a transaction of its own.
+    let unfinished = try DatabaseQueue(path: folder.path)
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("version 1") { _ in throw CancellationError() }
+    #expect(throws: CancellationError.self) { try migrator.migrate(unfinished) }
+    #expect(try await unfinished.read { try $0.tableExists("grdb_migrations") })
+    try unfinished.close()
+
+    let journal = try await SQLiteJournal.open(path: folder.path)
+
+    #expect(try await journal.load(after: nil).points.isEmpty)
+  }
+
   @Test(arguments: [
     "INSERT INTO grdb_migrations VALUES ('version 99')",
     "UPDATE grdb_migrations SET identifier = '1' WHERE identifier = 'version 1'",
