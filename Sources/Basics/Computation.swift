@@ -19,6 +19,9 @@ package func offThreadPool<Value: Sendable>(_ work: @escaping @Sendable () -> Va
 
 /// Work that is divided between processors.
 package enum Parallel {
+  /// The number of items, each of some 100 nanoseconds of work, above which dividing the work is worth it.
+  package static let fewItems = 20_000
+
   /// Runs two closures, at the same time where that is worth it, and returns their results.
   ///
   /// The caller's thread runs the first, and then the second if no other thread has begun it, so that this ends even when

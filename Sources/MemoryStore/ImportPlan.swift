@@ -47,7 +47,6 @@ struct ImportPlan {
   private let owners: RowOwners
   private let places: KnownPlaces
   private let snapshot: PointSnapshot
-  private let ids: any ImportIDSource
   private let formerIDs: [SourceReference: PointID]
   private let version: Int64
   private let now: Timestamp
@@ -65,7 +64,6 @@ struct ImportPlan {
   ///   - options: the options of the import. Its idempotency key and the data sets do not matter.
   ///   - snapshot: the places before the import, possibly others than those that the rows were compared with on
   ///     arrival.
-  ///   - ids: the source of ids for new places.
   ///   - formerIDs: the ids of removed places by their source references, which take precedence.
   ///   - version: the version of all the places to put, above that of every place of the snapshot.
   ///   - now: the time of the import.
@@ -74,7 +72,6 @@ struct ImportPlan {
     _ stage: consuming ImportStage,
     options: ImportOptions,
     into snapshot: PointSnapshot,
-    ids: any ImportIDSource,
     formerIDs: [SourceReference: PointID] = [:],
     version: Int64,
     at now: Timestamp
@@ -85,7 +82,6 @@ struct ImportPlan {
     owners = RowOwners(of: copy stage, indices: indices, removal: removal, among: places)
     precedence = RowPrecedence(of: copy stage, indices: indices, owners: owners)
     self.snapshot = snapshot
-    self.ids = ids
     self.formerIDs = formerIDs
     self.version = version
     self.now = now
@@ -97,6 +93,8 @@ struct ImportPlan {
     for index in indices {
       if let superseder = precedence.superseder(of: index) {
         report.reject(.superseded(self.stage.number(at: index), by: self.stage.number(at: superseder)))
+      } else if snapshot.count == 0 {
+        create(at: index)
       } else {
         add(self.stage.row(at: index), at: index)
       }
@@ -180,7 +178,7 @@ struct ImportPlan {
     } else if let location = owner ?? row.id.flatMap({ snapshot.location(of: $0) }) {
       replace(snapshot.point(at: location), with: row, at: index)
     } else {
-      create(row, at: index)
+      create(at: index)
     }
   }
 
@@ -195,12 +193,10 @@ struct ImportPlan {
       return
     }
     report.updated += 1
-    put(row, at: index, id: former.id, createdAt: former.createdAt, updatedAt: max(former.updatedAt, now))
+    put(at: index, id: former.id, createdAt: former.createdAt, updatedAt: max(former.updatedAt, now))
   }
 
-  private mutating func put(
-    _ row: ImportRow, at index: Int, id: PointID, createdAt: Timestamp, updatedAt: Timestamp
-  ) {
+  private mutating func put(at index: Int, id: PointID, createdAt: Timestamp, updatedAt: Timestamp) {
     let put: PutPosition
     switch stage.content(at: index) {
     case .held(let position, _):
@@ -209,31 +205,34 @@ struct ImportPlan {
       stage.setPlace(heldAt: Int(position), id: id, version: version, createdAt: createdAt, updatedAt: updatedAt)
     case .known:
       put = .other(otherPuts.count)
+      let draft = stage.row(at: index).draft
       otherPuts.append(
-        PointOfInterest(id: id, draft: row.draft, version: version, createdAt: createdAt, updatedAt: updatedAt))
+        PointOfInterest(id: id, draft: draft, version: version, createdAt: createdAt, updatedAt: updatedAt))
     }
-    if judges { judged.append((put, row.number)) }
+    if judges { judged.append((put, stage.number(at: index))) }
   }
 
-  private mutating func create(_ row: ImportRow, at index: Int) {
-    let id = row.id ?? newID(for: row.draft)
+  private mutating func create(at index: Int) {
+    let id = stage.id(at: index) ?? newID(at: index)
     report.created += 1
     createdPlaces.insert(UInt32(createdIDs.count), hash: id.hashValue)
     createdIDs.append(id)
-    put(row, at: index, id: id, createdAt: now, updatedAt: now)
+    put(at: index, id: id, createdAt: now, updatedAt: now)
   }
 
-  /// Returns the id that a removed place with the draft's source reference had, or else the first id of the source that
+  /// Returns the id that a removed place with the row's source reference had, or else the first id of the source that
   /// no place has and no row names.
-  private mutating func newID(for draft: PointDraft) -> PointID {
-    if let former = draft.origin.flatMap({ formerIDs[$0] }), !isTaken(former) { return former }
-    let first = ids.id(for: draft, attempt: 0)
+  private mutating func newID(at index: Int) -> PointID {
+    if !formerIDs.isEmpty, let former = stage.row(at: index).draft.origin.flatMap({ formerIDs[$0] }), !isTaken(former) {
+      return former
+    }
+    let first = stage.newID(at: index, attempt: 0)
     guard isTaken(first) else { return first }
     var attempt = attempts[first] ?? 1
-    var id = ids.id(for: draft, attempt: attempt)
+    var id = stage.newID(at: index, attempt: attempt)
     while isTaken(id) {
       attempt += 1
-      id = ids.id(for: draft, attempt: attempt)
+      id = stage.newID(at: index, attempt: attempt)
     }
     attempts[first] = attempt + 1
     return id
@@ -404,7 +403,7 @@ private struct RowPrecedence {
   }
 
   /// Returns a Boolean value that indicates whether a row that counts has the id, or means the place with that id.
-  func hasRow(withID id: PointID) -> Bool { first(withID: id) != nil }
+  func hasRow(withID id: PointID) -> Bool { stage != nil && first(withID: id) != nil }
 
   private func first(withID id: PointID) -> UInt32? {
     rowsByID.first(hash: id.hashValue) { index in stage.map { self.id(of: $0.row(at: Int(index))) } == id }

@@ -30,9 +30,10 @@ struct ImportStage: Sendable {
   }
 
   private let snapshot: PointSnapshot
+  private let ids: any ImportIDSource
   private var rows = ChunkedArray<StagedRow>()
 
-  // As columns, from which a snapshot is built without a copy.
+  // As columns, from which a snapshot is built without a copy. The id of a row without one is the first of the source.
   private var heldRows = PointBuffer()
 
   // The number of held rows that were replaced.
@@ -55,9 +56,12 @@ struct ImportStage: Sendable {
 
   /// Creates a stage without rows.
   ///
-  /// - Parameter snapshot: the places that the rows are compared with as they arrive.
-  init(against snapshot: PointSnapshot) {
+  /// - Parameters:
+  ///   - snapshot: the places that the rows are compared with as they arrive.
+  ///   - ids: the source of ids for new places.
+  init(against snapshot: PointSnapshot, ids: any ImportIDSource) {
     self.snapshot = snapshot
+    self.ids = ids
   }
 
   /// The number of rows, without those that were replaced.
@@ -108,6 +112,24 @@ struct ImportStage: Sendable {
     }
   }
 
+  /// Returns the id of a row; `nil` if it has none.
+  func id(at index: Int) -> PointID? {
+    switch content(at: index) {
+    case .held(let position, let hasID): hasID ? heldRows.id(at: Int(position)) : nil
+    case .known(let location, let hasID): hasID ? snapshot.id(at: location) : nil
+    }
+  }
+
+  /// Returns an id for the new place of a row that has none.
+  ///
+  /// - Parameter attempt: the number of earlier calls whose ids were taken.
+  func newID(at index: Int, attempt: Int) -> PointID {
+    if attempt == 0, case .held(let position, hasID: false) = content(at: index) {
+      return heldRows.id(at: Int(position))
+    }
+    return ids.id(for: row(at: index).draft, attempt: attempt)
+  }
+
   /// Returns the indices of the rows in the order of arrival.
   func indicesByArrival() -> ContiguousArray<Int> {
     var indices = ContiguousArray(0..<count)
@@ -123,13 +145,10 @@ struct ImportStage: Sendable {
 
   private mutating func hold(_ row: ImportRow) -> Content {
     let unknown = Timestamp(microsecondsSinceEpoch: 0)
-    heldRows.append(
-      PointOfInterest(id: row.id ?? Self.noID, draft: row.draft, version: 0, createdAt: unknown, updatedAt: unknown))
+    let id = row.id ?? ids.id(for: row.draft, attempt: 0)
+    heldRows.append(PointOfInterest(id: id, draft: row.draft, version: 0, createdAt: unknown, updatedAt: unknown))
     return .held(UInt32(heldRows.count - 1), hasID: row.id != nil)
   }
-
-  // In place of the id of a row that has none.
-  private static let noID = PointID(high: 0, low: 0)
 
   private mutating func removeVacancies() {
     var positions = ContiguousArray<UInt32?>(repeating: nil, count: heldRows.count)

@@ -336,12 +336,10 @@ package final class MemoryStore: PointStore, StoreIndex {
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     if options.dryRun {
-      let (staged, now) = (try await staged(batches), clock.now())
+      let now = clock.now()
+      let staged = try await staged(batches, ids: NewIDs(at: now))
       let report = await offThreadPool { [snapshot] in
-        Result {
-          try ImportPlan(staged.take(), options: options, into: snapshot, ids: NewIDs(at: now), version: 0, at: now)
-            .report
-        }
+        Result { try ImportPlan(staged.take(), options: options, into: snapshot, version: 0, at: now).report }
       }
       return try report.get()
     }
@@ -350,7 +348,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       for try await _ in batches {}
       return try record.report(forRepeat: key.hashed())
     }
-    return try await importRows(batches, options) { NewIDs(at: $0) }
+    return try await importRows(batches, options, ids: NewIDs(at: clock.now()))
   }
 
   /// Imports the rows, except those it rejects. Places without an id get one from the given source.
@@ -360,15 +358,15 @@ package final class MemoryStore: PointStore, StoreIndex {
     _ batches: Batches,
     ids: any ImportIDSource = DerivedIDs()
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await importRows(batches, ImportOptions()) { _ in ids }
+    try await importRows(batches, ImportOptions(), ids: ids)
   }
 
   private func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     _ options: ImportOptions,
-    ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
+    ids: any ImportIDSource
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    let staged = try await staged(batches)
+    let staged = try await staged(batches, ids: ids)
     let key = options.key?.hashed()
     let outcome: Result<ImportReport, any Error> = try await writer.commit(alone: true) { transaction in
       if let key, let record = transaction.record(of: key) {
@@ -379,7 +377,6 @@ package final class MemoryStore: PointStore, StoreIndex {
           staged.take(),
           options: options,
           into: transaction.snapshot,
-          ids: ids(transaction.now),
           formerIDs: transaction.formerIDs,
           version: transaction.nextVersion(),
           at: transaction.now
@@ -396,9 +393,9 @@ package final class MemoryStore: PointStore, StoreIndex {
 
   /// Returns the stage of all the rows. A batch is staged while the sequence produces the next one.
   private func staged<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches
+    _ batches: Batches, ids: any ImportIDSource
   ) async throws -> SharedStage where Batches.Element == [ImportRow] {
-    let stage = SharedStage(ImportStage(against: snapshot))
+    let stage = SharedStage(ImportStage(against: snapshot, ids: ids))
     var batches = batches.makeAsyncIterator()
     var next = try await batches.next()
     while let batch = next {

@@ -73,35 +73,31 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5))) func dataSetsAreReadWhileAnImportIsApplied() async throws {
-    let (store, ids) = (MemoryStore(), HeldIDs())
-    let row = try ImportRow.sample("new", 1, 1)
-    async let imported = store.load(
-      AsyncStream { rows in
-        rows.yield([row])
-        rows.finish()
-      }, ids: ids)
-    while !ids.isHeld { await Task.yield() }
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    let rows = [try ImportRow.sample("new", 1, 1)]
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while !plan.isHeld { await Task.yield() }
 
     #expect(try await store.sources().isEmpty)
-    ids.release()
+    plan.release()
 
     #expect(try await imported.created == 1)
   }
 
   @Test(.timeLimit(.minutes(5))) func placeThatLeavesADataSetDuringItsDeletionIsKept() async throws {
-    let (store, ids) = (MemoryStore(), HeldIDs())
+    let (store, plan) = (MemoryStore(), HeldPlan())
     let former = try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1").draft
     _ = try await store.put(former, id: .sample(9), if: .none)
     let rows = [
       try ImportRow.sample("a", 1, 1, source: "t", sourceID: "1", id: .sample(9)),
       try ImportRow.sample("new", 1, 1, number: 2),
     ]
-    async let imported = store.load(rows.inOneBatch, ids: ids)
-    while !ids.isHeld { await Task.yield() }
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while !plan.isHeld { await Task.yield() }
 
     async let deleted = store.deleteBatch(ofSource: "s", after: nil)
     while await store.writer.pendingCount == 0 { await Task.yield() }
-    ids.release()
+    plan.release()
 
     #expect(try await imported.updated == 1)
     #expect(try await deleted == DeletedBatch(count: 0, next: nil))
@@ -152,20 +148,24 @@ import Testing
   }
 }
 
-/// A source of ids that waits until it is released.
-private final class HeldIDs: ImportIDSource {
+/// The plan of an import that waits until it is released.
+private final class HeldPlan: Sendable {
   private let released = DispatchSemaphore(value: 0)
   private let held = Atomic(false)
 
   var isHeld: Bool { held.load(ordering: .relaxed) }
 
-  func release() { released.signal() }
-
-  func id(for place: PointDraft, attempt: Int) -> PointID {
-    held.store(true, ordering: .relaxed)
-    released.wait()
-    return .sample(1)
+  /// The options of an import whose plan waits when places are judged for the first time.
+  var options: ImportOptions {
+    var options = ImportOptions()
+    options.admits = { [self] points in
+      if !held.exchange(true, ordering: .relaxed) { released.wait() }
+      return points.map { _ in true }
+    }
+    return options
   }
+
+  func release() { released.signal() }
 }
 
 /// A journal whose commits wait for a gate, and fail where it is full.

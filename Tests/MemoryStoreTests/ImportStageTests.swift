@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ImportStageTests {
   @Test func rowsThatRepeatAFewPlacesAreHeldOnce() throws {
-    var stage = ImportStage(against: PointSnapshot())
+    var stage = ImportStage(against: PointSnapshot(), ids: DerivedIDs())
 
     for batch in 0..<300 {
       stage.append(
@@ -27,7 +27,7 @@ import Testing
     var places = try SyntheticPoints(seed: 4, townCount: 5)
     let rows = try places.rows(count: 3_000)
     let base = try Self.snapshot(of: rows)
-    var stage = ImportStage(against: base)
+    var stage = ImportStage(against: base, ids: DerivedIDs())
 
     stage.append(rows)
     stage.append([try row(3_001, "new", origin: 1)])
@@ -40,7 +40,7 @@ import Testing
 
   @Test func rowsThatAlternateBetweenKnownAndNewAreHeldOnce() throws {
     let base = try Self.snapshot(of: try (0..<10).map { try row($0, "known", origin: $0) })
-    var stage = ImportStage(against: base)
+    var stage = ImportStage(against: base, ids: DerivedIDs())
 
     for turn in 0..<50 {
       stage.append(try (0..<10).map { try row(turn * 10 + $0, turn % 2 == 0 ? "known" : "new", origin: $0) })
@@ -55,7 +55,7 @@ import Testing
     let known = try row(1, "known", origin: 1)
     let base = try Self.snapshot(of: [known])
     let elsewhere = try Self.snapshot(of: [try row(1, "changed meanwhile", origin: 1)])
-    var stage = ImportStage(against: base)
+    var stage = ImportStage(against: base, ids: DerivedIDs())
 
     stage.append([known])
 
@@ -78,7 +78,7 @@ import Testing
         origin: Bool.random(using: &random) ? Int.random(in: 1...9, using: &random) : nil)
     }
     let expected = Outcome(of: rows, among: base)
-    var stage = ImportStage(against: base)
+    var stage = ImportStage(against: base, ids: DerivedIDs())
 
     for start in stride(from: 0, to: rows.count, by: 10) { stage.append(Array(rows[start..<start + 10])) }
 
@@ -152,11 +152,11 @@ import Testing
     _ stage: ImportStage, into snapshot: PointSnapshot, version: Int64 = version, at time: Timestamp = time
   ) throws -> ImportPlan {
     try ImportPlan(
-      stage, options: ImportOptions(), into: snapshot, ids: DerivedIDs(), version: version, at: time)
+      stage, options: ImportOptions(), into: snapshot, version: version, at: time)
   }
 
   private static func snapshot(of rows: [ImportRow]) throws -> PointSnapshot {
-    var stage = ImportStage(against: PointSnapshot())
+    var stage = ImportStage(against: PointSnapshot(), ids: DerivedIDs())
     stage.append(rows)
     let time = Timestamp(microsecondsSinceEpoch: 0)
     return PointSnapshot(try plan(stage, into: PointSnapshot(), version: 1, at: time).puts)

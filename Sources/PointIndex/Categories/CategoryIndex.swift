@@ -37,7 +37,7 @@ struct CategoryIndex: Sendable {
     placeStarts = starts
     nodeStarts = Self.nodeStarts(placeStarts)
     let (grouping, nodeCount) = (starts, nodeStarts[numbers.texts.count])
-    let (trees, idOrder) = Parallel.both(where: records.count > 20_000) {
+    let (trees, idOrder) = Parallel.both(where: records.count > Parallel.fewItems) {
       let slots = Self.inSpatialOrder(
         Self.grouped(0..<UInt32(records.count), by: records, starts: grouping),
         starts: grouping,

@@ -305,12 +305,12 @@ private struct RecordLayout: Sendable {
   ///
   /// - Parameters:
   ///   - records: the records by the indices of the places.
+  ///   - shared: the beginnings of their tags.
   ///   - order: the indices in the order of the slots.
   init(
-    _ records: ContiguousArray<PointRecord>, _ stamps: StampNumbers, texts: ContiguousArray<UInt8>,
+    _ records: ContiguousArray<PointRecord>, _ stamps: StampNumbers, sharing shared: TagBeginnings,
     in order: FixedBuffer<UInt32>
   ) {
-    let shared = TagBeginnings(records, texts: texts)
     var stampsInOrder = StampNumbers()
     var end = 0
     packed = records.withUnsafeBufferPointer { records in
@@ -389,17 +389,18 @@ struct PointRecords: Sendable {
   ///
   /// - Parameters:
   ///   - records: the records by the indices of the places.
+  ///   - shared: the beginnings of their tags.
   ///   - order: the indices in the order of the slots.
   init(
     _ records: ContiguousArray<PointRecord>, _ stamps: StampNumbers, texts: ContiguousArray<UInt8>,
-    sources: TextNumbers, in order: FixedBuffer<UInt32>
+    sharing shared: TagBeginnings, sources: TextNumbers, in order: FixedBuffer<UInt32>
   ) {
-    let layout = RecordLayout(records, stamps, texts: texts, in: order)
+    let layout = RecordLayout(records, stamps, sharing: shared, in: order)
     bytes = FixedBuffer(count: layout.byteCount) { memory in
       // Unsafe: no two places have bytes in common.
       nonisolated(unsafe) let memory = memory
       let middle = order.count / 2
-      _ = Parallel.both(where: order.count > 20_000) {
+      _ = Parallel.both(where: order.count > Parallel.fewItems) {
         layout.copyTexts(ofSlots: 0..<middle, of: records, texts, in: order, to: memory)
       } and: {
         layout.copyTexts(ofSlots: middle..<order.count, of: records, texts, in: order, to: memory)

@@ -70,14 +70,17 @@ final class Segment: Sendable {
     let count = buffer.count
     precondition(count > 0 && count < UInt32.max)
     self.count = count
-    var items = Self.inSpatialOrder(buffer.coordinates)
-    let order = FixedBuffer(items.lazy.map(\.index))
-    items = []
+    let (order, beginnings) = Parallel.both(where: count > Parallel.fewItems) { [coordinates = buffer.coordinates] in
+      FixedBuffer(Self.inSpatialOrder(coordinates).lazy.map(\.index))
+    } and: { [records = buffer.records, texts = buffer.texts] in
+      TagBeginnings(records, texts: texts)
+    }
     // The texts are held twice while they are copied: no other column may need memory then.
     records = PointRecords(
-      buffer.records, buffer.stamps, texts: buffer.texts, sources: buffer.sources, in: order)
+      buffer.records, buffer.stamps, texts: buffer.texts, sharing: beginnings, sources: buffer.sources, in: order)
     (buffer.records, buffer.stamps, buffer.texts) = ([], StampNumbers(), [])
-    let (positionColumn, otherColumns) = Parallel.both(where: count > 20_000) { [coordinates = buffer.coordinates] in
+    let (positionColumn, otherColumns) = Parallel.both(where: count > Parallel.fewItems) {
+      [coordinates = buffer.coordinates] in
       FixedBuffer<EarthCentred>(count: count) { memory in
         for slot in 0..<count {
           (memory + slot).initialize(to: EarthCentred(coordinates[Int(order.pointer[slot])]))
@@ -92,10 +95,14 @@ final class Segment: Sendable {
     let columns = SegmentColumns(
       ids: ids.pointer, positions: positions.pointer, coordinates: coordinates.pointers)
     let isIndexed = count > Self.maximumUnindexed && !defersIndexes
-    let indexes = Parallel.both(where: count > 20_000) { [numbers = buffer.categories, records, ids] in
-      var nodes = NodeBounds(capacity: PackedTree.nodeCount(places: count))
-      nodes.append(treeOf: 0..<UInt32(count), columns: columns)
-      let idOrder = Self.order(of: ids)
+    let indexes = Parallel.both(where: count > Parallel.fewItems) { [numbers = buffer.categories, records, ids] in
+      let (treeAndSources, idOrder) = Parallel.both(where: count > Parallel.fewItems) {
+        var nodes = NodeBounds(capacity: PackedTree.nodeCount(places: count))
+        nodes.append(treeOf: 0..<UInt32(count), columns: columns)
+        return (FixedBuffer(nodes.space), FixedBuffer(nodes.geographic), records.sourceReferences())
+      } and: {
+        Self.order(of: ids)
+      }
       let categories = CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns)
       let hours =
         !isIndexed
@@ -104,9 +111,7 @@ final class Segment: Sendable {
           records: records, coordinates: columns.coordinates,
           nodeCount: Self.nodeCount(places: count, categories),
           evaluatingAt: SystemClock().now().minutesSinceEpoch)
-      return (
-        FixedBuffer(nodes.space), FixedBuffer(nodes.geographic), idOrder, categories, hours, records.sourceReferences()
-      )
+      return (treeAndSources, idOrder, categories, hours)
     } and: { [numbers = buffer.categories, records] in
       !isIndexed
         ? nil
@@ -114,7 +119,7 @@ final class Segment: Sendable {
           records: records, categories: numbers.texts, positions: columns, configuration: configuration)
     }
     let hours: HoursIndex?
-    (spaceBounds, geographicBounds, idOrder, categories, hours, sourceReferences) = indexes.0
+    ((spaceBounds, geographicBounds, sourceReferences), idOrder, categories, hours) = indexes.0
     builtHours = Mutex(hours)
     textConfiguration = configuration
     builtTextIndex = Mutex(indexes.1)
