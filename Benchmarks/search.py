@@ -82,10 +82,13 @@ class SearchBench:
         with open(self.places, newline="", encoding="utf-8") as file:
             rows = random.Random(2).sample(list(csv.DictReader(file)), 5000)
         targets = self.work / "writes.targets"
+        # Each request changes its place: a repeated one would write nothing.
         targets.write_text("".join(
             f"PUT /locations/{uuid.UUID(int=number + 1)} "
-            + json.dumps({"name": row["name"], "lat": float(row["lat"]), "long": float(row["long"]), "category": row["category"]})
-            + "\n" for number, row in enumerate(rows)))
+            + json.dumps({
+                "name": row["name"], "lat": float(row["lat"]), "long": float(row["long"]), "category": row["category"],
+                "tags": {"turn": str(turn)}}) + "\n"
+            for turn in range(2) for number, row in enumerate(rows)))
         servers = {}
         try:
             for name, program in {"this build": self.options.waymark, "the former": self.options.former}.items():

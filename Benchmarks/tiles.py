@@ -147,9 +147,11 @@ class TileBench:
             lines = {}
             for name, instance in servers.items():
                 found = json.loads(instance.get("/locations?limit=1000")[0])
+                # Each request changes its place: a repeated one would write nothing.
                 lines[name] = [
-                    f"PUT /locations/{place['id']} " + json.dumps({"name": place["name"], "lat": place["lat"], "long": place["long"]})
-                    for place in found]
+                    f"PUT /locations/{place['id']} " + json.dumps(
+                        {"name": place["name"], "lat": place["lat"], "long": place["long"], "tags": {"turn": str(turn)}})
+                    for turn in range(2) for place in found]
             rates = {name: [] for name in servers}
             for _ in range(2 * self.options.rounds):
                 for name, instance in servers.items():
