@@ -114,20 +114,32 @@ struct WordDictionary: BitwiseCopyable {
 
 /// The distinct words of a text index while it is built, numbered in the order in which they come.
 struct WordCollector {
-  /// A hash table with linear probing: of each word its number, and in the highest 32 bits those of its hash.
-  private var table: ContiguousArray<UInt64>
+  /// A word in the table, most of which are found without reading their bytes elsewhere.
+  private struct Entry: BitwiseCopyable {
+    /// The number of the word, and in the highest 32 bits those of its hash.
+    let hashAndNumber: UInt64
+
+    /// The word, if it has fewer than 8 bytes, or else its first 8.
+    let beginning: UInt64
+
+    static let vacant = Entry(hashAndNumber: .max, beginning: 0)
+
+    var isVacant: Bool { hashAndNumber == .max }
+  }
+
+  /// A hash table with linear probing.
+  private var table: ContiguousArray<Entry>
   private(set) var starts: ContiguousArray<UInt32> = [0]
   private(set) var bytes: ContiguousArray<UInt8> = []
   private(set) var letters: ContiguousArray<UInt8> = []
 
-  private static let vacant = UInt64.max
   private static let numberMask: UInt64 = 0xFFFF_FFFF
 
   /// The hash without any bytes, from which that of each word begins.
   private let emptyHash = FoldedHash()
 
   init(capacity: Int) {
-    table = ContiguousArray(repeating: Self.vacant, count: max(1 << 8, capacity.nextPowerOfTwo))
+    table = ContiguousArray(repeating: Entry.vacant, count: max(1 << 8, capacity.nextPowerOfTwo))
   }
 
   /// The number of words.
@@ -142,16 +154,21 @@ struct WordCollector {
   ///
   /// - Parameter flaggedLetters: the number of its letters, with ``WordDictionary/unspacedFlag``.
   mutating func number(of word: UnsafeBufferPointer<UInt8>, flaggedLetters: UInt8) -> UInt32 {
-    let hash = hash(of: word)
+    let (hash, beginning) = (hash(of: word), Self.beginning(of: word))
     let mask = table.count - 1
     var position = Int(truncatingIfNeeded: hash) & mask
-    while table[position] != Self.vacant {
-      let number = UInt32(truncatingIfNeeded: table[position])
-      if table[position] ^ hash <= Self.numberMask, isEqual(Int(number), word) { return number }
+    while !table[position].isVacant {
+      let entry = table[position]
+      let number = UInt32(truncatingIfNeeded: entry.hashAndNumber)
+      if entry.hashAndNumber ^ hash <= Self.numberMask, entry.beginning == beginning,
+        word.count < 8 || isEqual(Int(number), word)
+      {
+        return number
+      }
       position = (position + 1) & mask
     }
     let number = UInt32(count)
-    table[position] = hash & ~Self.numberMask | UInt64(number)
+    table[position] = Entry(hashAndNumber: hash & ~Self.numberMask | UInt64(number), beginning: beginning)
     bytes.append(contentsOf: word)
     starts.append(UInt32(bytes.count))
     letters.append(flaggedLetters)
@@ -186,6 +203,19 @@ struct WordCollector {
     }
   }
 
+  /// Returns the first 8 bytes of a word; of a shorter one its bytes and their number, in a form that no 8 bytes of UTF-8
+  /// have.
+  @inline(__always)
+  private static func beginning(of word: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    if word.count >= 8, let start = word.baseAddress {
+      return UnsafeRawPointer(start).loadUnaligned(as: UInt64.self)
+    }
+    // 0xF8 and the bytes above are in no UTF-8.
+    var beginning = 0xF8 | UInt64(word.count)
+    for byte in word { beginning = beginning << 8 | UInt64(byte) }
+    return beginning << UInt64(8 * (7 - word.count))
+  }
+
   private func isEqual(_ number: Int, _ word: UnsafeBufferPointer<UInt8>) -> Bool {
     let (start, end) = (Int(starts[number]), Int(starts[number + 1]))
     guard end - start == word.count, let other = word.baseAddress else { return false }
@@ -199,15 +229,16 @@ struct WordCollector {
   }
 
   private mutating func grow() {
-    table = ContiguousArray(repeating: Self.vacant, count: table.count * 2)
+    table = ContiguousArray(repeating: Entry.vacant, count: table.count * 2)
     let mask = table.count - 1
     for number in 0..<count {
-      let hash = bytes.withUnsafeBufferPointer { bytes in
-        self.hash(of: UnsafeBufferPointer(rebasing: bytes[Int(starts[number])..<Int(starts[number + 1])]))
+      let (hash, beginning) = bytes.withUnsafeBufferPointer { bytes in
+        let word = UnsafeBufferPointer(rebasing: bytes[Int(starts[number])..<Int(starts[number + 1])])
+        return (self.hash(of: word), Self.beginning(of: word))
       }
       var position = Int(truncatingIfNeeded: hash) & mask
-      while table[position] != Self.vacant { position = (position + 1) & mask }
-      table[position] = hash & ~Self.numberMask | UInt64(number)
+      while !table[position].isVacant { position = (position + 1) & mask }
+      table[position] = Entry(hashAndNumber: hash & ~Self.numberMask | UInt64(number), beginning: beginning)
     }
   }
 }

@@ -10,30 +10,28 @@ package struct HoursTags {
   package private(set) var country: UnsafeBufferPointer<UInt8>?
   package private(set) var region: UnsafeBufferPointer<UInt8>?
 
-  private static let hoursKey = Array("\"opening_hours\"".utf8)
-  private static let zoneKey = Array("\"timezone\"".utf8)
-  private static let countryKey = Array("\"addr:country\"".utf8)
-  private static let regionKey = Array("\"addr:state\"".utf8)
-
   /// Creates the tags of a place.
   ///
   /// - Parameter tags: the place's tags, as ``Tags/json``, which must outlive these.
   package init(_ tags: UnsafeBufferPointer<UInt8>) {
     JSONString.forEachMember(ofStrings: tags) { name, value in
       let key = UnsafeBufferPointer(rebasing: tags[name])
-      switch key.count {
-      case Self.hoursKey.count where key.elementsEqual(Self.hoursKey):
+      if Self.isKey(key, "\"opening_hours\"") {
         hours = UnsafeBufferPointer(rebasing: tags[value])
-      case Self.zoneKey.count where key.elementsEqual(Self.zoneKey):
+      } else if Self.isKey(key, "\"timezone\"") {
         zone = UnsafeBufferPointer(rebasing: tags[value])
-      case Self.countryKey.count where key.elementsEqual(Self.countryKey):
+      } else if Self.isKey(key, "\"addr:country\"") {
         country = UnsafeBufferPointer(rebasing: tags[value])
-      case Self.regionKey.count where key.elementsEqual(Self.regionKey):
+      } else if Self.isKey(key, "\"addr:state\"") {
         region = UnsafeBufferPointer(rebasing: tags[value])
-      default: break
       }
       return true
     }
+  }
+
+  @inline(__always)
+  private static func isKey(_ key: UnsafeBufferPointer<UInt8>, _ name: StaticString) -> Bool {
+    key.count == name.utf8CodeUnitCount && name.withUTF8Buffer { key.elementsEqual($0) }
   }
 
   /// Returns the text of a stored string.
