@@ -119,7 +119,7 @@ struct WordCollector {
     /// The number of the word, and in the highest 32 bits those of its hash.
     let hashAndNumber: UInt64
 
-    /// The word, if it has fewer than 8 bytes, or else its first 8.
+    /// The word, if it has fewer than 8 bytes, or else its first 8: see ``WordCollector/beginning(of:)``.
     let beginning: UInt64
 
     static let vacant = Entry(hashAndNumber: .max, beginning: 0)
