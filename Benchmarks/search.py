@@ -78,17 +78,20 @@ class SearchBench:
     # --- Another build
 
     def compare_builds(self):
-        """Compares the time until a build is ready, and its rate of new places, with those of another build."""
+        """Compares the time until a build is ready, and its rate of changes of places, with those of another build."""
         with open(self.places, newline="", encoding="utf-8") as file:
             rows = random.Random(2).sample(list(csv.DictReader(file)), 5000)
         targets = self.work / "writes.targets"
-        # Each request changes its place: a repeated one would write nothing.
-        targets.write_text("".join(
-            f"PUT /locations/{uuid.UUID(int=number + 1)} "
-            + json.dumps({
-                "name": row["name"], "lat": float(row["lat"]), "long": float(row["long"]), "category": row["category"],
-                "tags": {"turn": str(turn)}}) + "\n"
-            for turn in range(2) for number, row in enumerate(rows)))
+
+        def write_targets(round):
+            """Writes requests of which each changes its place: others would write nothing."""
+            targets.write_text("".join(
+                f"PUT /locations/{uuid.UUID(int=number + 1)} "
+                + json.dumps({
+                    "name": row["name"], "lat": float(row["lat"]), "long": float(row["long"]), "category": row["category"],
+                    "tags": {"turn": f"{round}, {turn}"}}) + "\n"
+                for turn in range(2) for number, row in enumerate(rows)))
+
         servers = {}
         try:
             for name, program in {"this build": self.options.waymark, "the former": self.options.former}.items():
@@ -97,7 +100,8 @@ class SearchBench:
                 print(f"{name} is ready after {time.monotonic() - start:.1f} s")
             rates = {name: [] for name in servers}
             # The first round creates the places, the others replace them.
-            for _ in range(1 + self.options.rounds):
+            for round in range(1 + self.options.rounds):
+                write_targets(round)
                 for name, server in servers.items():
                     rates[name].append(load(self.options.load, server.port, targets, self.options.seconds)[0])
         finally:

@@ -17,7 +17,7 @@ struct IndexStartCommand: ParsableCommand {
       """
   )
 
-  @Argument(help: "The number of synthetic places. They need about 480 bytes each on the disk.") var places = 1_000_000
+  @Argument(help: "The number of synthetic places. They need about 420 bytes each on the disk.") var places = 1_000_000
   @Option(help: "The folder of the files, which stay there.") var folder: String
   @Option(help: "The number of places that are built in memory at once.") var piece = 2_000_000
   @Option(help: "The number of first searches.") var first = 100

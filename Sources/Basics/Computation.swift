@@ -19,8 +19,8 @@ package func offThreadPool<Value: Sendable>(_ work: @escaping @Sendable () -> Va
 
 /// Work that is divided between processors.
 package enum Parallel {
-  /// The number of items, each of some 100 nanoseconds of work, above which dividing the work is worth it.
-  package static let fewItems = 20_000
+  /// The number of places up to which dividing the work of an index is not worth it.
+  package static let maximumUndivided = 20_000
 
   /// Runs two closures, at the same time where that is worth it, and returns their results.
   ///

@@ -94,6 +94,7 @@ struct ImportPlan {
       if let superseder = precedence.superseder(of: index) {
         report.reject(.superseded(self.stage.number(at: index), by: self.stage.number(at: superseder)))
       } else if snapshot.count == 0 {
+        // The row means no place, so its texts need not be read.
         create(at: index)
       } else {
         add(self.stage.row(at: index), at: index)
@@ -431,7 +432,8 @@ extension RejectedRow {
   }
 }
 
-/// A source of ids for places that are imported without one.
+/// A source of ids for places that are imported without one. The first id is requested as a row arrives, also for one that
+/// turns out to mean a place.
 package protocol ImportIDSource: Sendable {
   /// Returns an id for a new place.
   ///
@@ -445,7 +447,7 @@ struct NewIDs: ImportIDSource {
 
   /// Creates a source.
   ///
-  /// - Parameter time: the time that goes into the ids.
+  /// - Parameter time: the time that goes into the ids: the start of the import, before the places are created.
   init(at time: Timestamp) {
     self.time = time
   }

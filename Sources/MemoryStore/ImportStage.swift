@@ -33,7 +33,7 @@ struct ImportStage: Sendable {
   private let ids: any ImportIDSource
   private var rows = ChunkedArray<StagedRow>()
 
-  // As columns, from which a snapshot is built without a copy. The id of a row without one is the first of the source.
+  // As columns, from which a snapshot is built without a copy. A row without an id has the first that `ids` gives it.
   private var heldRows = PointBuffer()
 
   // The number of held rows that were replaced.

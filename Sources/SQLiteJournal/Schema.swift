@@ -149,8 +149,8 @@ enum Schema {
 
   /// Checks that a file is a journal of this version or an older one.
   ///
-  /// - Parameter maybeEmpty: whether a file without tables is accepted too. A process that was killed while it created
-  ///   the journal may have left the empty table in which GRDB notes the migrations.
+  /// - Parameter maybeEmpty: a Boolean value that indicates whether a file without tables is accepted too. A process that
+  ///   was killed while it created the journal may have left the empty table in which GRDB notes the migrations.
   /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for any other file, or `DatabaseError`.
   static func checkKind(_ database: DatabaseQueue, path: String, maybeEmpty: Bool = false) throws {
     try database.read { database in
@@ -158,7 +158,8 @@ enum Schema {
       let tables =
         try Int.fetchOne(
           database, sql: "SELECT count(*) FROM sqlite_schema WHERE tbl_name != 'grdb_migrations'") ?? 0
-      guard id == applicationID || (maybeEmpty && tables == 0) else {
+      let isEmpty = try id == 0 && tables == 0 && migrator.appliedIdentifiers(database).isEmpty
+      guard id == applicationID || (maybeEmpty && isEmpty) else {
         throw PointStoreError.schemaMismatch(reason: "\(path) is a database of another kind")
       }
       guard try !migrator.hasBeenSuperseded(database) else {

@@ -203,10 +203,15 @@ import Testing
     #expect(error == .schemaMismatch(reason: "\(folder.path) is a file of another kind"))
   }
 
-  @Test func databaseOfAnotherProgramIsNotChanged() async throws {
+  @Test(arguments: [
+    "CREATE TABLE mine (id INTEGER)",
+    "PRAGMA application_id = 7",
+    "CREATE TABLE grdb_migrations (identifier TEXT); INSERT INTO grdb_migrations VALUES ('version 1')",
+  ])
+  func databaseOfAnotherProgramIsNotChanged(statements: String) async throws {
     let folder = try JournalFolder()
     let other = try DatabaseQueue(path: folder.path)
-    try await other.write { try $0.execute(sql: "CREATE TABLE mine (id INTEGER)") }
+    try await other.write { try $0.execute(sql: statements) }
     try other.close()
 
     let error = await #expect(throws: PointStoreError.self) { try await SQLiteJournal.open(path: folder.path) }

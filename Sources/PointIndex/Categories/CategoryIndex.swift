@@ -37,7 +37,7 @@ struct CategoryIndex: Sendable {
     placeStarts = starts
     nodeStarts = Self.nodeStarts(placeStarts)
     let (grouping, nodeCount) = (starts, nodeStarts[numbers.texts.count])
-    let (trees, idOrder) = Parallel.both(where: records.count > Parallel.fewItems) {
+    let (trees, idOrder) = Parallel.both(where: records.count > Parallel.maximumUndivided) {
       let slots = Self.inSpatialOrder(
         Self.grouped(0..<UInt32(records.count), by: records, starts: grouping),
         starts: grouping,

@@ -400,7 +400,7 @@ struct PointRecords: Sendable {
       // Unsafe: no two places have bytes in common.
       nonisolated(unsafe) let memory = memory
       let middle = order.count / 2
-      _ = Parallel.both(where: order.count > Parallel.fewItems) {
+      _ = Parallel.both(where: order.count > Parallel.maximumUndivided) {
         layout.copyTexts(ofSlots: 0..<middle, of: records, texts, in: order, to: memory)
       } and: {
         layout.copyTexts(ofSlots: middle..<order.count, of: records, texts, in: order, to: memory)

@@ -70,16 +70,10 @@ final class Segment: Sendable {
     let count = buffer.count
     precondition(count > 0 && count < UInt32.max)
     self.count = count
-    let (order, beginnings) = Parallel.both(where: count > Parallel.fewItems) { [coordinates = buffer.coordinates] in
-      FixedBuffer(Self.inSpatialOrder(coordinates).lazy.map(\.index))
-    } and: { [records = buffer.records, texts = buffer.texts] in
-      TagBeginnings(records, texts: texts)
-    }
-    // The texts are held twice while they are copied: no other column may need memory then.
-    records = PointRecords(
-      buffer.records, buffer.stamps, texts: buffer.texts, sharing: beginnings, sources: buffer.sources, in: order)
+    let order: FixedBuffer<UInt32>
+    (order, records) = Self.recordsInSpatialOrder(buffer)
     (buffer.records, buffer.stamps, buffer.texts) = ([], StampNumbers(), [])
-    let (positionColumn, otherColumns) = Parallel.both(where: count > Parallel.fewItems) {
+    let (positionColumn, otherColumns) = Parallel.both(where: count > Parallel.maximumUndivided) {
       [coordinates = buffer.coordinates] in
       FixedBuffer<EarthCentred>(count: count) { memory in
         for slot in 0..<count {
@@ -95,8 +89,9 @@ final class Segment: Sendable {
     let columns = SegmentColumns(
       ids: ids.pointer, positions: positions.pointer, coordinates: coordinates.pointers)
     let isIndexed = count > Self.maximumUnindexed && !defersIndexes
-    let indexes = Parallel.both(where: count > Parallel.fewItems) { [numbers = buffer.categories, records, ids] in
-      let (treeAndSources, idOrder) = Parallel.both(where: count > Parallel.fewItems) {
+    let indexes = Parallel.both(where: count > Parallel.maximumUndivided) {
+      [numbers = buffer.categories, records, ids] in
+      let (treeAndSources, idOrder) = Parallel.both(where: count > Parallel.maximumUndivided) {
         var nodes = NodeBounds(capacity: PackedTree.nodeCount(places: count))
         nodes.append(treeOf: 0..<UInt32(count), columns: columns)
         return (FixedBuffer(nodes.space), FixedBuffer(nodes.geographic), records.sourceReferences())
@@ -460,6 +455,20 @@ extension FixedBuffer {
 }
 
 extension Segment {
+  /// Returns the indices of places in the order of their slots, and their records by slot.
+  private static func recordsInSpatialOrder(_ buffer: borrowing PointBuffer) -> (FixedBuffer<UInt32>, PointRecords) {
+    let (order, beginnings) = Parallel.both(where: buffer.count > Parallel.maximumUndivided) {
+      [coordinates = buffer.coordinates] in
+      FixedBuffer(inSpatialOrder(coordinates).lazy.map(\.index))
+    } and: { [records = buffer.records, texts = buffer.texts] in
+      TagBeginnings(records, texts: texts)
+    }
+    // The texts are held twice while they are copied: no other column may need memory then.
+    let records = PointRecords(
+      buffer.records, buffer.stamps, texts: buffer.texts, sharing: beginnings, sources: buffer.sources, in: order)
+    return (order, records)
+  }
+
   /// Returns the places in the order of their slots.
   static func inSpatialOrder(_ coordinates: ContiguousArray<Coordinate>) -> ContiguousArray<SpatialOrder.Item> {
     var items = ContiguousArray<SpatialOrder.Item>()

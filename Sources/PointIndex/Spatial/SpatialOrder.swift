@@ -38,7 +38,7 @@ enum SpatialOrder {
     // Unsafe: the halves have no items in common.
     nonisolated(unsafe) let first = UnsafeMutableBufferPointer(rebasing: items[..<middle])
     nonisolated(unsafe) let second = UnsafeMutableBufferPointer(rebasing: items[middle...])
-    _ = Parallel.both(where: items.count > Parallel.fewItems) {
+    _ = Parallel.both(where: items.count > Parallel.maximumUndivided) {
       halve(first, unit: unit)
     } and: {
       halve(second, unit: unit)

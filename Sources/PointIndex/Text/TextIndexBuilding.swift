@@ -168,7 +168,7 @@ struct SortedEntries {
 
   /// Collects the words of all places, on two processors where they are many. O(n log n).
   init(of records: PointRecords, categories: [String], fields: TextFields) {
-    let isLarge = records.count > Parallel.fewItems
+    let isLarge = records.count > Parallel.maximumUndivided
     let middle = isLarge ? records.count / 2 : records.count
     var (first, second) = Parallel.both(where: isLarge) {
       TextEntries(records: records, slots: 0..<middle, categories: categories, fields: fields)
@@ -253,7 +253,7 @@ struct Postings {
   /// Creates the postings, on two processors where they are many. O(n log n).
   init(_ entries: SortedEntries, positions: SegmentColumns) {
     let (wordCount, places) = (entries.wordLetters.count, entries.bounds)
-    let isLarge = places.count > Parallel.fewItems
+    let isLarge = places.count > Parallel.maximumUndivided
     let middle = isLarge ? places.count / 2 : places.count
     let (entryStarts, numbers) = (entries.starts, entries.numbers)
     let (first, second) = Parallel.both(where: isLarge) {

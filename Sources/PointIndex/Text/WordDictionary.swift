@@ -114,7 +114,7 @@ struct WordDictionary: BitwiseCopyable {
 
 /// The distinct words of a text index while it is built, numbered in the order in which they come.
 struct WordCollector {
-  /// A word in the table, most of which are found without reading their bytes elsewhere.
+  /// A word in the table. Most words are found without reading ``bytes``.
   private struct Entry: BitwiseCopyable {
     /// The number of the word, and in the highest 32 bits those of its hash.
     let hashAndNumber: UInt64
