@@ -27,6 +27,7 @@ COPY --from=build /out/waymark /usr/bin/waymark
 COPY Migrations /usr/share/waymark/Migrations
 COPY LICENSE /usr/share/doc/waymark/
 COPY Sources/CBaseMap/NOTICE /usr/share/doc/waymark/NOTICE.base-map
+COPY Sources/CHolidays/NOTICE /usr/share/doc/waymark/NOTICE.public-holidays
 COPY Sources/CTimeZones/NOTICE /usr/share/doc/waymark/NOTICE.time-zones
 USER 10001:10001
 ENV HTTP_HOST=0.0.0.0 \

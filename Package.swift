@@ -77,7 +77,7 @@ let package = Package(
       .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
       .target(name: "CBuiltInCategories", exclude: ["categories.yaml"]),
       .target(name: "CBuiltInMappings", exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
-      .target(name: "CHolidays", exclude: ["holidays.bin", "make"]),
+      .target(name: "CHolidays", exclude: ["NOTICE", "holidays.bin", "make", "regions.bin", "regions.py"]),
       .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),

@@ -10,8 +10,9 @@ import OpeningHours
 // "country" a code of a holiday calendar, "position" a latitude and a longitude, "instants" a list of seconds since
 // 1970. The result has the canonical text and for each instant the state, the comment and the seconds of the next
 // change of state, or the error. With "event" and "noon" instead of "hours" it is the time of the sun, with "calendar"
-// the dates of a holiday calendar, with "zoneAt", a latitude and a longitude, the name of the zone there. --time
-// prints the nanoseconds that parsing and evaluating took, too. For scripts/conformance opening-hours.
+// the dates of a holiday calendar, with "zoneAt" or "regionAt", a latitude and a longitude, the name of the zone or the
+// code of the region there. --time prints the nanoseconds that parsing and evaluating took, too. For
+// scripts/conformance opening-hours.
 
 var zones: [String: ZoneRules] = [:]
 var calendars: [String: HolidayCalendar] = [:]
@@ -96,6 +97,8 @@ while let request = readLine() {
     line.endArray()
   } else if let position = position(request["zoneAt"]) {
     line.write(member: "zone", PositionZones.names[PositionZones.number(at: position)])
+  } else if let position = position(request["regionAt"]) {
+    line.write(member: "region", HolidayRegions.codes[HolidayRegions.number(at: position)])
   } else if let name = text(request["event"]), let event = SunEvent.allCases.first(where: { "\($0)" == name }),
     let position = position(request["position"]), let noon = numbers(request["noon"]).first
   {

@@ -8,3 +8,12 @@ const unsigned char *waymark_holidays(size_t *count) {
   *count = sizeof holidays;
   return holidays;
 }
+
+static const unsigned char regions[] = {
+#embed "regions.bin"
+};
+
+const unsigned char *waymark_holiday_regions(size_t *count) {
+  *count = sizeof regions;
+  return regions;
+}

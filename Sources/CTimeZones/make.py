@@ -10,7 +10,6 @@ import sys
 from collections import defaultdict
 
 import numpy as np
-from timezonefinder import TimezoneFinder
 
 # The greatest distance of a simplified border from the original, before its points are rounded to units.
 TOLERANCE_METRES = 50
@@ -204,8 +203,8 @@ def distance(px, py, lines, latitude):
     return math.sqrt(best)
 
 
-def main(path):
-    finder = TimezoneFinder(in_memory=True)
+def write(path, finder):
+    """Writes the areas of a finder, which has the properties of a TimezoneFinder that are used here."""
     points, *rest = edges(finder)
     cells = defaultdict(list)
     count = lines = 0
@@ -279,4 +278,7 @@ def file_size(path):
         return file.seek(0, 2)
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    from timezonefinder import TimezoneFinder
+
+    write(sys.argv[1], TimezoneFinder(in_memory=True))

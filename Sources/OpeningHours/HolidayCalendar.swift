@@ -1,5 +1,6 @@
 package import Basics
 import CHolidays
+package import Geo
 
 /// The public holidays of a country or region.
 package struct HolidayCalendar: Hashable, Sendable {
@@ -101,4 +102,28 @@ extension HolidayCalendar {
       return Int32(day)
     }
   }
+}
+
+/// The regions with public holidays of their own, by position, such as the states of Germany.
+///
+/// The borders are those of Natural Earth, 1:10 million. Regions are extended over the sea, so that piers have one.
+package enum HolidayRegions {
+  // The bytes are constants of the program.
+  private nonisolated(unsafe) static let map: PositionMap = {
+    var count = 0
+    let bytes = waymark_holiday_regions(&count)
+    return PositionMap(UnsafeBufferPointer(start: bytes, count: count))
+  }()
+
+  /// The number of bytes of the built-in file.
+  static var byteCount: Int { map.byteCount }
+
+  /// The number of what is in no region.
+  package static let none = 0
+
+  /// The codes of ISO 3166-2 of the regions by their numbers; that of ``none`` is no code.
+  package static var codes: [String] { map.names }
+
+  /// Returns the number of the region at a position.
+  package static func number(at position: Coordinate) -> Int { map.number(at: position) }
 }

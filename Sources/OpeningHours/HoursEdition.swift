@@ -7,11 +7,12 @@ package enum HoursEdition {
   /// is said to depend on.
   private static let language: UInt64 = 1
 
-  /// A hash of the edition of the language, the number of bytes of the zones by position, and the holidays.
+  /// A hash of the edition of the language, the number of bytes of the zones and regions by position, and the holidays.
   package static let current: UInt64 = {
     var hash = FNV1a()
     hash.combine(language)
     hash.combine(UInt64(PositionZones.byteCount))
+    hash.combine(UInt64(HolidayRegions.byteCount))
     hash.combine(bytes: HolidayCalendar.bytes)
     return hash.value
   }()

