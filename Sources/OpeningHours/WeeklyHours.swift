@@ -1,49 +1,36 @@
-package import Basics
-package import JSONText
+import Basics
+import JSONText
 
 /// Opening hours as other sources have them: spans of the weekdays, of public holidays, and exceptions at dates. They
 /// become an expression.
-package struct WeeklyHours: Hashable, Sendable {
+struct WeeklyHours: Hashable, Sendable {
   /// A span that begins on a day, in minutes from its midnight. An end that is not after the start is on the next day.
-  package struct Span: Hashable, Sendable {
-    package var start: Int
-    package var end: Int
-
-    package init(start: Int, end: Int) {
-      self.start = start
-      self.end = end
-    }
+  struct Span: Hashable, Sendable {
+    var start: Int
+    var end: Int
   }
 
   /// Hours that replace those of the week, from one date to another, both included.
-  package struct Exception: Hashable, Sendable {
-    package var first: CivilDate
-    package var last: CivilDate
+  struct Exception: Hashable, Sendable {
+    var first: CivilDate
+    var last: CivilDate
     /// The weekdays that it holds for, a bit each, Monday first; 0 for all.
-    package var weekdays: UInt8 = 0
+    var weekdays: UInt8 = 0
     /// Closed if empty.
-    package var spans: [Span]
-
-    package init(first: CivilDate, last: CivilDate, spans: [Span]) {
-      self.first = first
-      self.last = last
-      self.spans = spans
-    }
+    var spans: [Span]
   }
 
   /// The spans of the days, Monday first.
-  package var weekdays = [[Span]](repeating: [], count: 7)
-  package var exceptions: [Exception] = []
+  var weekdays = [[Span]](repeating: [], count: 7)
+  var exceptions: [Exception] = []
 
   /// The spans of public holidays; `nil` if they are as other days, closed if empty.
-  package var holidays: [Span]?
-
-  package init() {}
+  var holidays: [Span]?
 }
 
 extension HoursExpression {
   /// Creates the expression of weekly hours; `nil` if they have no span and no exception, or too many.
-  package init?(_ hours: WeeklyHours) {
+  init?(_ hours: WeeklyHours) {
     var rules: [HoursRule] = []
     // Days with equal spans have one rule.
     for (weekday, spans) in hours.weekdays.enumerated() where !spans.isEmpty {
@@ -81,82 +68,43 @@ extension HoursExpression {
     self.init(rules: rules)
   }
 
-  /// Creates the expression of columns for the weekdays, Monday first, with times such as `9:00-12:00, 14-18` or
-  /// `closed`. A column without a value has no hours.
-  ///
-  /// - Throws: ``HoursError`` of the first column that is no list of times.
-  package init?(columns: [String?]) throws(HoursError) {
-    var texts: [String] = []
-    for (name, column) in zip(["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"], columns) {
-      guard let column, !column.allSatisfy(\.isWhitespace) else { continue }
-      let expression = try HoursExpression(text: "\(name) \(column)")
-      texts.append(expression.text)
-    }
-    guard !texts.isEmpty else { return nil }
-    try self.init(text: texts.joined(separator: ", "))
-  }
-
-  /// Creates the expression of a place's `openingHoursSpecification` or `openingHours` in the vocabulary of schema.org;
-  /// `nil` if it is none.
+  /// Creates the expression of specifications in the vocabulary of schema.org (`openingHoursSpecification`); `nil` if
+  /// one of them is none.
   ///
   /// A specification without `validFrom` is one of the week; `opens` and `closes` of 00:00 are a closed day, as search
   /// engines have it.
-  package init?(schemaOrg value: JSONValue) {
-    switch value {
-    case .string(let text): try? self.init(text: text)
-    case .array(let elements):
-      let texts = elements.compactMap(\.string)
-      if !texts.isEmpty, texts.count == elements.count {
-        try? self.init(text: texts.joined(separator: ", "))
-      } else {
-        self.init(specifications: elements)
-      }
-    case .object: self.init(specifications: [value])
-    default: return nil
-    }
-  }
-
-  private init?(specifications: [JSONValue]) {
+  init?(specifications: [JSONValue]) {
+    guard specifications.count <= 4 * Self.maximumRules else { return nil }
     var hours = WeeklyHours()
+    var dated: [DatedWeek] = []
     for specification in specifications {
-      var weekdays: UInt8 = 0
-      var isHoliday = false
-      for name in specification["dayOfWeek"]?.strings ?? [] {
-        // https://schema.org/Monday, Monday or Mo
-        let name = name.split(separator: "/").last.map { $0.lowercased() } ?? ""
-        if name == "publicholidays" { isHoliday = true }
-        guard let day = ["mo", "tu", "we", "th", "fr", "sa", "su"].firstIndex(where: name.hasPrefix) else { continue }
-        weekdays |= 1 << day
-      }
-      let opens = specification["opens"]?.string.flatMap(minute)
-      let closes = specification["closes"]?.string.flatMap(minute)
-      var spans: [WeeklyHours.Span] = []
-      if let opens, let closes, !(opens == 0 && closes == 0) {
-        // 23:59 is the last minute of a day that is open to its end.
-        spans = [WeeklyHours.Span(start: opens, end: closes == 1_439 ? 1_440 : closes)]
-      } else if (opens == nil) != (closes == nil) {
-        return nil
-      }
+      guard case .object = specification, let weekdays = specification.weekdays,
+        let spans = specification.spans
+      else { return nil }
+      let isHoliday = weekdays & 1 << 7 != 0
       let from = specification["validFrom"]?.string.flatMap { RFC3339.date(of: $0.prefix(10)) }
       let through = specification["validThrough"]?.string.flatMap { RFC3339.date(of: $0.prefix(10)) }
       if let first = from ?? through, let last = through ?? from {
-        var exception = WeeklyHours.Exception(first: first, last: last, spans: spans)
-        exception.weekdays = weekdays
-        hours.exceptions.append(exception)
-      } else if isHoliday {
-        hours.holidays = (hours.holidays ?? []) + spans
+        guard !isHoliday, first.daysSinceEpoch <= last.daysSinceEpoch else { return nil }
+        let index = dated.firstIndex { $0.first == first && $0.last == last } ?? dated.count
+        if index == dated.count { dated.append(DatedWeek(first: first, last: last)) }
+        for weekday in 0..<7 where weekdays == 0 || weekdays & 1 << UInt8(weekday) != 0 {
+          dated[index].weekdays[weekday] = (dated[index].weekdays[weekday] ?? []) + spans
+        }
+        continue
       }
-      guard from == nil, through == nil else { continue }
-      for weekday in 0..<7 where weekdays & 1 << weekday != 0 || weekdays == 0 && !isHoliday {
+      if isHoliday { hours.holidays = (hours.holidays ?? []) + spans }
+      for weekday in 0..<7 where weekdays == 0 || weekdays & 1 << UInt8(weekday) != 0 {
         hours.weekdays[weekday] += spans
       }
     }
+    hours.exceptions = dated.flatMap(\.exceptions)
     self.init(hours)
   }
 
   /// Creates the expression of `periods` as map services return them: objects with `open` and `close`, each with `day`,
   /// Sunday is 0, and `time` (`0930`) or `hour` and `minute`. A single period without `close` is always open.
-  package init?(periods value: JSONValue) {
+  init?(periods value: JSONValue) {
     guard case .array(let periods) = value else { return nil }
     func time(_ value: JSONValue?) -> (day: Int, minute: Int)? {
       guard let value, let day = value["day"]?.integer, 0...6 ~= day else { return nil }
@@ -190,16 +138,77 @@ extension HoursExpression {
   }
 }
 
+/// The hours of the weekdays from one date to another; `nil` for a weekday whose hours are those of other weeks.
+private struct DatedWeek {
+  let first: CivilDate
+  let last: CivilDate
+  var weekdays = [[WeeklyHours.Span]?](repeating: nil, count: 7)
+
+  /// The exceptions, of days with equal hours together.
+  var exceptions: [WeeklyHours.Exception] {
+    var exceptions: [WeeklyHours.Exception] = []
+    for (weekday, spans) in weekdays.enumerated() {
+      guard let spans else { continue }
+      let index = exceptions.firstIndex { $0.spans == spans } ?? exceptions.count
+      if index == exceptions.count {
+        exceptions.append(WeeklyHours.Exception(first: first, last: last, spans: spans))
+      }
+      exceptions[index].weekdays |= 1 << weekday
+    }
+    if exceptions.count == 1, exceptions[0].weekdays == 0x7F { exceptions[0].weekdays = 0 }
+    return exceptions
+  }
+}
+
 extension JSONValue {
-  fileprivate var string: String? {
+  /// The value as a string; `nil` if it is none.
+  var string: String? {
     if case .string(let text) = self { return text }
     return nil
   }
 
-  /// The strings of an array, or a string alone.
-  fileprivate var strings: [String] {
-    if case .array(let elements) = self { return elements.compactMap(\.string) }
-    return string.map { [$0] } ?? []
+  /// The weekdays of a specification, a bit each, Monday first, then public holidays; 0 for every day, and `nil` if one
+  /// is unknown.
+  fileprivate var weekdays: UInt8? {
+    let names: [String]
+    switch self["dayOfWeek"] {
+    case nil, .null?: return 0
+    case .string(let name)?: names = [name]
+    case .array(let elements)?:
+      names = elements.compactMap(\.string)
+      guard names.count == elements.count, !names.isEmpty else { return nil }
+    default: return nil
+    }
+    var days: UInt8 = 0
+    for name in names {
+      // https://schema.org/Monday, Monday or Mo
+      let name = name.split(separator: "/").last.map(String.init) ?? ""
+      if name.lowercased() == "publicholidays" {
+        days |= 1 << 7
+      } else if let named = OpeningHours.weekdays(named: name) {
+        days |= named
+      } else {
+        return nil
+      }
+    }
+    return days
+  }
+
+  /// The spans of a specification: none for a closed day, and `nil` if a time is missing or cannot be parsed.
+  fileprivate var spans: [WeeklyHours.Span]? {
+    func minutes(_ name: String) -> Int?? {
+      switch self[name] {
+      case nil, .null?: return .some(nil)
+      case .string(let text)?: return minute(text).map { .some($0) }
+      default: return nil
+      }
+    }
+    guard let opens = minutes("opens"), let closes = minutes("closes") else { return nil }
+    guard let opens, let closes else { return opens == nil && closes == nil ? [] : nil }
+    guard opens < 1_440 else { return nil }
+    if opens == 0, closes == 0 { return [] }
+    // 23:59 is the last minute of a day that is open to its end.
+    return [WeeklyHours.Span(start: opens, end: closes == 1_439 ? 1_440 : closes)]
   }
 
   fileprivate var integer: Int? {
@@ -210,8 +219,8 @@ extension JSONValue {
 
 /// Returns the minutes of `09:30` or `09:30:00`, perhaps with an offset behind, which is that of the place.
 private func minute(_ text: String) -> Int? {
-  let parts = text.prefix(5).split(separator: ":")
-  guard parts.count == 2, let hours = Int(parts[0]), let minutes = Int(parts[1]), 0...24 ~= hours, 0..<60 ~= minutes
+  guard let match = text.wholeMatch(of: /([0-9]{1,2}):([0-9]{2})(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?/),
+    let hours = Int(match.1), let minutes = Int(match.2), minutes < 60, hours * 60 + minutes <= 1_440
   else { return nil }
   return hours * 60 + minutes
 }

@@ -1,5 +1,6 @@
 import Basics
 import JSONText
+import OpeningHours
 import Points
 
 /// A parser of CSV.
@@ -14,6 +15,9 @@ struct CSVParser: RecordParser {
 
   private var isSkippingLine = false
 
+  /// The number of bytes behind the header that are examined for the order of two coordinates in one column.
+  private static let examinedBytes = 1 << 20
+
   /// The number of bytes that may yet be read a second time. It grows with each valid record, so that parsing stays
   /// linear in the text's length however often a quotation mark is left open.
   private var rereadingCredit = 8 << 20
@@ -21,6 +25,8 @@ struct CSVParser: RecordParser {
   var hasForeignIDs: Bool { false }
 
   var rowsWithoutGeometry: Int { 0 }
+
+  var remarks: [String] { decoder?.remarks ?? [] }
 
   init(options: RowOptions, mapping: (any RecordMapping)?) {
     self.options = options
@@ -54,6 +60,14 @@ struct CSVParser: RecordParser {
     }
     while true {
       if isSkippingLine, !skipLine(bytes, &progress) { break }
+      if decoder?.needsPairOrders == true {
+        let rest = UnsafeBufferPointer(rebasing: bytes[progress.start...])
+        guard isLast || rest.count >= Self.examinedBytes else { return }
+        decoder?.findPairOrders(
+          in: UnsafeBufferPointer(rebasing: rest.prefix(Self.examinedBytes)),
+          isWhole: rest.count <= Self.examinedBytes,
+          CSVRecord(separator: record.separator, isUnquoted: record.isUnquoted))
+      }
       // Up to the maximum length of a row, so that the outcome for a longer one is independent of how the text is cut.
       let limit = min(bytes.count, progress.start + progress.maximumRecordBytes + 1)
       let inReach = UnsafeBufferPointer(rebasing: bytes[..<limit])
@@ -364,6 +378,9 @@ private struct CSVHeader {
   /// The columns, from the left.
   let columns: [Column]
 
+  /// Boolean values that indicate whether the columns may hold opening hours in another form than a text.
+  let mayBeSchedule: [Bool]
+
   /// Creates a header from the names of the columns.
   ///
   /// - Throws: ``FormatError`` that names the column that has no name, stands twice or is missing.
@@ -404,6 +421,9 @@ private struct CSVHeader {
           + "(--id-field) names no other; it has \(Self.list(names))")
     }
     self.columns = columns
+    let tags = columns.map { if case .tag(let key) = $0 { key } else { String?.none } }
+    let schedule = Set(ScheduleFields(names: tags)?.indices ?? [])
+    mayBeSchedule = columns.indices.map(schedule.contains)
   }
 
   /// Returns the meanings of columns: the fields by their own names, then those that are missing by other names.
@@ -475,6 +495,13 @@ private struct CSVRowDecoder: Sendable {
   private let options: RowOptions
   private let hasDecimalCommas: Bool
   private var tags = TagsBuilder()
+  private var schedules = RecordSchedules()
+
+  /// The order of the coordinates in columns that hold both, by their indices.
+  private var pairOrders: [Int: PairOrderFinder] = [:]
+
+  /// A Boolean value that indicates whether the order depends on rows that have not been examined.
+  private(set) var needsPairOrders = false
 
   /// Creates a decoder from the header.
   ///
@@ -493,13 +520,62 @@ private struct CSVRowDecoder: Sendable {
     meaning = if let mapping { .foreign(names, mapping) } else { .place(try CSVHeader(names, options: options)) }
     self.options = options
     hasDecimalCommas = separator != UInt8(ascii: ",")
+    findPairs()
   }
 
   init(columns: [String], mapping: any RecordMapping, separator: UInt8) {
     meaning = .foreign(columns, mapping)
     options = .standard
     hasDecimalCommas = separator != UInt8(ascii: ",")
+    findPairs()
   }
+
+  // MARK: Orders of coordinates
+
+  private mutating func findPairs() {
+    switch meaning {
+    case .place(let header):
+      for (index, column) in header.columns.enumerated() {
+        if case .position(let name) = column { pairOrders[index] = PairOrderFinder(name: name) }
+      }
+    case .foreign(let names, let mapping):
+      for name in mapping.pairFields(among: names) {
+        if let index = names.firstIndex(where: { $0.hasSameBytes(as: name) }) {
+          pairOrders[index] = PairOrderFinder(name: name)
+        }
+      }
+    }
+    needsPairOrders = pairOrders.values.contains(where: \.needsValues)
+  }
+
+  /// Finds the orders from the rows at the start of some bytes.
+  ///
+  /// - Parameters:
+  ///   - isWhole: a Boolean value that indicates whether the text ends with these bytes, if not with a line.
+  ///   - record: a scanner that has read nothing.
+  mutating func findPairOrders(in bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, _ record: CSVRecord) {
+    needsPairOrders = false
+    var record = record
+    var (start, position) = (0, 0)
+    while case .end = record.scan(bytes, from: start, position: &position) {
+      note(record.fields, of: UnsafeBufferPointer(rebasing: bytes[start..<position]))
+      start = position
+      record.reset()
+    }
+    if isWhole, !record.isWithinQuotes, start < bytes.count, position == bytes.count {
+      record.finish(at: bytes.count - start)
+      note(record.fields, of: UnsafeBufferPointer(rebasing: bytes[start...]))
+    }
+  }
+
+  private mutating func note(_ fields: [CSVRecord.Field], of text: UnsafeBufferPointer<UInt8>) {
+    for index in pairOrders.keys where index < fields.count {
+      fields[index].withBytes(in: text) { pairOrders[index]?.note($0.trimmed) }
+    }
+  }
+
+  /// The remarks about how the text was read, for a user.
+  var remarks: [String] { pairOrders.values.compactMap(\.warning).sorted() }
 
   /// Returns the row of a record, or its rejection; `nil` if the mapping does not take it.
   mutating func row(
@@ -527,7 +603,10 @@ private struct CSVRowDecoder: Sendable {
         }
         members.append(.init(name: name, value: .string(value)))
       }
-      return mapping.row(number, of: ForeignRecord(fields: members, hasDecimalCommas: hasDecimalCommas))
+      var record = ForeignRecord(fields: members, hasDecimalCommas: hasDecimalCommas)
+      for finder in pairOrders.values { record.pairOrders[finder.name.lowercased()] = finder.order }
+      record.schedule = schedules.schedule(of: members)
+      return mapping.row(number, of: record)
     }
   }
 
@@ -544,7 +623,11 @@ private struct CSVRowDecoder: Sendable {
       case .key: draft.key = fields[index].withBytes(in: text) { string(.sourceID, $0.trimmed, &draft) }
       case .geometry:
         fields[index].withBytes(in: text) { draft.setPosition(WellKnownPoint(text: $0), pointer: "/WKT") }
-      case .position(let name): fields[index].withBytes(in: text) { draft.setPosition(ofText: $0.trimmed, name: name) }
+      case .position(let name):
+        let finder = pairOrders[index] ?? PairOrderFinder(name: name)
+        fields[index].withBytes(in: text) { draft.setPosition(ofText: $0.trimmed, by: finder) }
+      case .tag(let key) where header.mayBeSchedule[index]:
+        fields[index].withBytes(in: text) { readScheduleColumn(key, $0, into: &draft) }
       case .tag(let key):
         fields[index].withBytes(in: text) { bytes in
           if !bytes.isEmpty { tags.append(key: key, value: bytes) }
@@ -554,8 +637,22 @@ private struct CSVRowDecoder: Sendable {
     draft.settleOrigin(options, pointerPrefix: "", loneSourceIsTag: false, tags: &tags)
     // The object takes precedence over a column of the same name: of a key that is given twice the last value counts.
     if let tagsObject { fields[tagsObject].withBytes(in: text) { readTags(from: $0, into: &draft) } }
+    schedules.settle(&draft, &tags)
     draft.finishTags(&tags)
     return draft.row(number)
+  }
+
+  /// Reads a column that may hold opening hours in another form than a text, beside others.
+  private mutating func readScheduleColumn(
+    _ key: String, _ bytes: UnsafeBufferPointer<UInt8>, into draft: inout RowDraft
+  ) {
+    let first = bytes.trimmed.first
+    let isText = first != nil && first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
+    guard !(isText && key == "opening_hours"), let text = UTF8Bytes.string(of: bytes) else {
+      return tags.append(key: key, value: bytes)
+    }
+    // An empty one too, so that the names are those of the row before.
+    draft.scheduleMembers.append(.init(name: key, value: .string(text), tag: text.isEmpty ? nil : text))
   }
 
   private func read(_ field: PointField, from bytes: UnsafeBufferPointer<UInt8>, into draft: inout RowDraft) {

@@ -24,7 +24,7 @@ enum ColumnNames {
         "title", "label", "place name", "poi name", "site name", "facility name", "station name", "stop name",
         "business name",
         "Bezeichnung", "Titel", "Objektname", "Ortsname", "Firmenname", "Firma", "Filiale",
-        "nom", "dénomination", "désignation", "libellé", "intitulé", "enseigne", "raison sociale",
+        "nom", "nom station", "dénomination", "désignation", "libellé", "intitulé", "enseigne", "raison sociale",
         "nombre", "denominación", "título", "nombre comercial", "razón social",
         "nome", "denominazione", "titolo", "insegna", "ragione sociale",
         "naam", "benaming", "titel", "nazwa", "tytuł", "designação", "denominação", "razão social",
@@ -55,7 +55,8 @@ enum ColumnNames {
       [
         "coordinates", "coordinate", "coords", "lat long", "lat lon", "lat lng", "latitude longitude", "geo point 2d",
         "geo point", "geolocation", "gps", "gps coordinates", "geom", "geometry", "the geom", "wkt geom", "location",
-        "position",
+        "position", "point", "geo coordinates", "geometry coordinates", "geojson coordinates", "xy", "coordonnées XY",
+        "coordinates XY", "long lat", "lon lat", "lng lat", "longitude latitude",
         "Koordinaten", "Geokoordinaten", "coordonnées", "coordonnées gps", "coordonnées géographiques",
         "coordenadas", "coordinate geografiche", "coördinaten", "współrzędne", "współrzędne geograficzne",
         "coordenadas geográficas", "좌표", "위경도", "座標", "緯度経度",

@@ -21,13 +21,29 @@ package enum DegreesText {
     return angle.degrees
   }
 
-  /// Returns the coordinates of a text with both: the latitude first, unless letters say otherwise.
-  package static func pair(of text: UnsafeBufferPointer<UInt8>) -> (latitude: Double, longitude: Double)? {
+  /// Two coordinates in one text.
+  struct Pair {
+    let first: Double
+    let second: Double
+
+    /// The order that letters tell; `nil` if there are none.
+    let order: PairOrder?
+
+    /// A Boolean value that indicates whether the text is an array in square brackets, as JSON has it.
+    let isArray: Bool
+  }
+
+  /// Returns the coordinates of a text with both; `nil` for any other. An array may have a third number, the altitude.
+  static func pair(of text: UnsafeBufferPointer<UInt8>) -> Pair? {
     guard text.count <= maximumBytes else { return nil }
     var string = Substring(String(decoding: text, as: UTF8.self)).trimmingBlanks
     if string.lowercased().hasPrefix("geo:") { string.removeFirst(4) }
-    if let first = string.first, let last = string.last, "([".contains(first), ")]".contains(last) {
+    var isArray = false
+    if let first = string.first, let last = string.last, string.count > 2, "([".contains(first), ")]".contains(last) {
+      isArray = first == "["
       string = string.dropFirst().dropLast()
+      let parts = string.split(separator: ",", omittingEmptySubsequences: false)
+      if isArray, parts.count == 3, Angle(String(parts[2]))?.isPlain == true { string = string[..<parts[1].endIndex] }
     }
     let angles = halves(of: string).lazy.compactMap { first, second -> (Angle, Angle)? in
       guard let first = Angle(String(first)), let second = Angle(String(second)) else { return nil }
@@ -36,8 +52,11 @@ package enum DegreesText {
     guard let (first, second) = angles.first else { return nil }
     switch (first.axis, second.axis) {
     case (.latitude, .latitude), (.longitude, .longitude): return nil
-    case (.longitude, _), (_, .latitude): return (second.degrees, first.degrees)
-    default: return (first.degrees, second.degrees)
+    case (.longitude, _), (_, .latitude):
+      return Pair(first: first.degrees, second: second.degrees, order: .longitudeFirst, isArray: isArray)
+    case (.latitude, _), (_, .longitude):
+      return Pair(first: first.degrees, second: second.degrees, order: .latitudeFirst, isArray: isArray)
+    case (nil, nil): return Pair(first: first.degrees, second: second.degrees, order: nil, isArray: isArray)
     }
   }
 

@@ -24,6 +24,7 @@ package final class ImportNotes: Sendable {
     var checks = RowChecks()
     var implausibleWarnings = 0
     var hours = HoursChecks()
+    var remarks: [String] = []
   }
 
   private let state = Mutex(State())
@@ -66,7 +67,7 @@ package final class ImportNotes: Sendable {
     }
   }
 
-  /// The maximum number of texts whose encodings are reported.
+  /// The maximum number of texts whose encodings are reported, and of remarks.
   private static let maximumEncodings = 10
 
   /// Remarks about the texts and their rows, for a user.
@@ -79,6 +80,7 @@ package final class ImportNotes: Sendable {
         let rows = state.rowsWithoutGeometry == 1 ? "1 row was" : "\(state.rowsWithoutGeometry) rows were"
         warnings.append("\(rows) skipped, as the geometry is null")
       }
+      warnings += state.remarks
       if let warning = state.checks.duplicateWarning { warnings.append(warning) }
       if let warning = state.hours.warning { warnings.append(warning) }
       return warnings + state.checks.implausible
@@ -118,6 +120,9 @@ package final class ImportNotes: Sendable {
       if let name = parser.detectedEncoding, state.encodings.count < Self.maximumEncodings {
         state.encodings.append((path, name))
       }
+      for remark in parser.remarks where state.remarks.count < Self.maximumEncodings {
+        state.remarks.append((path.map { "\($0): " } ?? "") + remark)
+      }
     }
   }
 
@@ -127,7 +132,7 @@ package final class ImportNotes: Sendable {
     state.withLock { state in
       for row in rows {
         state.checks.note(row)
-        state.hours.note(row.draft.tags)
+        state.hours.note(row)
         guard row.id == nil, row.draft.origin == nil else { continue }
         // Only the first without a key is examined.
         if state.keylessRows == 0 { state.suggestedField = Self.suggestedField(in: row.draft.tags) }
@@ -172,8 +177,12 @@ struct HoursChecks {
   /// Texts that can be parsed, which many rows share.
   private var known: Set<ExactText> = []
 
-  mutating func note(_ tags: Tags) {
-    var json = tags.json
+  mutating func note(_ row: ImportRow) {
+    if let text = row.unreadableHours {
+      count += 1
+      return add(text)
+    }
+    var json = row.draft.tags.json
     guard let text = json.withUTF8({ HoursTags($0).hours.flatMap(HoursTags.text) }) else { return }
     count += 1
     if known.contains(ExactText(text)) { return }
@@ -181,6 +190,10 @@ struct HoursChecks {
       if known.count < Self.maximumKnown { known.insert(ExactText(text)) }
       return
     }
+    add(text)
+  }
+
+  private mutating func add(_ text: String) {
     unreadable += 1
     if examples.count < Self.maximumExamples, !examples.contains(where: { $0.hasSameBytes(as: text) }) {
       examples.append(text)

@@ -49,6 +49,8 @@ struct JSONRowDecoder: Sendable {
   /// The tags of the current row.
   var tags = TagsBuilder()
 
+  private var schedules = RecordSchedules()
+
   init(
     accepts: Acceptance, options: RowOptions, mapping: (any RecordMapping)? = nil, isImport: Bool = false
   ) {
@@ -70,9 +72,10 @@ struct JSONRowDecoder: Sendable {
         }
         return draft.row(number)
       }
-      guard let record = try ForeignRecord(json: text) else {
+      guard var record = try ForeignRecord(json: text) else {
         return .failure(RejectedRow(number: number, detail: "must be an object"))
       }
+      record.schedule = schedules.schedule(of: record.fields)
       return mapping.row(number, of: record)
     } catch {
       return .failure(RejectedRow(number: number, detail: error.description))
@@ -180,6 +183,7 @@ struct JSONRowDecoder: Sendable {
     }
     draft.settleOrigin(options, pointerPrefix: "", loneSourceIsTag: false, tags: &tags)
     if readsTagsLast, var tagsObject { try readTags("/tags", from: &tagsObject, into: &draft) }
+    schedules.settle(&draft, &tags)
     draft.finishTags(&tags)
     return .place(draft)
   }
@@ -227,7 +231,10 @@ struct JSONRowDecoder: Sendable {
   private mutating func readUnknown(
     _ name: JSONReader.Text, pointerPrefix: String, from reader: inout JSONReader, into draft: inout RowDraft
   ) throws(JSONError) {
-    guard options.unknownFields == .reject else { return try readTag(name, from: &reader) }
+    guard options.unknownFields == .reject else {
+      if isImport, schedules.mayInclude(name.bytes) { return try readScheduleMember(name, from: &reader, into: &draft) }
+      return try readTag(name, from: &reader)
+    }
     try reader.skipValue()
     draft.reject(nil, "\(pointerPrefix)/\(token(try reader.string(of: name)))", "is not a field of a place")
   }
@@ -304,6 +311,29 @@ extension JSONRowDecoder {
     case .string: tags.append(key: key, value: try reader.readString())
     case .boolean, .number, .array, .object: tags.append(key: key, value: try reader.skipValue())
     }
+  }
+
+  /// Reads a member that may hold opening hours in another form than a text, beside others.
+  private mutating func readScheduleMember(
+    _ name: JSONReader.Text, from reader: inout JSONReader, into draft: inout RowDraft
+  ) throws(JSONError) {
+    let kind = try reader.nextKind()
+    if kind == .string, name.isEqual(to: "opening_hours") {
+      var copy = reader
+      let first = try copy.readString().bytes.first
+      if first != nil, first != UInt8(ascii: "{"), first != UInt8(ascii: "[") {
+        return try readTag(name, from: &reader)
+      }
+    }
+    let bytes = try reader.skipValue()
+    let value = try JSONReader.value(of: bytes)
+    let tag: String? =
+      switch value {
+      case .null: nil
+      case .string(let text): text
+      default: String(decoding: bytes, as: UTF8.self)
+      }
+    draft.scheduleMembers.append(.init(name: try reader.string(of: name), value: value, tag: tag))
   }
 
   /// Reads a number as its text; returns `nil` for anything else, which is rejected.
@@ -439,6 +469,7 @@ extension JSONRowDecoder {
     draft.settleOrigin(
       options, pointerPrefix: "/properties", loneSourceIsTag: options.unknownFields == .tags, tags: &tags)
     if var reader = parts.tags { try readTags("/properties/tags", from: &reader, into: &draft) }
+    schedules.settle(&draft, &tags)
     draft.finishTags(&tags)
     return draft
   }

@@ -19,6 +19,9 @@ package import Points
 /// an object becomes its JSON text as a member of its own, and is an error in `tags`. `tags` takes precedence over a
 /// member or column of the same name.
 ///
+/// Fields for the weekdays, `openingHours` and `openingHoursSpecification` of schema.org and `periods` become the tag
+/// `opening_hours` where the row has none (see `ScheduleFields`).
+///
 /// - JSON: an object of these members, or a GeoJSON Feature. Coordinates are numbers; a member `geometry`, in GeoJSON or
 ///   as well-known text, replaces them. `x` and `y` beside other names of the coordinates are tags.
 /// - GeoJSON: a Feature of a Point, or of another geometry, of which a position inside or in the middle counts. A
@@ -108,6 +111,9 @@ package struct PointParser: Sendable {
 
   /// The number of rows that were skipped, as their geometry is null.
   var rowsWithoutGeometry: Int { parser?.rowsWithoutGeometry ?? 0 }
+
+  /// The remarks about how the text was read, for a user.
+  var remarks: [String] { parser?.remarks ?? [] }
 
   /// The name of the encoding that was detected, for a user; `nil` for UTF-8 and for what a byte-order mark says.
   var detectedEncoding: String? { decoder?.detectedEncoding }
@@ -259,6 +265,9 @@ protocol RecordParser: Sendable {
   /// The number of rows that were skipped, as their geometry is null.
   var rowsWithoutGeometry: Int { get }
 
+  /// The remarks about how the text was read, for a user.
+  var remarks: [String] { get }
+
   /// Reads the rows that end within the bytes, as far as these go.
   ///
   /// - Parameters:
@@ -269,6 +278,10 @@ protocol RecordParser: Sendable {
   mutating func parse(
     _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
   ) throws(FormatError)
+}
+
+extension RecordParser {
+  var remarks: [String] { [] }
 }
 
 /// The position up to which a text has been read, and the rows that were read.
@@ -318,7 +331,10 @@ struct ParseProgress {
     for row in part.rows {
       switch row {
       case .success(let row):
-        rows.append(.success(ImportRow(number: nextRow + row.number, id: row.id, draft: row.draft)))
+        rows.append(
+          .success(
+            ImportRow(
+              number: nextRow + row.number, id: row.id, draft: row.draft, unreadableHours: row.unreadableHours)))
       case .failure(let row):
         var location = row.location
         location.line = location.line.map { linesBefore + $0 }

@@ -7,6 +7,9 @@ package protocol RecordMapping: Sendable {
   /// The layout of the data set's text files; `nil` for CSV with a header.
   var table: TableLayout? { get }
 
+  /// Returns the fields of a table with both coordinates in one text from which positions come.
+  func pairFields(among names: [String]) -> [String]
+
   /// Maps a record to a place.
   ///
   /// - Returns: the place or the reason of its rejection; `nil` for a record that the mapping does not take.
@@ -32,6 +35,21 @@ package struct ForeignRecord: Sendable {
 
   /// A Boolean value that indicates whether numbers in texts may have decimal commas.
   package var hasDecimalCommas: Bool
+
+  /// The order of the coordinates in fields with both, as far as other rows tell it, by names in lower case.
+  package var pairOrders: [String: PairOrder] = [:]
+
+  /// Opening hours in another form than a text.
+  package enum Schedule: Sendable {
+    /// The value of the tag `opening_hours`, and the names of the fields that it comes from.
+    case hours(String, fields: [String])
+
+    /// The first field that cannot be parsed, for a user.
+    case unreadable(String)
+  }
+
+  /// The opening hours that fields of the record hold in another form than a text.
+  package var schedule: Schedule?
 
   package init(
     fields: [JSONValue.Member], id: JSONValue? = nil, kind: String? = nil, geometry: JSONValue? = nil,
@@ -79,13 +97,21 @@ extension RecordMapping {
   func row(_ number: Int, of record: ForeignRecord) -> PointParser.Row? {
     switch place(of: record) {
     case nil: nil
-    case .success(let draft): .success(ImportRow(number: number, id: nil, draft: draft))
+    case .success(let draft):
+      .success(ImportRow(number: number, id: nil, draft: draft, unreadableHours: record.unreadableHours(beside: draft)))
     case .failure(let invalid): .failure(RejectedRow(number: number, detail: invalid.detail))
     }
   }
 }
 
 extension ForeignRecord {
+  /// Returns the hours that cannot be parsed, unless the place has the tag from elsewhere.
+  fileprivate func unreadableHours(beside draft: PointDraft) -> String? {
+    guard case .unreadable(let text)? = schedule else { return nil }
+    var json = draft.tags.json
+    return json.withUTF8 { HoursTags($0).hours } == nil ? text : nil
+  }
+
   /// Creates the record of a JSON text: the members of an object, or the parts of a Feature.
   ///
   /// - Throws: `JSONError` when it is not JSON.

@@ -20,6 +20,12 @@ struct RowDraft {
   /// The id of the row, a UUID or not.
   var ownID: String?
 
+  /// The members or columns that may hold opening hours in another form than a text.
+  var scheduleMembers: [RecordSchedules.Member] = []
+
+  /// The first of them that cannot be parsed.
+  var unreadableHours: String?
+
   /// A Boolean value that indicates whether the row says that it has no geometry.
   var hasNullGeometry = false
 
@@ -101,15 +107,19 @@ struct RowDraft {
   }
 
   /// Sets the position from a text with both coordinates, or rejects it.
-  mutating func setPosition(ofText text: UnsafeBufferPointer<UInt8>, name: String) {
+  mutating func setPosition(ofText text: UnsafeBufferPointer<UInt8>, by finder: PairOrderFinder) {
     guard !text.isEmpty else { return }
-    if let point = WellKnownPoint(text: text) { return setPosition(point, pointer: "") }
-    guard let (latitude, longitude) = DegreesText.pair(of: text), Coordinate.latitudes.contains(latitude),
+    let position = PositionText.position(of: text, order: finder.order)
+    guard let (latitude, longitude) = position, Coordinate.latitudes.contains(latitude),
       Coordinate.longitudes.contains(longitude)
     else {
+      let noun =
+        finder.order == .latitudeFirst ? "the latitude and the longitude" : "the longitude and the latitude"
+      let isSwapped = position.map { SwappedCoordinates.areLikely(latitude: $0.latitude, longitude: $0.longitude) }
       reject(
-        .latitude, "\(prefix)/\(JSONPointer.escape(name))",
-        "must be the latitude and the longitude in degrees, got \(Self.quote(text))")
+        .latitude, "\(prefix)/\(JSONPointer.escape(finder.name))",
+        "must be \(noun) in degrees, got \(Self.quote(text))"
+          + (finder.found != nil && isSwapped == true ? SwappedCoordinates.remark : ""))
       return skipMissing([.longitude])
     }
     (self.latitude, self.longitude) = (latitude, longitude)
@@ -145,7 +155,7 @@ struct RowDraft {
   /// Returns the row, or its rejection with every rule that it breaks.
   func row(_ number: Int) -> PointParser.Row {
     do {
-      return .success(ImportRow(number: number, id: id, draft: try place()))
+      return .success(ImportRow(number: number, id: id, draft: try place(), unreadableHours: unreadableHours))
     } catch {
       var detail = Self.detail(of: error.violations)
       if let latitude, let longitude, SwappedCoordinates.areLikely(latitude: latitude, longitude: longitude) {

@@ -44,9 +44,6 @@ package struct LinePieces: Sendable {
 
   package init() {}
 
-  /// The number of lines so far.
-  package var lineCount: Int { rows.count }
-
   /// The number of pieces that became parts of other ones' places.
   package var joinedCount: Int { pieces.count - rows.count }
 
@@ -85,7 +82,8 @@ package struct LinePieces: Sendable {
       let moved = try? PointDraft(
         name: draft.name, category: draft.category, coordinate: middle, tags: draft.tags,
         source: draft.origin?.source, sourceID: draft.origin?.sourceID)
-      return ImportRow(number: row.number, id: row.id, draft: moved ?? draft)
+      return ImportRow(
+        number: row.number, id: row.id, draft: moved ?? draft, unreadableHours: row.unreadableHours)
     }
   }
 

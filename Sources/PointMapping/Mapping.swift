@@ -130,7 +130,8 @@ package struct Mapping: RecordMapping {
     do {
       return try PointDraft(
         name: name, category: category, coordinate: coordinate,
-        tags: tags(of: record, except: keepsUsedFields ? [] : used.names), source: source?.name, sourceID: id)
+        tags: tags(of: record, except: keepsUsedFields ? [] : used.names, foreign.schedule), source: source?.name,
+        sourceID: id)
     } catch {
       throw InvalidRecord(detail: error.description)
     }
@@ -191,14 +192,45 @@ package struct Mapping: RecordMapping {
     }
     let latitude = used.value(of: position.latitude, in: record)
     let longitude = used.value(of: position.longitude, in: record)
-    if latitude == nil || longitude == nil, let text = used.value(of: position.pair, in: record) {
-      guard let pair = Array(text.utf8).withUnsafeBufferPointer({ DegreesText.pair(of: $0) }) else {
-        throw InvalidRecord(detail: "must have the latitude and the longitude in degrees, got '\(text.prefix(40))'")
-      }
-      return try coordinate(latitude: pair.latitude, longitude: pair.longitude)
+    if latitude == nil || longitude == nil, let (text, fields) = used.match(of: position.pair, in: record) {
+      return try coordinate(ofPair: text, fields.first ?? "", record, foreign)
     }
     return try coordinate(
       latitude: try degrees(latitude, "latitude", foreign), longitude: try degrees(longitude, "longitude", foreign))
+  }
+
+  /// Returns the position of a field that has both coordinates.
+  private func coordinate(
+    ofPair text: String, _ name: String, _ record: Record, _ foreign: ForeignRecord
+  ) throws(InvalidRecord) -> Coordinate {
+    // An array of numbers, whose text would leave out the second one where both are equal.
+    var text = text
+    if case .array? = record[name], let value = record[name] { text = String(decoding: value.text, as: UTF8.self) }
+    let known = foreign.pairOrders[name.lowercased()]
+    var finder = PairOrderFinder(name: name)
+    let position = Array(text.utf8).withUnsafeBufferPointer { bytes in
+      finder.note(bytes)
+      return PositionText.position(of: bytes, order: known ?? finder.order)
+    }
+    guard let position else {
+      throw InvalidRecord(detail: "must have the latitude and the longitude in degrees, got '\(text.prefix(40))'")
+    }
+    if known == nil, let warning = finder.warning { tally.warn(warning) }
+    return try coordinate(latitude: position.latitude, longitude: position.longitude)
+  }
+
+  package func pairFields(among names: [String]) -> [String] {
+    func isAmong(_ expression: Expression) -> Bool {
+      names.contains { name in FieldPath(name).map { expression.mayRead($0) } ?? false }
+        || ignoresCase
+          && names.contains { name in FieldPath(name.lowercased()).map { expression.mayRead($0) } ?? false }
+    }
+    if isAmong(position.wellKnownText) || isAmong(position.latitude) && isAmong(position.longitude) { return [] }
+    return names.filter { name in
+      [name, ignoresCase ? name.lowercased() : name].contains { name in
+        FieldPath(name).map { position.pair.mayRead($0) } ?? false
+      }
+    }
   }
 
   private func degrees(_ text: String?, _ name: String, _ foreign: ForeignRecord) throws(InvalidRecord) -> Double {
@@ -232,11 +264,16 @@ package struct Mapping: RecordMapping {
 
   /// Returns the tags of a record.
   ///
-  /// - Parameter usedFields: the names of the fields that are no tags, because other fields of the place come from
-  ///   them.
-  private func tags(of record: Record, except usedFields: [String]) -> Tags {
+  /// - Parameters:
+  ///   - usedFields: the names of the fields that are no tags, because other fields of the place come from them.
+  ///   - schedule: the opening hours that fields hold in another form than a text.
+  private func tags(
+    of record: Record, except usedFields: [String], _ schedule: ForeignRecord.Schedule?
+  ) -> Tags {
     var builder = TagsBuilder()
     var count = 0
+    let hours = hours(of: record, schedule)
+    let usedFields = usedFields + (kept == .all ? hours?.fields ?? [] : [])
     func append(_ key: String, _ value: String) {
       guard count < Tags.maximumCount, Self.isValid(key, Tags.maximumKeyLength),
         Self.isValid(value, Tags.maximumValueLength)
@@ -251,6 +288,7 @@ package struct Mapping: RecordMapping {
         append(member.name, String(decoding: member.value.text, as: UTF8.self))
       }
     }
+    if let hours { append(Self.hoursKey, hours.text) }
     for (key, expression) in tags {
       if let value = expression.value(in: record) { append(key, value) }
     }
@@ -265,6 +303,17 @@ package struct Mapping: RecordMapping {
       tally.leaveOutTag()
       return .none
     }
+  }
+
+  private static let hoursKey = "opening_hours"
+
+  /// Returns the opening hours that kept fields hold in another form than a text, with the names of these fields; `nil`
+  /// if there are none, or the mapping sets the tag itself.
+  private func hours(of record: Record, _ schedule: ForeignRecord.Schedule?) -> (text: String, fields: [String])? {
+    guard case .hours(let text, let fields)? = schedule, isKept(Self.hoursKey) || fields.allSatisfy(isKept),
+      !tags.contains(where: { $0.key == Self.hoursKey && $0.value.value(in: record) != nil })
+    else { return nil }
+    return (text, fields)
   }
 
   private func isKept(_ name: String) -> Bool {
@@ -396,9 +445,14 @@ private struct UsedFields {
 
   /// Returns the value of an expression, and notes the fields that it comes from; `nil` if it has no value.
   mutating func value(of expression: Expression, in record: Record) -> String? {
+    match(of: expression, in: record)?.value
+  }
+
+  /// Returns the value of an expression with the fields that it comes from, and notes them; `nil` if it has no value.
+  mutating func match(of expression: Expression, in record: Record) -> (value: String, fields: [String])? {
     guard let (value, fields) = expression.match(in: record) else { return nil }
     names += fields
-    return value
+    return (value, fields)
   }
 }
 
@@ -503,6 +557,7 @@ package final class ImportTally: Sendable {
   private struct Counts {
     var skipped: [String: Int] = [:]
     var tags = 0
+    var warnings: Set<String> = []
   }
 
   private let counts = Mutex(Counts())
@@ -518,6 +573,19 @@ package final class ImportTally: Sendable {
   func leaveOutTag() {
     counts.withLock { $0.tags += 1 }
   }
+
+  /// The maximum number of different warnings.
+  private static let maximumWarnings = 10
+
+  /// Adds a warning, if it is new.
+  func warn(_ warning: String) {
+    counts.withLock { counts in
+      if counts.warnings.count < Self.maximumWarnings { counts.warnings.insert(warning) }
+    }
+  }
+
+  /// The warnings about how records were read, for a user.
+  package var warnings: [String] { counts.withLock { $0.warnings }.sorted() }
 
   /// The numbers of skipped records by reason, the most frequent first.
   package var skipped: [(reason: String, count: Int)] {

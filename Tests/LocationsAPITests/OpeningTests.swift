@@ -55,6 +55,40 @@ import Testing
   }
 
   @Test(arguments: [
+    (
+      "text/csv",
+      """
+      Name,Lat,Lon,Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday
+      A,48.2,16.3,9:00-17:00,9:00-17:00,9:00-17:00,9:00-17:00,9:00-17:00,closed,closed
+
+      """
+    ),
+    ("application/x-ndjson", #"{"name":"A","lat":48.2,"lon":16.3,"openingHours":["Mo-Fr 09:00-17:00"]}"#),
+    (
+      "application/x-ndjson",
+      #"{"name":"A","lat":48.2,"lon":16.3,"openingHoursSpecification":[{"dayOfWeek":["Monday"],"opens":"09:00","closes":"17:00"}]}"#
+    ),
+    (
+      "application/geo+json",
+      #"""
+      {"type":"Feature","geometry":{"type":"Point","coordinates":[16.3,48.2]},"properties":{"name":"A","opening_hours":
+      {"periods":[{"open":{"day":1,"time":"0900"},"close":{"day":1,"time":"1700"}}]}}}
+      """#
+    ),
+  ])
+  func importedSchedulesOfOtherFormsAreFound(type: String, body: String) async throws {
+    let driver = ServiceDriver(writing: MemoryStore())
+
+    let report = try await driver.send(.POST, "/locations/import", headers: ["content-type": type], json: body)
+    let monday = try await driver.send(.GET, "/locations?open=2026-11-23T10:00")
+    let sunday = try await driver.send(.GET, "/locations?open=2026-11-22T10:00")
+
+    #expect(report.text.contains(#""created":1"#), "\(report.text)")
+    #expect(monday.text.contains(#""name":"A""#), "\(monday.text)")
+    #expect(sunday.text == "[]")
+  }
+
+  @Test(arguments: [
     ("open=now", ["Day", "Always", "Lunch"]),
     ("open=now&openUnknown=include", ["Day", "Always", "None", "Nonsense", "Lunch"]),
     ("open=now&openUnknown=exclude", ["Day", "Always", "Lunch"]),

@@ -141,11 +141,11 @@ struct WeeklyHoursTests {
       #"[{"dayOfWeek":"Monday","opens":"09:00","closes":"12:00"},{"dayOfWeek":"PublicHolidays","opens":"00:00","closes":"00:00"}]"#,
       "Mo 09:00-12:00; PH off"
     ),
-    (#"["Mo-Fr 09:00-17:00","Sa 10:00-12:00"]"#, "Mo-Fr 09:00-17:00, Sa 10:00-12:00"),
+    (#"["Mo-Fr 09:00-17:00","Sa 10:00-12:00"]"#, "Mo-Fr 09:00-17:00; Sa 10:00-12:00"),
     (#""Mo-Fr 9-17""#, "Mo-Fr 09:00-17:00"),
   ])
   func specificationsOfSchemaOrgBecomeExpressions(source: String, text: String) throws {
-    let hours = try #require(HoursExpression(schemaOrg: try json(source)))
+    let hours = try #require(HoursExpression(schedule: try json(source)))
     #expect(hours.text == text)
     #expect(try HoursExpression(text: text) == hours)
   }
@@ -166,7 +166,7 @@ struct WeeklyHoursTests {
     ),
   ])
   func periodsBecomeExpressions(source: String, text: String) throws {
-    let hours = try #require(HoursExpression(periods: try json(source)))
+    let hours = try #require(HoursExpression(schedule: try json(source)))
     #expect(hours.text == text)
   }
 
@@ -175,14 +175,7 @@ struct WeeklyHoursTests {
     #"[{"open":{"day":1,"time":"9999"},"close":{"day":1,"time":"1000"}}]"#,
   ])
   func otherPeriodsAreNone(source: String) throws {
-    #expect(HoursExpression(periods: try json(source)) == nil)
-  }
-
-  @Test func columnsBecomeOneExpression() throws {
-    let hours = try HoursExpression(columns: ["9-12, 14-18", "9-12, 14-18", nil, "", "9am-2pm", "closed", "closed"])
-    #expect(hours?.text == "Mo 09:00-12:00,14:00-18:00, Tu 09:00-12:00,14:00-18:00, Fr 09:00-14:00, Sa off, Su off")
-    #expect(try HoursExpression(columns: [nil, " "]) == nil)
-    #expect(throws: HoursError.self) { try HoursExpression(columns: ["on request"]) }
+    #expect(HoursExpression(schedule: try json(source)) == nil)
   }
 }
 

@@ -514,6 +514,81 @@ import Testing
     #expect(error?.description.contains("parts") == true, "\(error?.description ?? "")")
   }
 
+  // MARK: Opening hours in other forms
+
+  @Test func columnsOfWeekdaysBecomeOpeningHours() throws {
+    let text =
+      "id;Name;lat;lon;Montag von;Montag bis;Dienstag von;Dienstag bis;Mittwoch von;Mittwoch bis;"
+      + "Donnerstag von;Donnerstag bis;Freitag von;Freitag bis;k\n1;A;48,2;16,3;9;17;9;17;9;17;9;17;geschlossen;;v\n"
+
+    let row = try #require(parse(text, .csv, "columns").rows.first)
+
+    #expect(row.draft.tags.dictionary == ["opening_hours": "Mo-Th 09:00-17:00; Fr off", "k": "v"])
+  }
+
+  @Test func membersOfOtherVocabulariesBecomeOpeningHours() throws {
+    let text = """
+      {"id":"1","name":"A","lat":1,"lon":2,"openingHoursSpecification":{"dayOfWeek":"Monday","opens":"09:00","closes":"17:00"}}
+      {"id":"2","name":"B","lat":1,"lon":2,"opening_hours":{"periods":[{"open":{"day":1,"time":"0900"},"close":{"day":1,"time":"1700"}}]}}
+      {"id":"3","name":"C","lat":1,"lon":2,"opening_hours":"24/7","openingHours":"Mo 9-17"}
+      {"id":"4","name":"D","lat":1,"lon":2,"openingHours":"when I like"}
+      """
+
+    let rows = parse(text, .ndjson, "columns").rows
+
+    #expect(
+      rows.map(\.draft.tags.dictionary) == [
+        ["opening_hours": "Mo 09:00-17:00"], ["opening_hours": "Mo 09:00-17:00"],
+        ["opening_hours": "24/7", "openingHours": "Mo 9-17"], ["openingHours": "when I like"],
+      ])
+    #expect(rows.map(\.unreadableHours) == [nil, nil, nil, "openingHours: when I like"])
+  }
+
+  @Test func aMappingDecidesAboutTheFieldsOfOpeningHours() throws {
+    func tags(_ mapping: String) throws -> [ExactText: String]? {
+      let text =
+        #"{"name":"A","lat":1,"long":2,"mon":"9-17","tue":"9-17","wed":"9-17","thu":"9-17","fri":"","x":"Su 9-12"}"#
+      let mapping = try Mapping(yaml: "name: name\npoint: {latitude: lat, longitude: long}\ntags: \(mapping)\n")
+      return parse(text, .ndjson, mapping).rows.first?.draft.tags.dictionary
+    }
+    let hours = "Mo-Th 09:00-17:00"
+
+    #expect(try tags("{keep: none}") == [:])
+    #expect(try tags("{keep: [opening_hours]}") == ["opening_hours": hours])
+    #expect(try tags("{keep: [opening_hours, mon]}") == ["opening_hours": hours, "mon": "9-17"])
+    #expect(try tags("{keep: all, drop: [x]}") == ["opening_hours": hours])
+    #expect(
+      try tags("{keep: none, set: {opening_hours: x, monday: mon}}") == ["opening_hours": "Su 9-12", "monday": "9-17"])
+  }
+
+  // MARK: Orders of coordinates
+
+  @Test(arguments: ["coordonneesXY", "xy", "lon_lat", "coordinates"])
+  func pairWithTheLongitudeFirstIsRead(name: String) throws {
+    let csv = "id,name,\(name)\n1,A,\"[2.3522, 48.8566]\"\n"
+    let json = #"{"id":"1","name":"A","\#(name)":[2.3522,48.8566]}"#
+
+    for parsed in [parse(csv, .csv, "columns"), parse(json, .ndjson, "columns")] {
+      let row = try #require(parsed.rows.first, "\(parsed)")
+      #expect(row.draft.coordinate.latitude == 48.8566 && row.draft.coordinate.longitude == 2.3522)
+    }
+  }
+
+  @Test func otherRowsTellTheOrderOfAPair() throws {
+    let text = "id,name,Location\n1,A,\"-71.06, 42.36\"\n2,B,\"-122.42, 37.77\"\n3,C,POINT (-87.63 41.88)\n"
+
+    #expect(parse(text, .csv, "columns").rows.map(\.draft.coordinate.latitude) == [42.36, 37.77, 41.88])
+  }
+
+  @Test func orderThatStaysOpenIsAWarning() throws {
+    let mapping = try #require(Mapping(builtIn: "columns"))
+
+    let rows = parse(#"{"id":"1","name":"A","location":"2.35, 48.85"}"#, .ndjson, mapping).rows
+
+    #expect(rows.map(\.draft.coordinate.latitude) == [2.35])
+    #expect(mapping.tally.warnings.count == 1 && mapping.tally.warnings[0].contains("'location'"))
+  }
+
   // MARK: Helpers
 
   private func record(_ tags: [String: String]) -> ForeignRecord {

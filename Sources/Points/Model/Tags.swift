@@ -260,6 +260,11 @@ public struct TagsBuilder: Sendable {
     entries.append(Entry(key: start..<middle, value: middle..<bytes.count))
   }
 
+  /// Returns a Boolean value that indicates whether a tag has been added. Linear in the number of tags.
+  public func contains(key: String) -> Bool {
+    entries.contains { bytes[$0.key].elementsEqual(key.utf8) }
+  }
+
   /// Returns the tags that were added since the last ``removeAll()``. Linear in their length where they come sorted.
   ///
   /// - Throws: ``InvalidPoint`` with a violation for each invalid tag.

@@ -11,10 +11,14 @@ public struct ImportRow: Hashable, Sendable {
   /// The values of the place.
   public let draft: PointDraft
 
-  public init(number: Int, id: PointID?, draft: PointDraft) {
+  /// The fields of the row that hold opening hours, but cannot be parsed, for a warning; `nil` if there are none.
+  @ComparedByBytes public private(set) var unreadableHours: String?
+
+  public init(number: Int, id: PointID?, draft: PointDraft, unreadableHours: String? = nil) {
     self.number = number
     self.id = id
     self.draft = draft
+    self.unreadableHours = unreadableHours
   }
 }
 

@@ -197,6 +197,7 @@ final class ImportCounts: Sendable {
     if tally.omittedTags > 0 {
       lines.append("\(tally.omittedTags) tags were left out, as they are too long or too many")
     }
+    lines += tally.warnings
     return lines
   }
 
