@@ -71,15 +71,6 @@ package struct OSMTagFilter: Hashable, Sendable {
     self.values = values.map { Set($0.map { ExactText($0) }) }
   }
 
-  /// Creates a filter from `key`, `key=value` or `key=value,value`; `key=*` is `key`. Returns nil if the key is empty.
-  package init?(parsing text: String) {
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let key = parts.first, !key.isEmpty else { return nil }
-    self.key = String(key)
-    values =
-      parts.count == 1 || parts[1] == "*" ? nil : Set(parts[1].split(separator: ",").map { ExactText(String($0)) })
-  }
-
   /// The filters of a selection where none is given: named objects, and those with a key that places have.
   package static let places: [OSMTagFilter] =
     [

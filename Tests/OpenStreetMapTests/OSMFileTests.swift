@@ -28,15 +28,6 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    ("amenity", "amenity", nil), ("amenity=*", "amenity", nil), ("shop=books", "shop", ["books"]),
-    ("shop=books,wine", "shop", ["books", "wine"]), ("a=b=c", "a", ["b=c"]),
-  ])
-  func filtersAreParsed(text: String, key: String, values: [String]?) {
-    #expect(OSMTagFilter(parsing: text) == OSMTagFilter(key, values))
-    #expect(OSMTagFilter(parsing: "=" + text) == nil)
-  }
-
   @Test(arguments: ["places.csv", "osm", "a.osm.bz2", "a.xml", ""])
   func otherFileNamesAreRejected(name: String) {
     #expect(throws: OSMError.unknownFormat) { try OSMFile(path: name) }
