@@ -243,14 +243,22 @@ struct WordExpansion {
   private let byteStarts: ContiguousArray<Int>
   private let isBeginning: Bool
   private let freesFirst: Bool
+  private let maximumSteps: Int
+  private let maximumRanges: Int
   private var steps = 0
 
   /// The words found, as ranges that may overlap.
   private(set) var ranges: [Range<Int>] = []
 
   /// Finds the words that match a word of a query, with and without edits.
-  init(of term: QueryTerm, in dictionary: WordDictionary, rules: TypoRules, _ limit: SearchLimit) {
+  ///
+  /// - Parameter isBounded: a Boolean value that indicates whether the numbers of nodes and of ranges are limited. They
+  ///   depend on words that the caller may not know of.
+  init(
+    of term: QueryTerm, in dictionary: WordDictionary, rules: TypoRules, _ limit: SearchLimit, isBounded: Bool = true
+  ) {
     self.dictionary = dictionary
+    (maximumSteps, maximumRanges) = isBounded ? (Self.maximumSteps, Self.maximumRanges) : (.max, .max)
     self.limit = limit
     scalars = term.scalars
     bytes = term.bytes
@@ -285,7 +293,7 @@ struct WordExpansion {
   ///   - index: the number of scalars of the text that they stand for.
   ///   - edits: the number of edits that are left.
   private mutating func visit(_ range: Range<Int>, depth: Int, index: Int, edits: Int) {
-    guard !range.isEmpty, steps < Self.maximumSteps, ranges.count < Self.maximumRanges,
+    guard !range.isEmpty, steps < maximumSteps, ranges.count < maximumRanges,
       limit.spend(Self.stepsPerNode)
     else { return }
     steps += 1
@@ -304,7 +312,7 @@ struct WordExpansion {
       if rest <= edits { found(next..<next + 1) }
       next += 1
     }
-    while next < range.upperBound, steps < Self.maximumSteps {
+    while next < range.upperBound, steps < maximumSteps, !limit.isExpired {
       let word = dictionary.word(next)
       let (scalar, length) = WordDictionary.scalar(word, at: depth)
       if depth == 0, scalar >= Self.firstUnspaced { break }

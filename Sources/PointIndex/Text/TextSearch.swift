@@ -118,7 +118,7 @@ final class TextSearch {
 
   /// A Boolean value that indicates whether the first matches are needed in order.
   private var keepsOrder = true
-  var postingLimit = TextSearch.maximumPostings
+  var postingLimit: Int
   private var seen: Set<UInt64> = []
 
   /// All matches where their order is not needed, as bits by slot.
@@ -146,6 +146,7 @@ final class TextSearch {
   ) {
     self.query = query
     self.limit = limit
+    postingLimit = query.filters.restriction == nil ? Self.maximumPostings : .max
     self.propertyFilter = propertyFilter
     filters = query.filters
     filter = QueryFilter(query.filters, limit)
@@ -231,7 +232,18 @@ final class TextSearch {
 
   /// A Boolean value that indicates whether the search has done so much that it tries no further rules. Nothing has
   /// matched yet, so that this does not depend on the page.
-  private func isExhausted(beyond steps: Int) -> Bool { limit.isExpired || limit.steps - otherSteps > steps }
+  ///
+  /// The steps are those of all places. A query that is joined to a restriction tries all rules, until its time ends, so
+  /// that its matches do not depend on places outside of the restriction.
+  private func isExhausted(beyond steps: Int) -> Bool {
+    limit.isExpired || (!isRestricted && limit.steps - otherSteps > steps)
+  }
+
+  /// Sets the number of postings that are examined, which are those of all places: of a query that is joined to a
+  /// restriction, all are.
+  private func limitPostings(to count: Int) {
+    if !isRestricted { postingLimit = count }
+  }
 
   /// Searches by the rules of a stage, which are those of all pages.
   func search(_ stage: TextQuery.Stage) {
@@ -271,7 +283,9 @@ final class TextSearch {
   func words(near term: QueryTerm, in index: Int) -> [Range<Int>] {
     let key = WordExpansion.Key(term, rules, part: index)
     if let known = expansions[key] { return known }
-    let words = WordExpansion(of: term, in: parts[index].columns.dictionary, rules: rules, limit).ranges
+    let words = WordExpansion(
+      of: term, in: parts[index].columns.dictionary, rules: rules, limit, isBounded: !isRestricted
+    ).ranges
     expansions[key] = words
     return words
   }
@@ -647,7 +661,7 @@ extension TextSearch {
       let columns = parts[index].columns
       var rest = postingLimit
       let words = Set(parts[index].prefixWords).map { ($0, columns.postingCount(of: $0)) }
-        .filter { (1...TextDriver.fewPostings).contains($0.1) }
+        .filter { (1...(isRestricted ? .max : TextDriver.fewPostings)).contains($0.1) }
         .sorted { ($0.1, $0.0.lowerBound) < ($1.1, $1.0.lowerBound) }
       for (words, count) in words where count <= rest && !limit.isExpired {
         rest -= count
@@ -750,7 +764,7 @@ extension TextSearch {
   /// missing, then words that are joined or separated, two edits in shorter words, more edits of one word beside another
   /// one, and at last without words of the text.
   private func searchFallbacks() {
-    postingLimit = Self.maximumPostingsOfFallbacks
+    limitPostings(to: Self.maximumPostingsOfFallbacks)
     guard terms.contains(where: { !$0.isUnspaced }) else { return search(.missingPairs) }
     let areWords = self.areWords
     if areWords { search(joinedStages + omittingStages, until: Self.maximumStepsOfFallbacks) }
@@ -775,7 +789,7 @@ extension TextSearch {
     }
     if stage == .words || stage == .typos { searchWords() }
     if stage == .words { return }
-    if stage != .typos { postingLimit = Self.maximumPostingsOfFallbacks }
+    if stage != .typos { limitPostings(to: Self.maximumPostingsOfFallbacks) }
     if !isPassed(.typo) { search(stage) }
   }
 

@@ -44,6 +44,36 @@ import Testing
     #expect((first.matches + later).map(\.point.draft.name).sorted() == names.sorted())
   }
 
+  /// The hidden places cost the search more steps than it spends on rules that find nothing, and have more words near
+  /// those of the texts than it looks at otherwise.
+  @Test func matchesOfARestrictedQueryDoNotDependOnOtherPlaces() throws {
+    let restriction = PointRestriction(
+      filter: try PropertyFilter("category = 'shown'"), area: nil, timeLimit: .seconds(600), queryables: Queryables())
+    let shown = try ["Alpha Beta Gamma", "Golden Gate Bridge View", "Losangeles Zoo", "Winchester Cathedral"]
+      .enumerated().map { try TextPlaces.place(UInt64($0), $1, category: "shown") }
+    let hidden = try (0..<20_000).map { number in
+      try TextPlaces.place(
+        1_000 + UInt64(number),
+        ["Alpha Beta \(number)", "Alphx Betx \(number)", "Golden Bridge \(number)", "Winchestex Gate \(number)"][
+          number % 4],
+        category: "hidden")
+    }
+    let (alone, together) = (
+      PointSnapshot(ContiguousArray(shown)), PointSnapshot(ContiguousArray(shown + hidden))
+    )
+
+    for text in [
+      "alpha beta gamma delta", "golden gate bridge view point", "los angeles zoo", "wenchestxr cathedral",
+      "alpha beta gaxxa", "goldxn brxdge vxew", "bridge golden view alpha",
+    ] {
+      var query = TextQuery(text: text)
+      query.filters = PointQuery(restriction: restriction)
+      let expected = try alone.page(matching: query).matches.map(\.point.draft.name)
+
+      #expect(try together.page(matching: query).matches.map(\.point.draft.name) == expected, "\(text)")
+    }
+  }
+
   @Test func placesRemovedBetweenPagesAddNoTypos() throws {
     let names = (1...5).map { "Park \($0)" } + ["Parc"]
     var snapshot = try TextPlaces.snapshot(names)
