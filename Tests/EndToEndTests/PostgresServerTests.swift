@@ -225,6 +225,35 @@ import Testing
     #expect(outcome.log.contains("\"stopped\""))
   }
 
+  /// Sends NUL in each parameter of a path and of a query, and in each text of a body, that the description names.
+  @Test(arguments: ["on", "off"]) func noParameterWithNULIsAnInternalError(index: String) async throws {
+    var environment = try await migrated()
+    environment["POINT_INDEX"] = index
+    let folder = try TemporaryFolder()
+    let file = try folder.write(places, to: "places.ndjson")
+    _ = try await WaymarkProcess.run(["import", file], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let driver = ServerDriver(port: try await server.port())
+    if index == "on" { try await driver.waitForIndex() }
+    let document = try await driver.get("/openapi.json").body
+    let api = try #require(try JSONSerialization.jsonObject(with: document) as? [String: Any])
+    let requests = try HostileRequests(api).withNUL
+
+    #expect(requests.count > 200)
+    for request in requests {
+      let response = try await driver.send(
+        request.method, request.target, headers: request.headers, body: request.body.map { Data($0.utf8) })
+      // A feature that is not set up is 501 or 503.
+      #expect(
+        ![500, 502, 504].contains(response.status),
+        "\(request): \(response.status) \(String(decoding: response.body.prefix(300), as: UTF8.self))")
+    }
+    let removal = try await driver.send("DELETE", "/sources/%00")
+    #expect(try removal.status == 400 && removal.problem.errors?.first?.parameter == "name")
+    let place = try await driver.get("/locations/a%00b")
+    #expect(try place.status == 400 && place.problem.errors?.first?.parameter == "id")
+  }
+
   private func migrated() async throws -> [String: String] {
     let environment = ["DATABASE_URL": try await TemporaryDatabase.make().url]
     try #require(try await WaymarkProcess.run(["migrate"], environment: environment).status == 0)

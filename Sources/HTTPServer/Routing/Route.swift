@@ -175,13 +175,15 @@ public struct PathParameters: Sendable {
 
   /// Returns the percent-decoded parameters.
   ///
-  /// - Throws: 400 `invalid-parameter` where a value is not percent-encoded UTF-8.
+  /// - Throws: 400 `invalid-parameter` where a value is not percent-encoded UTF-8, or has a NUL character, which nothing
+  ///   that a path names has and PostgreSQL rejects.
   func decoded() throws(Problem) -> PathParameters {
     var decoded: [(name: String, value: Substring)] = []
     for (name, rawValue) in values {
       guard let value = PercentEncoding.decode(rawValue) else {
         throw .invalidParameter(name, "must be percent-encoded UTF-8")
       }
+      guard !value.utf8.contains(0) else { throw .invalidParameter(name, "must not contain a NUL character") }
       decoded.append((name, value[...]))
     }
     return PathParameters(decoded)
