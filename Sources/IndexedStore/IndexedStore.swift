@@ -214,8 +214,12 @@ package struct IndexedStore: PointStore, StoreIndex {
     return try await follower.observers.observe(operation, isWrite: isWrite, call)
   }
 
-  package func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    try await write(.create) { () throws(PointWriteError) in try await database.create(draft, once: key) }
+  package func create(
+    _ draft: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+  ) async throws(PointWriteError) -> PointOfInterest {
+    try await write(.create) { () throws(PointWriteError) in
+      try await database.create(draft, once: key, reusingID: reusesID)
+    }
   }
 
   package func put(

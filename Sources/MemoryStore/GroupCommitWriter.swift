@@ -13,7 +13,7 @@ actor GroupCommitWriter {
 
   private struct PendingWrite: Sendable {
     let isAlone: Bool
-    /// The number of places that the write changes.
+    /// The number of places that the write changes; a long place counts as several.
     let size: Int
     /// Applies the write to the transaction, and returns what to call after the commit.
     let apply: @Sendable (inout WriteTransaction) -> Completion
@@ -36,7 +36,7 @@ actor GroupCommitWriter {
 
   /// The greatest version that the journal has.
   private var committedVersion: Int64
-  private var keys: IdempotencyKeyCache
+  private var keys: IdempotencyKeyCache<KeptOutcome>
   private var evictedKeys: [String] = []
   private var sources: [ExactText: DataSource]
   private var formerIDs: [SourceReference: PointID]
@@ -44,7 +44,7 @@ actor GroupCommitWriter {
   /// The named areas that are committed.
   nonisolated let areas: Mutex<Areas>
 
-  private var areaRecords: [ExactText: TimedAreaRecord]
+  private var areaKeys: IdempotencyKeyCache<AreaRecord.Outcome>
 
   /// The suggestions that are committed.
   nonisolated let suggestions: Mutex<Suggestions>
@@ -75,11 +75,11 @@ actor GroupCommitWriter {
   init(
     index: PointIndex,
     journal: (any PointJournal)?,
-    keys: IdempotencyKeyCache,
+    keys: IdempotencyKeyCache<KeptOutcome>,
     sources: [DataSource],
     formerIDs: [SourceReference: PointID],
     areas: Areas,
-    areaRecords: [TimedAreaRecord],
+    areaKeys: IdempotencyKeyCache<AreaRecord.Outcome>,
     suggestions: Suggestions,
     versions: VersionCounter,
     committedVersion: Int64,
@@ -93,7 +93,7 @@ actor GroupCommitWriter {
     self.formerIDs = formerIDs
     self.areas = Mutex(areas)
     self.suggestions = Mutex(suggestions)
-    self.areaRecords = Dictionary(areaRecords.map { (ExactText($0.record.key.text), $0) }) { $1 }
+    self.areaKeys = areaKeys
     self.index = index
     self.journal = journal
     self.keys = keys
@@ -106,12 +106,31 @@ actor GroupCommitWriter {
     self.clock = clock
   }
 
-  /// Returns the record of an earlier request with that key, or `nil`.
-  func record(of key: String) -> IdempotencyRecord? { keys.record(of: key, at: clock.now()) }
+  /// Returns the record of an earlier request with the key of an import; `nil` if there is none.
+  ///
+  /// - Throws: ``Points/PointStoreError/keysExhausted`` if there is none, and no room for the report of one.
+  func record(of key: ImportKey) throws(PointStoreError) -> KeptRecord<KeptOutcome>? {
+    let now = clock.now()
+    evictedKeys += keys.removeExpired(at: now)
+    if let record = keys.record(of: key.text, at: now) { return record }
+    guard keys.hasRoom(for: IdempotencyKeyLimits.reportBytes, of: key.client) else { throw .keysExhausted }
+    return nil
+  }
 
-  /// Returns the outcome of an earlier write of areas with that key, or `nil`.
-  func areaRecord(of key: String) -> AreaRecord? {
-    areaRecords[ExactText(key)].flatMap { $0.time >= TimedAreaRecord.expiry(at: clock.now()) ? $0.record : nil }
+  /// Returns the outcome of an earlier write of areas with a key; `nil` if there is none.
+  ///
+  /// - Throws: ``Points/PointStoreError/keysExhausted`` if there is none, and no room for the outcome of one.
+  func areaRecord(of key: IdempotencyKey) throws(PointStoreError) -> AreaRecord? {
+    let now = clock.now()
+    // The journal removes expired ones itself.
+    _ = areaKeys.removeExpired(at: now)
+    if let record = areaKeys.record(of: key.text, at: now) {
+      return AreaRecord(
+        key: IdempotencyKey(text: key.text, requestHash: record.requestHash, client: record.client),
+        outcome: record.outcome)
+    }
+    guard areaKeys.hasRoom(for: IdempotencyKeyLimits.reportBytes, of: key.client) else { throw .keysExhausted }
+    return nil
   }
 
   /// The registered data sets, by name.
@@ -170,6 +189,9 @@ actor GroupCommitWriter {
   }
 
   private func commit(_ group: [PendingWrite]) async -> ([Completion], Result<Void, PointStoreError>) {
+    // While nothing else refers to the keys, so that they are not copied. Expired ones leave the journal with the next
+    // batch.
+    evictedKeys += keys.removeExpired(at: clock.now())
     // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
     // this actor go on meanwhile.
     let takesLong = group[0].isAlone || group.reduce(0) { $0 + $1.size } > Self.maximumAtOnce
@@ -183,19 +205,16 @@ actor GroupCommitWriter {
         try await journal?.commit(batch)
         committedVersion = batch.highestVersion
       }
+      // Others may have expired meanwhile.
+      evictedKeys.removeFirst(batch.evictedKeys.count)
       if !batch.suggestions.isEmpty { suggestions.withLock { $0 = nextSuggestions } }
       if !batch.hasOnlySuggestions {
-        // Keys evicted for new ones leave the journal with the next batch.
-        evictedKeys = batch.records.flatMap { keys.insert($0) }
+        for record in batch.records { keys.insert(record.kept) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
         for name in batch.removedSources { sources[ExactText(name)] = nil }
         formerIDs.merge(batch.formerIDs) { $1 }
         areas.withLock { $0 = nextAreas }
-        if let record = batch.areaRecord {
-          let expiry = TimedAreaRecord.expiry(at: record.time)
-          areaRecords = areaRecords.filter { $0.value.time >= expiry }
-          areaRecords[ExactText(record.record.key.text)] = record
-        }
+        if let record = batch.areaRecord { areaKeys.insert(record.kept) }
         let former = index.snapshot
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
         if batch.hasChanges { publish(batch, from: former, to: next) }

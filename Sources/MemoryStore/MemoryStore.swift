@@ -40,7 +40,7 @@ package final class MemoryStore: PointStore, StoreIndex {
   package convenience init(
     text configuration: TextIndexConfiguration = .init(), clock: any WallClock = SystemClock()
   ) {
-    self.init(JournalContents(), journal: nil, keyLimits: .init(), text: configuration, clock: clock)
+    self.init(JournalContents(), journal: nil, text: configuration, clock: clock)
   }
 
   /// Creates a store of the contents of a journal, to which every write is committed before it is visible or
@@ -72,7 +72,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       (runs, dropped) = ([ChangeRun(number: number, start: contents.highestVersion)], 0)
     }
     self.init(
-      contents, after: kept, rejection: rejection, journal: journal, runs: runs, dropped: dropped, keyLimits: .init(),
+      contents, after: kept, rejection: rejection, journal: journal, runs: runs, dropped: dropped,
       text: configuration, clock: clock)
   }
 
@@ -103,7 +103,8 @@ package final class MemoryStore: PointStore, StoreIndex {
     journal: (any PointJournal)?,
     runs: [ChangeRun]? = nil,
     dropped: Int64 = 0,
-    keyLimits: IdempotencyKeyCache.Limits,
+    keyBytes: Int = IdempotencyKeyLimits.bytes,
+    areaKeyBytes: Int = IdempotencyKeyLimits.areaBytes,
     text configuration: TextIndexConfiguration = .init(),
     clock: any WallClock
   ) {
@@ -142,8 +143,10 @@ package final class MemoryStore: PointStore, StoreIndex {
       runs: runs ?? [ChangeRun(number: .random(in: .min ... .max), start: contents.highestVersion)],
       version: max(contents.highestVersion, 0), dropped: dropped)
     changes = ChangeHub(changeLog)
-    var keys = IdempotencyKeyCache(limits: keyLimits)
-    for record in contents.records { _ = keys.insert(record) }
+    var keys = IdempotencyKeyCache<KeptOutcome>(bytes: keyBytes)
+    for record in contents.records { keys.insert(record.kept) }
+    var areaKeys = IdempotencyKeyCache<AreaRecord.Outcome>(bytes: areaKeyBytes)
+    for record in contents.areaRecords.sorted(by: { $0.time < $1.time }) { areaKeys.insert(record.kept) }
     writer = GroupCommitWriter(
       index: places,
       journal: journal,
@@ -151,7 +154,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       sources: contents.sources,
       formerIDs: contents.formerIDs,
       areas: Areas(contents.areas, version: max(contents.highestVersion, 0)),
-      areaRecords: contents.areaRecords,
+      areaKeys: areaKeys,
       suggestions: Suggestions(contents.suggestions),
       versions: versions,
       committedVersion: contents.highestVersion,
@@ -246,15 +249,18 @@ package final class MemoryStore: PointStore, StoreIndex {
   // MARK: Writing
 
   /// Concurrent requests with one key return the same place: none fails as being in flight.
-  package func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    try await write { transaction throws(PointWriteError) in
-      if let key, let record = transaction.record(of: key) {
-        guard record.key.requestHash == key.requestHash, case .created(let point) = record.outcome else {
+  package func create(
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+  ) async throws(PointWriteError) -> PointOfInterest {
+    try await write(bytes: place.textBytes) { transaction throws(PointWriteError) in
+      if let key, let record = try transaction.record(of: key, orRoomFor: IdempotencyKeyLimits.creationBytes) {
+        guard record.requestHash == key.requestHash, case .created(let id, let version) = record.outcome else {
           throw .keyReused
         }
-        return point
+        // The repeat has the place that the first request had.
+        return PointOfInterest(id: id, draft: place, version: version, createdAt: record.time, updatedAt: record.time)
       }
-      let point = try transaction.create(place)
+      let point = try transaction.create(place, reusingID: reusesID)
       if let key { transaction.record(.created(point), of: key) }
       return point
     }
@@ -263,7 +269,9 @@ package final class MemoryStore: PointStore, StoreIndex {
   package func put(
     _ place: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    try await write { transaction throws(PointWriteError) in try transaction.replace(place, id: id, if: condition) }
+    try await write(bytes: place.textBytes) { transaction throws(PointWriteError) in
+      try transaction.replace(place, id: id, if: condition)
+    }
   }
 
   package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
@@ -272,12 +280,14 @@ package final class MemoryStore: PointStore, StoreIndex {
 
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
     try await write(size: batch.operations.count) { transaction throws(PointWriteError) in
-      if let key = batch.key, let record = transaction.record(of: key) {
-        guard record.key.requestHash == key.requestHash, case .applied(let results) = record.outcome else {
+      let keyBytes = batch.operations.count * IdempotencyKeyLimits.resultBytes
+      if let key = batch.key, let record = try transaction.record(of: key, orRoomFor: keyBytes) {
+        guard record.requestHash == key.requestHash, case .applied(let results) = record.outcome else {
           throw .keyReused
         }
-        return results
+        return batch.repeated(results)
       }
+      if batch.isTooLarge({ transaction.point(id: $0) }) { throw .tooLarge }
       return transaction.apply(batch)
     }
   }
@@ -314,12 +324,18 @@ package final class MemoryStore: PointStore, StoreIndex {
     }
   }
 
+  /// Commits a write.
+  ///
+  /// - Parameters:
+  ///   - size: the number of places that it changes.
+  ///   - bytes: the number of bytes of the place that it writes.
   private func write<Outcome: Sendable>(
-    size: Int = 1, _ write: @escaping @Sendable (inout WriteTransaction) throws(PointWriteError) -> Outcome
+    size: Int = 1, bytes: Int = 0,
+    _ write: @escaping @Sendable (inout WriteTransaction) throws(PointWriteError) -> Outcome
   ) async throws(PointWriteError) -> Outcome {
     let result: Result<Outcome, PointWriteError>
     do throws(PointStoreError) {
-      result = try await writer.commit(size: size) { transaction in
+      result = try await writer.commit(size: size + bytes / Self.bytesOfOne) { transaction in
         Result { () throws(PointWriteError) in try write(&transaction) }
       }
     } catch {
@@ -327,6 +343,9 @@ package final class MemoryStore: PointStore, StoreIndex {
     }
     return try result.get()
   }
+
+  /// The number of bytes of a place for which a group of writes has room for one more place.
+  private static let bytesOfOne = 1 << 15
 
   // MARK: Imports
 
@@ -343,7 +362,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       }
       return try report.get()
     }
-    if let key = options.key, let record = await writer.record(of: key.text) {
+    if let key = options.key, let record = try await writer.record(of: key) {
       // The hash that distinguishes a repeat from another request covers the whole body.
       for try await _ in batches {}
       return try record.report(forRepeat: key.hashed())
@@ -369,22 +388,23 @@ package final class MemoryStore: PointStore, StoreIndex {
     let staged = try await staged(batches, ids: ids)
     let key = options.key?.hashed()
     let outcome: Result<ImportReport, any Error> = try await writer.commit(alone: true) { transaction in
-      if let key, let record = transaction.record(of: key) {
-        return Result { try record.report(forRepeat: key) }
-      }
       return Result {
+        if let key, let record = try transaction.record(of: key, orRoomFor: IdempotencyKeyLimits.reportBytes) {
+          return try record.report(forRepeat: key)
+        }
         let plan = try ImportPlan(
           staged.take(),
           options: options,
           into: transaction.snapshot,
-          formerIDs: transaction.formerIDs,
+          // The caller may not have known the deleted places.
+          formerIDs: options.admits == nil ? transaction.formerIDs : [:],
           version: transaction.nextVersion(),
           at: transaction.now
         )
         transaction.apply(plan)
         let takesNothing = options.mode == .atomic && plan.report.rejected > 0
         if plan.report.accepted > 0 { transaction.register(options.namedSources) }
-        if let key, !takesNothing { transaction.record(.imported(plan.report), of: key) }
+        if let key, !takesNothing, !plan.report.isFailure { transaction.record(.imported(plan.report), of: key) }
         return plan.report
       }
     }
@@ -413,8 +433,8 @@ extension MemoryStore: AreaStore {
 
   package func recentAreas() -> Areas? { writer.areas.withLock { $0 } }
 
-  package func record(of key: String) async throws(PointStoreError) -> AreaRecord? {
-    await writer.areaRecord(of: key)
+  package func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? {
+    try await writer.areaRecord(of: key)
   }
 
   package func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
@@ -452,12 +472,12 @@ extension MemoryStore: SuggestionStore {
   }
 }
 
-extension IdempotencyRecord {
+extension KeptRecord<KeptOutcome> {
   /// Returns the report of the import for a repeat of it.
   ///
   /// - Throws: ``Points/PointWriteError/keyReused`` for another request.
   fileprivate func report(forRepeat repeated: IdempotencyKey) throws(PointWriteError) -> ImportReport {
-    guard key.requestHash == repeated.requestHash, case .imported(let report) = outcome else { throw .keyReused }
+    guard requestHash == repeated.requestHash, case .imported(let report) = outcome else { throw .keyReused }
     return report
   }
 }

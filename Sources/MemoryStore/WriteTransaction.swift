@@ -10,7 +10,7 @@ struct WriteTransaction: PointTransaction, Sendable {
   /// The time of all the writes.
   let now: Timestamp
 
-  private let keys: IdempotencyKeyCache
+  private let keys: IdempotencyKeyCache<KeptOutcome>
 
   /// The ids of the places that were removed before, by their source references.
   let formerIDs: [SourceReference: PointID]
@@ -35,6 +35,10 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   private var records: [IdempotencyRecord] = []
 
+  // The bytes of the records by client, and of all.
+  private var recordBytes: [ExactText: Int] = [:]
+  private var allRecordBytes = 0
+
   /// The named areas after the writes.
   private(set) var areas: Areas
 
@@ -52,7 +56,7 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   /// Creates a transaction without writes.
   init(
-    on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
+    on snapshot: PointSnapshot, keys: IdempotencyKeyCache<KeptOutcome>, formerIDs: [SourceReference: PointID],
     areas: Areas, suggestions: Suggestions, versions: VersionCounter, now: Timestamp
   ) {
     self.snapshot = snapshot
@@ -83,9 +87,20 @@ struct WriteTransaction: PointTransaction, Sendable {
     return id
   }
 
-  /// Returns the record of an earlier request with that key, or `nil`.
-  func record(of key: IdempotencyKey) -> IdempotencyRecord? {
-    records.last { $0.key.text.hasSameBytes(as: key.text) } ?? keys.record(of: key.text, at: now)
+  /// Returns the record of an earlier request with a key; `nil` if there is none, and room for that of this request.
+  ///
+  /// - Parameter bytes: the maximum number of bytes of the outcome.
+  /// - Throws: ``Points/PointStoreError/keysExhausted`` if there is none, and no room.
+  func record(
+    of key: IdempotencyKey, orRoomFor bytes: Int
+  ) throws(PointWriteError) -> KeptRecord<KeptOutcome>? {
+    if let record = records.last(where: { $0.key.text.hasSameBytes(as: key.text) }) { return record.kept }
+    if let record = keys.record(of: key.text, at: now) { return record }
+    let ownBytes = recordBytes[ExactText(key.client)] ?? 0
+    guard keys.hasRoom(for: bytes, of: key.client, beside: ownBytes, inAll: allRecordBytes) else {
+      throw .store(.keysExhausted)
+    }
+    return nil
   }
 
   // MARK: Writes
@@ -131,7 +146,7 @@ struct WriteTransaction: PointTransaction, Sendable {
         return results
       }
     }
-    if let key = batch.key { record(.applied(results), of: key) }
+    if let key = batch.key, let kept = batch.kept(results) { record(.applied(kept), of: key) }
     return results
   }
 
@@ -218,7 +233,11 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   /// Records the outcome of the request with a key.
   mutating func record(_ outcome: IdempotencyRecord.Outcome, of key: IdempotencyKey) {
-    records.append(IdempotencyRecord(key: key, time: now, outcome: outcome))
+    let record = IdempotencyRecord(key: key, time: now, outcome: outcome)
+    records.append(record)
+    let bytes = record.kept.bytes
+    recordBytes[ExactText(key.client), default: 0] += bytes
+    allRecordBytes += bytes
   }
 
   // MARK: Effects

@@ -6,9 +6,22 @@ import PostgresClient
 /// The SQL of batches. A batch is decided on the places that were read before, and written if they are still the same:
 /// by one statement, unless an operation depends on the effect of another one; see ``BatchWave``.
 private enum BatchStatements {
+  /// The statement that returns places by their ids, each with the number of bytes of the names and tags up to it, until
+  /// the first that exceeds ``Points/PointBatch/maximumBytes``. Value: ids.
   static let points = Statement(
     "batch_points", planning: .eachTime,
-    "SELECT \(PointColumns.all) FROM points WHERE id = ANY ($1::uuid[])")
+    """
+    SELECT \(PointColumns.all), total
+    FROM (
+      SELECT *, sum(bytes) OVER (ORDER BY id) AS total
+      FROM (
+        SELECT \(PointColumns.all), octet_length(name) + octet_length(tags::text) AS bytes
+        FROM points
+        WHERE id = ANY ($1::uuid[])
+      ) AS sized
+    ) AS counted
+    WHERE total - bytes <= \(PointBatch.maximumBytes)
+    """)
 
   /// The query for the owner of each origin, and for the id of the deleted place that had it last.
   static let origins = Statement(
@@ -144,7 +157,7 @@ extension PostgresStore {
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
     try await retrying { () async throws(PointWriteError) -> [PointOperationResult]? in
       do {
-        if let key = batch.key, let results = try await storedResults(of: key) { return results }
+        if let key = batch.key, let results = try await storedResults(of: key) { return batch.repeated(results) }
         var plan = BatchPlan(batch)
         try await prepare(&plan) { try await self.read($0, $1) }
         if plan.isRefused { return plan.results }
@@ -234,6 +247,13 @@ extension PostgresStore {
       }
       if !ids.isEmpty {
         try plan.take(ids, from: try await run(BatchStatements.points, Parameters { $0.add(ids) }))
+      }
+      if plan.lacksPlaces { throw PointWriteError.tooLarge }
+      if !plan.isAdmitted {
+        // The judge evaluates filters and areas.
+        let isTooLarge = plan.isJudged ? await offThreadPool { [plan] in plan.isTooLarge } : plan.isTooLarge
+        if isTooLarge { throw PointWriteError.tooLarge }
+        plan.isAdmitted = true
       }
       if plan.isJudged {
         // The judge evaluates filters and areas.
@@ -390,10 +410,19 @@ private struct BatchPlan {
   /// The results of the operations that are decided.
   private(set) var results: [PointOperationResult] = []
 
+  /// A Boolean value that indicates whether the batch is known not to be too large.
+  var isAdmitted = false
+
+  /// A Boolean value that indicates whether places were left out because all together are too large.
+  private(set) var lacksPlaces = false
+
   init(_ batch: PointBatch) {
     self.batch = batch
     wave = BatchWave(places, now: now)
   }
+
+  /// A Boolean value that indicates whether the batch is too large, by the places of all operations.
+  var isTooLarge: Bool { batch.isTooLarge { places.points[$0] ?? nil } }
 
   /// A Boolean value that indicates whether places are judged, which may take long.
   var isJudged: Bool { batch.admits != nil }
@@ -438,6 +467,7 @@ private struct BatchPlan {
     for row in result.rows {
       let point = try row.point()
       places.points[point.id] = point
+      if try row.integer(PointColumns.count) > PointBatch.maximumBytes { lacksPlaces = true }
     }
   }
 
@@ -472,15 +502,15 @@ private struct BatchPlan {
       $0.add(drafts.map { $0.origin?.source ?? "" })
       $0.add(drafts.map { $0.origin?.sourceID ?? "" })
       $0.add(wave.removals)
-      let key = reachesEnd ? batch.key : nil
-      let kept = key == nil ? [] : results
-      var ids = kept.map { _ in PointID(high: 0, low: 0) }
+      let kept = reachesEnd && batch.key != nil ? batch.kept(results) : nil
+      let key = kept == nil ? nil : batch.key
+      var ids = (kept ?? []).map { _ in PointID(high: 0, low: 0) }
       if key != nil { for (index, put) in zip(written, wave.puts) { ids[index] = put.id } }
       $0.add(key?.text)
       $0.add(optional: (key?.requestHash).map { Int64(bitPattern: $0) })
-      $0.add(kept.map(\.text))
+      $0.add((kept ?? []).map(\.text))
       $0.add(ids)
-      $0.add(kept.map { $0.version ?? 0 })
+      $0.add((kept ?? []).map { $0.version ?? 0 })
     }
   }
 

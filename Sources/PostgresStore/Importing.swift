@@ -533,7 +533,7 @@ extension PostgresStore {
     }
     let (report, isDone) = try await merge(options, session)
     if isDone { return report }
-    if let key { try await storeReport(key.hashed(), report, session) }
+    if let key, !report.isFailure { try await storeReport(key.hashed(), report, session) }
     do {
       try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
     } catch .outcomeUnknown(let reason) {
@@ -726,7 +726,8 @@ private struct ImportMerge {
       report.updated = try await session.run(script: ImportStatements.update(version: version)).affectedRows
     }
     if report.created > 0 {
-      try await session.run(script: ImportStatements.findFormerIDs)
+      // The caller may not have known the deleted places.
+      if options.admits == nil { try await session.run(script: ImportStatements.findFormerIDs) }
       report.created = try await insert(version: version)
       try await session.run(script: ImportStatements.renewVersions(version, since: oldestTransaction))
     }

@@ -203,12 +203,12 @@ package final class PostgresAreas: AreaStore {
     return try decoded.get()
   }
 
-  package func record(of key: String) async throws(PointStoreError) -> AreaRecord? {
-    guard let row = try await store.read(AreaStatements.record, Parameters { $0.add(key) }).rows.first else {
+  package func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? {
+    guard let row = try await store.read(AreaStatements.record, Parameters { $0.add(key.text) }).rows.first else {
       return nil
     }
     let hash = UInt64(bitPattern: try row.integer(0))
-    guard let record = AreaRecord(key: IdempotencyKey(text: key, requestHash: hash), json: try row.text(1)) else {
+    guard let record = AreaRecord(key: IdempotencyKey(text: key.text, requestHash: hash), json: try row.text(1)) else {
       throw .unexpected(reason: "the outcome of a key in area_keys is malformed")
     }
     return record

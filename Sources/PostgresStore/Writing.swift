@@ -12,27 +12,29 @@ import PostgresClient
 enum WriteStatements {
   private static let columns = "lat, long, name, category, tags, source, source_id"
 
-  /// The common table expression of the id of a new place: that of the deleted place of the same origin, if any, or
-  /// else the given one. Values: id, place.
+  /// Returns the common table expression of the id of a new place: that of the deleted place of the same origin, if any
+  /// and if a flag allows it, or else the given one. Values: id, place, and the flag.
   ///
   /// The lock lets the version that is drawn after it be greater than that of every deleted place of the id.
-  private static let newID = """
+  private static func newID(reusingIf flag: String) -> String {
+    """
     former AS MATERIALIZED (
       SELECT id, \(VersionStatements.lock(of: "id"))
       FROM former_ids
-      WHERE source = $7::text AND source_id = $8::text
+      WHERE source = $7::text AND source_id = $8::text AND \(flag)::bool
     ), new_id AS MATERIALIZED (
       SELECT coalesce(
         (SELECT id FROM former WHERE NOT EXISTS (SELECT FROM points WHERE points.id = former.id)), $1::uuid
       ) AS id
     )
     """
+  }
 
-  /// The statement that creates a place. Values: id, place.
+  /// The statement that creates a place. Values: id, place, a flag that allows the id of a deleted place.
   static let create = Statement(
     "create",
     """
-    WITH \(newID)
+    WITH \(newID(reusingIf: "$9"))
     INSERT INTO points (id, \(columns), version)
     SELECT id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text, \(VersionStatements.next)
     FROM new_id
@@ -40,7 +42,8 @@ enum WriteStatements {
     """
   )
 
-  /// The statement that creates a place if its idempotency key is new. Values: id, place, key, hash of the request.
+  /// The statement that creates a place if its idempotency key is new. Values: id, place, key, hash of the request, a
+  /// flag that allows the id of a deleted place.
   ///
   /// It returns the key's hash, whether the key was known, and the place; a null hash where another request with the
   /// key is in progress; or nothing where such a request has just succeeded, in which case the statement must be
@@ -60,7 +63,7 @@ enum WriteStatements {
     ), turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(\(keyLockClass), hashtext($9::text)) AS is_ours
       WHERE NOT EXISTS (SELECT FROM known)
-    ), \(newID), claimed AS (
+    ), \(newID(reusingIf: "$11")), claimed AS (
       INSERT INTO idempotency_keys (key, request_hash, point_id, \(columns), version, created_at)
       SELECT $9::text, $10::int8, new_id.id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text,
         $8::text, \(VersionStatements.next), now()
@@ -250,19 +253,23 @@ extension PostgresStore {
   /// Creates a place under a new id; see ``Points/PointStore/create(_:once:)``.
   ///
   /// - Throws: ``PointWriteError``.
-  package func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  package func create(
+    _ draft: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+  ) async throws(PointWriteError) -> PointOfInterest {
     try await retrying { () async throws(PointWriteError) in
       var generator = SystemRandomNumberGenerator()
       var parameters = Parameters()
       parameters.add(PointID(at: SystemClock().now(), using: &generator))
       parameters.add(draft)
       guard let key else {
+        parameters.add(reusesID)
         guard let row = try await change(WriteStatements.create, parameters)?.rows.first else { return nil }
         return try Self.decoding { () throws(PointStoreError) in try row.point() }
       }
       let hash = Int64(bitPattern: key.requestHash)
       parameters.add(key.text)
       parameters.add(hash)
+      parameters.add(reusesID)
       guard let row = try await change(WriteStatements.createOnce, parameters)?.rows.first else { return nil }
       if row.isNull(PointColumns.count) { throw .keyInFlight }
       // The key may be an import's, which has no place.

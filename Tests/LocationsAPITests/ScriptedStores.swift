@@ -66,14 +66,16 @@ struct RefusingStore: ForwardingStore {
     refusals = Refusals(creations: (creationError, times), changeError: changeError, batches: batches)
   }
 
-  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  func create(
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+  ) async throws(PointWriteError) -> PointOfInterest {
     let error = refusals.creations.withLock { creations in
       guard creations.rest > 0 else { return PointWriteError?.none }
       creations.rest -= 1
       return creations.error
     }
     if let error { throw error }
-    return try await store.create(place, once: key)
+    return try await store.create(place, once: key, reusingID: reusesID)
   }
 
   func put(
@@ -103,8 +105,10 @@ extension ForwardingStore {
 
   func sources() async throws(PointStoreError) -> [DataSource] { try await store.sources() }
 
-  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    try await store.create(place, once: key)
+  func create(
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+  ) async throws(PointWriteError) -> PointOfInterest {
+    try await store.create(place, once: key, reusingID: reusesID)
   }
 
   func put(

@@ -1,66 +1,182 @@
-@testable import MemoryStore
 import Points
 import TestSupport
 import Testing
 
+@testable import MemoryStore
+
 @Suite struct IdempotencyKeyCacheTests {
   private static let day: Int64 = 24 * 60 * 60 * 1_000_000
+  private typealias Cache = IdempotencyKeyCache<KeptOutcome>
 
   @Test func recordIsKeptForADay() throws {
-    var keys = IdempotencyKeyCache()
-    _ = keys.insert(try .sample("a", at: 1000))
+    var keys = Cache(bytes: 100_000)
+    keys.insert(.sample("a", at: 1000))
 
     #expect(keys.record(of: "a", at: .init(microsecondsSinceEpoch: 1000 + Self.day - 1)) != nil)
     #expect(keys.record(of: "a", at: .init(microsecondsSinceEpoch: 1000 + Self.day)) == nil)
     #expect(keys.record(of: "b", at: .init(microsecondsSinceEpoch: 1000)) == nil)
   }
 
-  @Test func expiredRecordsAreEvicted() throws {
-    var keys = IdempotencyKeyCache()
-    for (text, time) in [("a", 0), ("b", 5), ("c", Self.day)] { _ = keys.insert(try .sample(text, at: time)) }
+  @Test func expiredRecordsAreRemovedAndLeaveRoom() throws {
+    var keys = Cache(bytes: 5_000)
+    for (text, time) in [("a:1", 0), ("a:2", 5), ("a:3", 6)] { keys.insert(.sample(text, at: time, bytes: 1_000)) }
+    #expect(!keys.hasRoom(for: 0, of: "b"))
 
-    let evicted = keys.insert(try .sample("d", at: Self.day + 5))
+    let expired = keys.removeExpired(at: .init(microsecondsSinceEpoch: Self.day + 5))
 
-    #expect(evicted == ["b"])
-    #expect(keys.count == 2)
+    #expect(expired == ["a:1", "a:2"])
+    #expect(keys.count == 1)
+    #expect(keys.removeExpired(at: .init(microsecondsSinceEpoch: Self.day + 6)) == ["a:3"])
+    #expect(keys.count == 0 && keys.hasRoom(for: 0, of: "b"))
   }
 
-  @Test func oldestRecordsAreEvictedBeyondTheMaximumNumber() throws {
-    var keys = IdempotencyKeyCache(limits: .init(count: 3))
-    var evicted: [String] = []
-    for number in 0..<10 { evicted += keys.insert(try .sample("\(number)", at: Int64(number))) }
+  @Test func keyThatIsUsedAgainDelaysNoExpiry() throws {
+    var keys = Cache(bytes: 100_000)
+    keys.insert(.sample("a", at: 0))
+    keys.insert(.sample("b", at: 1))
+    keys.insert(.sample("a", at: Self.day))
 
-    #expect(evicted == (0..<7).map(String.init))
-    #expect(keys.count == 3)
-    #expect(keys.record(of: "9", at: .init(microsecondsSinceEpoch: 9)) != nil)
-  }
-
-  @Test func recordsAreEvictedBeyondTheMemoryLimit() throws {
-    var keys = IdempotencyKeyCache(limits: .init(bytes: 1000))
-    for number in 0..<10 { _ = keys.insert(try .sample("\(number)", at: Int64(number))) }
-
-    #expect(keys.count < 6)
-  }
-
-  @Test func keyMayBeUsedAgainWhenItHasExpired() throws {
-    var keys = IdempotencyKeyCache()
-    _ = keys.insert(try .sample("a", at: 0))
-    _ = keys.insert(try .sample("a", at: Self.day))
-
+    #expect(keys.removeExpired(at: .init(microsecondsSinceEpoch: Self.day + 1)) == ["b"])
     #expect(
       keys.record(of: "a", at: .init(microsecondsSinceEpoch: Self.day + 1))?.time.microsecondsSinceEpoch == Self.day)
     #expect(keys.count == 1)
   }
+
+  @Test func clientThatTakesAllItCanGetLeavesRoomForOthers() throws {
+    var keys = Cache(bytes: 1_000_000)
+    func fill(_ client: String) -> Int {
+      var count = 0
+      while keys.hasRoom(for: 1_000, of: client) {
+        keys.insert(.sample("\(client):\(count)", at: Int64(count), bytes: 1_000))
+        count += 1
+      }
+      return count
+    }
+
+    let counts = (0..<20).map { fill("client \($0)") }
+
+    #expect(counts[0] > 100 && counts[0] < 200)
+    #expect(counts.allSatisfy { $0 > 5 })
+    #expect(keys.hasRoom(for: 1_000, of: "another"))
+    #expect(!keys.hasRoom(for: 1_000, of: "client 0"))
+    #expect(keys.count == counts.reduce(0, +))
+  }
+
+  @Test func keysOfAddressesCountToTheAddress() throws {
+    let key = IdempotencyKey(text: ":k", requestHash: 1, client: ":7f000001")
+
+    #expect(key.client == ":7f000001")
+    #expect(IdempotencyKey(text: "user:a:b", requestHash: 1).client == "user")
+    #expect(ImportKey(text: "user:a", client: nil) { 1 }.hashed().client == "user")
+    #expect(ImportKey(text: ":k", client: ":7f000001") { 1 }.hashed() == key)
+  }
 }
 
-extension IdempotencyRecord {
-  fileprivate static func sample(_ text: String, at microseconds: Int64) throws -> IdempotencyRecord {
-    let time = Timestamp(microsecondsSinceEpoch: microseconds)
-    return IdempotencyRecord(
-      key: IdempotencyKey(text: text, requestHash: 1),
-      time: time,
-      outcome: .created(
-        PointOfInterest(id: .sample(1), draft: try .sample("x"), version: 1, createdAt: time, updatedAt: time))
-    )
+@Suite struct IdempotencyKeyShareTests {
+  private func store() -> MemoryStore {
+    MemoryStore(JournalContents(), journal: nil, keyBytes: 40_000, areaKeyBytes: 200_000, clock: SystemClock())
+  }
+
+  private func key(_ text: String, _ hash: UInt64 = 1) -> IdempotencyKey {
+    IdempotencyKey(text: text, requestHash: hash)
+  }
+
+  @Test func aClientsKeysNeitherPushOutNorRefuseThoseOfAnother() async throws {
+    let store = store()
+    let rows = [try ImportRow.sample("row", 1, 1)]
+    func report(_ text: String) async throws -> ImportReport {
+      try await store.importRows(rows.inOneBatch, options: ImportOptions(key: ImportKey(text: text) { 1 }))
+    }
+    let small = MemoryStore(JournalContents(), journal: nil, keyBytes: 400_000, clock: SystemClock())
+    let imported = try await small.importRows(
+      rows.inOneBatch, options: ImportOptions(key: ImportKey(text: "b:import") { 1 }))
+    let place = try await store.create(try .sample("kept"), once: key("b:1"))
+
+    var count = 0
+    await #expect(throws: PointWriteError.store(.keysExhausted)) {
+      while count < 1_000 {
+        let operations: [PointOperation] = [
+          .put(try .sample("\(count)"), id: .sample(1), if: .none), .rejected(RejectedOperation(text: "long")),
+        ]
+        _ = try await store.apply(PointBatch(operations, once: key("a:\(count)")))
+        count += 1
+      }
+    }
+    await #expect(throws: PointWriteError.store(.keysExhausted)) {
+      try await store.create(try .sample("x"), once: key("a:new"))
+    }
+    await #expect(throws: PointStoreError.keysExhausted) { try await report("a:import") }
+
+    #expect((5..<100).contains(count))
+    #expect(try await store.create(try .sample("kept"), once: key("b:1")) == place)
+    #expect(try await store.create(try .sample("other"), once: key("b:2")).draft.name == "other")
+    // Repeats of the client's own requests, and requests without a key, are served.
+    let repeated = try await store.apply(
+      PointBatch(
+        [.put(try .sample("0"), id: .sample(1), if: .none), .rejected(RejectedOperation(text: "long"))],
+        once: key("a:0")))
+    #expect(repeated.count == 2 && !repeated[0].isFailure)
+    #expect(try await store.create(try .sample("unkeyed"), once: nil).draft.name == "unkeyed")
+    #expect(imported.created == 1)
+    let again = try await small.importRows(
+      rows.inOneBatch, options: ImportOptions(key: ImportKey(text: "b:import") { 1 }))
+    #expect(again == imported && small.count == 1)
+  }
+
+  @Test func batchesOfFailuresTakeNoMemory() async throws {
+    let store = store()
+    let failing = (0..<1_000).map { _ in PointOperation.rejected(RejectedOperation(text: "long")) }
+    let place = try await store.create(try .sample("kept"), once: key("b:1"))
+
+    for number in 0..<100 {
+      _ = try await store.apply(PointBatch(Array(failing.prefix(10)), once: key("a:\(number)")))
+    }
+
+    #expect(try await store.create(try .sample("kept"), once: key("b:1")) == place)
+    #expect(try await store.create(try .sample("own"), once: key("a:0")).draft.name == "own")
+  }
+
+  @Test func writesOfOneGroupShareTheRoom() async throws {
+    let store = store()
+
+    let results = await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<200 {
+        group.addTask {
+          (try? await store.create(try .sample("\(number)"), once: IdempotencyKey(text: "a:\(number)", requestHash: 1)))
+            != nil
+        }
+      }
+      return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+    }
+
+    #expect((5..<60).contains(results))
+    #expect(store.count == results)
+  }
+
+  @Test func keysOfAreasAreBoundedForEachClientToo() async throws {
+    let store = store()
+    let editor = AreaEditor(store)
+    let first = try await editor.create(.sample("b"), once: key("b:1"))
+
+    var count = 0
+    await #expect(throws: PointWriteError.store(.keysExhausted)) {
+      while count < 1_000 {
+        let area = try await editor.create(.sample("a"), once: key("a:\(count)"))
+        try await editor.delete(id: area.id, if: .none)
+        count += 1
+      }
+    }
+
+    #expect((5..<500).contains(count))
+    #expect(try await editor.create(.sample("b"), once: key("b:1")).id == first.id)
+    #expect(try await editor.create(.sample("c"), once: key("b:2")).id != first.id)
+  }
+}
+
+extension KeptRecord<KeptOutcome> {
+  fileprivate static func sample(_ text: String, at microseconds: Int64, bytes: Int = 0) -> Self {
+    KeptRecord(
+      IdempotencyKey(text: text, requestHash: 1), at: Timestamp(microsecondsSinceEpoch: microseconds),
+      .created(.sample(1), version: 1), bytes: bytes)
   }
 }

@@ -80,8 +80,7 @@ import Testing
     let point = PointOfInterest(
       id: .sample(1), draft: try .sample("absurd"), version: .max, createdAt: time, updatedAt: time)
     let store = MemoryStore(
-      JournalContents(points: [point], isNew: false, highestVersion: .max), journal: nil, keyLimits: .init(),
-      clock: clock)
+      JournalContents(points: [point], isNew: false, highestVersion: .max), journal: nil, clock: clock)
 
     let (put, wasCreated) = try await store.put(try .sample("mended"), id: .sample(1), if: .versions([.max]))
     let other = try await store.create(try .sample("other"), once: nil)

@@ -96,7 +96,7 @@ package struct StubStore: PointStore {
   package func sources() async throws(PointStoreError) -> [DataSource] { [] }
 
   package func create(
-    _ place: PointDraft, once key: IdempotencyKey?
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
   ) async throws(PointWriteError) -> PointOfInterest { throw unexpectedWrite() }
 
   package func put(

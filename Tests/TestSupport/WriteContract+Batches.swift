@@ -130,6 +130,124 @@ extension WriteContract {
         }
       }
     },
+    WriteContract("key of a batch all of whose operations fail is not kept") { makeStore in
+      let store = try await makeStore([])
+      for isAtomic in [false, true] {
+        let key = IdempotencyKey(text: "t:\(isAtomic)", requestHash: 5)
+        let failing: [PointOperation] = [
+          .delete(id: .sample(9), if: .none), .rejected(RejectedOperation(text: "invalid")),
+        ]
+
+        _ = try await store.apply(PointBatch(failing, isAtomic: isAtomic, once: key))
+        let again = try await store.apply(
+          PointBatch(
+            [.put(try .sample("new"), id: .sample(1), if: .none)], isAtomic: isAtomic,
+            once: IdempotencyKey(text: "t:\(isAtomic)", requestHash: 6)))
+
+        #expect(again.count == 1 && again.allSatisfy { !$0.isFailure })
+      }
+    },
+    WriteContract("retry of a batch has failures in the brief form, and those of the caller whole") { makeStore in
+      let store = try await makeStore([.sample("a", 1, 1, id: .sample(2))])
+      let long = String(repeating: "long ", count: 10_000)
+      let operations: [PointOperation] = [
+        .put(try .sample("new"), id: .sample(1), if: .none),
+        .rejected(RejectedOperation(text: "all of it", brief: "brief")),
+        .update(id: .sample(2), if: .none) { _ throws(RejectedOperation) in
+          throw RejectedOperation(text: long, brief: "brief é")
+        },
+      ]
+      let key = IdempotencyKey(text: "t:k", requestHash: 5)
+
+      let first = try await store.apply(PointBatch(operations, once: key))
+      let again = try await store.apply(PointBatch(operations, once: key))
+
+      #expect(again[0] == first[0])
+      #expect(first[1...] == [operations[1].rejection, .rejected(RejectedOperation(text: long, brief: "brief é"))])
+      #expect(again[1...] == [operations[1].rejection, .rejected(RejectedOperation(text: "brief é"))])
+    },
+    WriteContract("batch that reads and rewrites too much of stored places changes nothing") { makeStore in
+      // A replacement and a patch count as much as the place may have become, and a repeated deletion each time.
+      let tags = (0..<400).map { ("k\($0)", String(repeating: "x", count: 1_900)) }
+      let large = try PointDraft(
+        name: "large", category: nil, coordinate: try Coordinate(latitude: 1, longitude: 1), tags: try Tags(tags),
+        source: "s", sourceID: "large")
+      let store = try await makeStore([
+        ImportRow(number: 1, id: .sample(1), draft: large), .sample("small", 1, 1, id: .sample(2)),
+      ])
+      let key = IdempotencyKey(text: "t:k", requestHash: 5)
+      let former = try await store.allPoints()
+      let patch = PointOperation.renaming(.sample(1), "patched")
+      let replacement = PointOperation.put(try .sample("replaced"), id: .sample(1), if: .none)
+      func growing(by bytes: Int) throws -> PointOperation {
+        .update(id: .sample(2), if: .none, growth: bytes) { point throws(RejectedOperation) in
+          try point.draft(name: "grown", tags: nil)
+        }
+      }
+      let tooLarge: [[PointOperation]] = [
+        Array(repeating: patch, count: 12), Array(repeating: replacement, count: 24),
+        Array(repeating: .delete(id: .sample(1), if: .none), count: 24),
+        [.put(large, id: .sample(7), if: .none)] + Array(repeating: .renaming(.sample(7), "x"), count: 12),
+        [.create(large)] + Array(repeating: .renaming(.sample(8), "x"), count: 12),
+        [try growing(by: 1_000_000)] + Array(repeating: .renaming(.sample(2), "x"), count: 9),
+      ]
+
+      for operations in tooLarge {
+        for isAtomic in [false, true] {
+          await #expect(throws: PointWriteError.tooLarge) {
+            try await store.apply(PointBatch(operations, isAtomic: isAtomic, once: key))
+          }
+        }
+      }
+      #expect(try await store.allPoints() == former)
+      let allowed = try await store.apply(
+        PointBatch(
+          Array(repeating: patch, count: 7) + Array(repeating: .renaming(.sample(2), "patched"), count: 50), once: key))
+
+      #expect(allowed.allSatisfy { !$0.isFailure })
+      #expect(try await store.allNames() == ["patched", "patched"])
+    },
+    WriteContract("size of places that do not exist for the sender does not count") { makeStore in
+      let tags = (0..<400).map { ("k\($0)", String(repeating: "x", count: 1_900)) }
+      let hidden = try PointDraft(
+        name: "large", category: "hidden", coordinate: try Coordinate(latitude: 1, longitude: 1), tags: try Tags(tags),
+        source: nil, sourceID: nil)
+      let store = try await makeStore([ImportRow(number: 1, id: .sample(1), draft: hidden)])
+      var batch = PointBatch(Array(repeating: .delete(id: .sample(1), if: .none), count: 100))
+      batch.admits = { points in points.map { $0.draft.category != "hidden" } }
+
+      let results = try await store.apply(batch)
+
+      #expect(results == Array(repeating: .notFound, count: 100))
+    },
+    WriteContract("place that a caller creates who may not know of some places has a new id") { makeStore in
+      let store = try await makeStore([
+        .sample("hidden", 1, 1, category: "hidden", source: "s", sourceID: "1", id: .sample(1)),
+        .sample("hidden", 1, 1, category: "hidden", source: "s", sourceID: "2", id: .sample(2)),
+        .sample("hidden", 1, 1, category: "hidden", source: "s", sourceID: "3", id: .sample(3)),
+        .sample("hidden", 1, 1, category: "hidden", source: "s", sourceID: "4", id: .sample(4)),
+        .sample("hidden", 1, 1, category: "hidden", source: "s", sourceID: "5", id: .sample(5)),
+      ])
+      for number in 1...5 as ClosedRange<UInt64> { try await store.delete(id: .sample(number), if: .none) }
+      let key = IdempotencyKey(text: "t:k", requestHash: 5)
+      var batch = PointBatch([.create(try .sample("new", sourceID: "1"))])
+      batch.admits = { points in points.map { $0.draft.category != "hidden" } }
+      var options = ImportOptions()
+      options.admits = batch.admits
+
+      let results = try await store.apply(batch)
+      let created = try await store.create(try .sample("new", sourceID: "2"), once: nil, reusingID: false)
+      let keyed = try await store.create(try .sample("new", sourceID: "3"), once: key, reusingID: false)
+      let rows = [try ImportRow.sample("new", 1, 1, source: "s", sourceID: "4")]
+      _ = try await store.importRows(rows.inOneBatch, options: options)
+      let reused = try await store.create(try .sample("again", sourceID: "5"), once: nil)
+
+      let ids = Set(try await store.allPoints().map(\.id))
+      #expect(!results[0].isFailure && ids.count == 5)
+      #expect(ids.isDisjoint(with: (1...4).map { .sample($0) }))
+      #expect(ids.isSuperset(of: [created.id, keyed.id]) && reused.id == .sample(5))
+      #expect(try await store.create(try .sample("new", sourceID: "3"), once: key, reusingID: false) == keyed)
+    },
     WriteContract("sources and ids move between the places of a batch") { makeStore in
       let store = try await makeStore([
         .sample("a", 1, 1, source: "s", sourceID: "1", id: .sample(1)),
@@ -302,7 +420,7 @@ private struct ReferencePlaces {
     switch operation {
     case .create(let draft):
       if let refusal = refusal(of: draft, for: nil) { return refusal }
-      let former = draft.origin.flatMap { formerIDs[$0] }.flatMap { places[$0] == nil ? $0 : nil }
+      let former = hidesSome ? nil : draft.origin.flatMap { formerIDs[$0] }.flatMap { places[$0] == nil ? $0 : nil }
       places[former ?? PointID(high: generator.next(), low: generator.next())] = draft
       return "created"
     case .put(let draft, let id, let condition):
@@ -313,7 +431,7 @@ private struct ReferencePlaces {
       if let refusal = refusal(of: draft, for: id) { return refusal }
       places[id] = draft
       return current == nil ? "created" : "changed"
-    case .update(let id, let condition, let change):
+    case .update(let id, let condition, _, let change):
       guard let current = places[id], isVisible(current) else { return "notFound" }
       if !condition.holds(of: 1) { return "conditionFailed" }
       let now = Timestamp(microsecondsSinceEpoch: 0)
@@ -340,6 +458,11 @@ private struct UnexpectedResult: Error {
 }
 
 extension PointOperation {
+  /// The result of an operation that the caller has rejected.
+  fileprivate var rejection: PointOperationResult {
+    if case .rejected(let rejection) = self { .rejected(rejection) } else { .notFound }
+  }
+
   /// Returns an operation that changes the name of a place.
   fileprivate static func renaming(
     _ id: PointID, _ name: String, if condition: WriteCondition = .none

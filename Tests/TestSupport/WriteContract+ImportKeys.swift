@@ -61,6 +61,18 @@ extension WriteContract {
       #expect((rejected.created, rejected.rejected) == (0, 1))
       #expect((dry.created, taken.created) == (1, 1))
     },
+    WriteContract("key of an import all of whose rows are rejected is not kept") { makeStore in
+      let store = try await makeStore([
+        .sample("a", 1, 1, source: "s", sourceID: "1", id: .sample(1)),
+        .sample("b", 1, 1, source: "s", sourceID: "2", id: .sample(2)),
+      ])
+      let contradicting = try ImportRow.sample("c", 1, 1, source: "s", sourceID: "2", id: .sample(1))
+
+      let rejected = try await store.importRows([contradicting], once: "k", hash: 1)
+      let taken = try await store.importRows([.sample("new", 1, 1)], once: "k", hash: 2)
+
+      #expect((rejected.accepted, rejected.rejected, taken.created) == (0, 1, 1))
+    },
     WriteContract("key of an import that changes nothing is stored too") { makeStore in
       let store = try await makeStore([.sample("a", 1, 1, id: .sample(1))])
       let rows = [try ImportRow.sample("a", 1, 1, id: .sample(1))]

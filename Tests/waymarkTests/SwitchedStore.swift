@@ -31,7 +31,9 @@ final class SwitchedStore: PointStore {
 
   private func checkWrite() throws(PointWriteError) { if let error = errors.withLock({ $0.write }) { throw error } }
 
-  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  func create(
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+  ) async throws(PointWriteError) -> PointOfInterest {
     try await put(place, id: .sample(1), if: .none).point
   }
 

@@ -219,7 +219,6 @@ extension HTTPRequest {
     let computed: Result<Value, Problem>
     if let server {
       do {
-        let sender = server.configuration.sender(self)
         computed = try await server.computations.run(from: .init(client: sender, connection: remoteAddress), result)
       } catch is CancellationError {
         throw HTTPBodyError.cancelled.problem
@@ -231,6 +230,12 @@ extension HTTPRequest {
       computed = await withTaskExecutorPreference(globalConcurrentExecutor) { () async in result() }
     }
     return try computed.get()
+  }
+
+  /// The sender, to whom the use of the service counts.
+  package var sender: RequestSender {
+    if let server { return server.configuration.sender(self) }
+    return principal.name == nil ? .address(nil) : .principal(principal)
   }
 
   /// The executor for the pieces of a long transfer, such as the rows of an import. Each piece takes little.

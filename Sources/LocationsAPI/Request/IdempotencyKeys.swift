@@ -20,7 +20,7 @@ extension IdempotencyKey {
     let variant = variant.map { " \($0)" } ?? ""
     let hash = RequestHash("\(request.method.rawValue) \(request.path) \(request.mediaType ?? "")\(variant)")
     hash.update(body)
-    return IdempotencyKey(text: text, requestHash: hash.value)
+    return IdempotencyKey(text: text, requestHash: hash.value, client: client(of: request))
   }
 
   fileprivate static func text(of request: HTTPRequest, _ principal: Principal) throws(Problem) -> String? {
@@ -33,6 +33,15 @@ extension IdempotencyKey {
     }
     // A principal's namespace has no colon.
     return "\(principal.namespace):\(value)"
+  }
+
+  /// Returns the client to whose share of the memory for keys the keys of a request count.
+  fileprivate static func client(of request: HTTPRequest) -> String {
+    switch request.sender {
+    case .principal(let principal): principal.namespace
+    // No namespace has a colon.
+    case .address(let address): ":\(address?.digits ?? "")"
+    }
   }
 }
 
@@ -48,7 +57,7 @@ extension ImportKey {
     let encoding = request.headers["content-encoding"].joined(separator: ",")
     let target = "\(request.path)?\(request.query ?? "")"
     let hash = RequestHash("\(request.method.rawValue) \(target) \(request.mediaType ?? "") \(encoding)")
-    return (ImportKey(text: text) { hash.value }, hash)
+    return (ImportKey(text: text, client: IdempotencyKey.client(of: request)) { hash.value }, hash)
   }
 }
 

@@ -291,7 +291,7 @@ struct NoAreas: AreaStore {
 
   func recentAreas() -> Areas? { Areas() }
 
-  func record(of key: String) async throws(PointStoreError) -> AreaRecord? { nil }
+  func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? { nil }
 
   func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
     throw .readOnly(reason: "it has no areas")

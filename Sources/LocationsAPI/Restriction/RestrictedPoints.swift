@@ -69,12 +69,15 @@ struct RestrictedStore: PointStore {
 
   // MARK: Writing
 
-  func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  /// The id is never that of a deleted place, which may have been outside of the restriction.
+  func create(
+    _ draft: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+  ) async throws(PointWriteError) -> PointOfInterest {
     var generator = SystemRandomNumberGenerator()
     try check(draft, id: PointID(at: clock.now(), using: &generator), replacing: nil)
     let point: PointOfInterest
     do throws(PointWriteError) {
-      point = try await store.create(draft, once: key)
+      point = try await store.create(draft, once: key, reusingID: false)
     } catch {
       throw await visible(error, draft.origin)
     }

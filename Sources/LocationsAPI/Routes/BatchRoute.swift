@@ -13,9 +13,10 @@ struct BatchRoute: CallHandler {
     .POST, "/locations/batch", scope: .write, joinsRestriction: true, id: "changeLocations", group: .write,
     summary: "Create, replace, change and delete several places",
     description:
-      "Up to \(PointBatch.maximumOperations) operations, in one transaction. Each sees the effects of those before it, and"
-      + " has the result that a call of its own would have. With `atomic=true` nothing is changed if one fails, and the"
-      + " response is the problem of the first.",
+      "Up to \(PointBatch.maximumOperations) operations, in one transaction, which read and rewrite at most"
+      + " \(PointBatch.maximumBytes >> 20) MiB of places. Each sees the effects of those before it, and has the result that"
+      + " a call of its own would have. With `atomic=true` nothing is changed if one fails, and the response is the"
+      + " problem of the first.",
     parameters: [.atomic],
     body: BodyDescription(
       description: "The operations, in their order.",
@@ -108,7 +109,12 @@ extension PointOperationResult {
 
 extension RejectedOperation {
   fileprivate init(_ problem: Problem) {
-    self.init(text: String(buffer: problem.json(typePrefix: Problem.serviceTypePrefix)))
+    let brief = Problem(
+      problem.status, code: problem.code, title: problem.title,
+      detail: "the first request with this Idempotency-Key had the details")
+    self.init(
+      text: String(buffer: problem.json(typePrefix: Problem.serviceTypePrefix)),
+      brief: String(buffer: brief.json(typePrefix: Problem.serviceTypePrefix)))
   }
 }
 
@@ -196,7 +202,7 @@ private struct ParsedOperation {
       } catch {
         throw .malformedBody(error)
       }
-      return .update(id: id, if: condition) { point throws(RejectedOperation) in
+      return .update(id: id, if: condition, growth: content?.count ?? 0) { point throws(RejectedOperation) in
         do throws(Problem) {
           return try ChangeRoute.draft(of: point, changedBy: patch)
         } catch {

@@ -46,6 +46,13 @@ extension Problem {
       self.init(
         .serviceUnavailable, code: "overloaded", title: "Overloaded",
         detail: "too many requests are waiting for the store", headers: ["retry-after": "1"])
+    case .keysExhausted:
+      self.init(
+        .serviceUnavailable, code: "overloaded", title: "Overloaded",
+        detail:
+          "the keys that this client has sent as Idempotency-Key in the last day fill its share of the memory for them; "
+          + "they stay valid, and a new one needs to wait until some of them expire",
+        headers: ["retry-after": "600"])
     case .timeout:
       self.init(
         .gatewayTimeout, code: "store-timeout", title: "Store timeout",
@@ -91,7 +98,7 @@ extension HTTPRequest {
       case .unexpected: .error
       case .outcomeUnknown: .warning
       case .unavailable, .readOnly, .schemaMismatch, .misconfigured, .indexRequired, .indexNotReady, .filterTimeout,
-        .stepLimit, .overloaded, .timeout:
+        .stepLimit, .overloaded, .keysExhausted, .timeout:
         .debug
       }
     logger.log(level: level, "a call of the store failed", metadata: ["error": "\(error)"])
@@ -124,6 +131,14 @@ extension Problem {
       self.init(
         .unprocessableEntity, code: "idempotency-key-reused",
         detail: "this Idempotency-Key was already used with another request")
+    case .tooLarge:
+      self = .badRequest(
+        [
+          ProblemError(
+            .pointer("/operations"),
+            "must read and rewrite at most \(PointBatch.maximumBytes >> 20) MiB of places in all; send fewer operations"
+              + " at a time")
+        ], code: .invalid)
     case .forbidden(let reason):
       self.init(.forbidden, code: ProblemCode.forbidden.rawValue, detail: reason)
     case .store(let error):

@@ -24,8 +24,8 @@ public protocol AreaStore: Sendable {
   /// Returns the outcome of an earlier request with a key; `nil` if there was none within
   /// ``IdempotencyKey/lifetime``.
   ///
-  /// - Throws: ``PointStoreError``.
-  func record(of key: String) async throws(PointStoreError) -> AreaRecord?
+  /// - Throws: ``PointStoreError``; `keysExhausted` if there was none and the store has no room for the outcome of one.
+  func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord?
 }
 
 /// A store of areas whose calls observers note.
@@ -49,7 +49,7 @@ public struct ObservedAreas: AreaStore {
     }
   }
 
-  public func record(of key: String) async throws(PointStoreError) -> AreaRecord? {
+  public func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? {
     try await observers.observe(.areas) { () throws(PointStoreError) in try await store.record(of: key) }
   }
 }
@@ -121,7 +121,7 @@ public struct AreaEditor: Sendable {
         // The areas first: a record that is written after them makes the commit fail.
         let areas = try await store.areas(isCurrent: true)
         guard let key else { return (areas, nil as AreaRecord?) }
-        return (areas, try await store.record(of: key.text))
+        return (areas, try await store.record(of: key))
       }
       if let record, record.key.requestHash != key?.requestHash { throw .keyReused }
       let (change, outcome) = try decide(areas, record)
@@ -256,7 +256,7 @@ public struct AreaEditor: Sendable {
         return (AreaChange(), { _ in .failure(error) })
       }
       if dryRun || takesNothing { return (AreaChange(), { [report] _ in .success(report) }) }
-      change.record = key.map { AreaRecord(key: $0, outcome: .imported(report)) }
+      if !report.isFailure { change.record = key.map { AreaRecord(key: $0, outcome: .imported(report)) } }
       return (change, { [report] _ in .success(report) })
     }
     return try result.get()

@@ -126,6 +126,10 @@ public struct ImportReport: Hashable, Sendable {
   /// The number of places that were created, updated or deleted.
   public var changedRows: Int { created + updated + (deleted ?? 0) }
 
+  /// A Boolean value that indicates whether every row was rejected, so that there is nothing that a repeat must not do
+  /// again.
+  package var isFailure: Bool { rejected > 0 && accepted == 0 && changedRows == 0 }
+
   /// Counts rejected rows without their details, where those of ``maximumRejections`` others are kept.
   public mutating func reject(count: Int) {
     rejected += count
@@ -161,7 +165,8 @@ public struct ImportOptions: Sendable {
   public var dryRun: Bool
 
   /// The key that makes a repeat of the import return the report of the first, for ``IdempotencyKey/lifetime``, and
-  /// change nothing. It is committed with the rows. A dry run and an atomic import that is rejected store no key.
+  /// change nothing. It is committed with the rows. A dry run, an atomic import that is rejected, and an import all of
+  /// whose rows are rejected store no key.
   public var key: ImportKey?
 
   /// The places to delete in the same transaction; `nil` for none.
@@ -359,18 +364,26 @@ public struct ImportKey: Sendable {
   /// The owner of the key and the key: what is unique.
   public let text: String
 
+  /// The client to whose share of the memory for keys the key counts.
+  public let client: String
+
   private let requestHash: @Sendable () -> UInt64
 
   /// Creates a key.
   ///
-  /// - Parameter requestHash: returns the hash of the whole request; called once all rows have been parsed.
-  public init(text: String, requestHash: @escaping @Sendable () -> UInt64) {
+  /// - Parameters:
+  ///   - client: the client to whose share the key counts; `nil` for the owner of the key.
+  ///   - requestHash: returns the hash of the whole request; called once all rows have been parsed.
+  public init(text: String, client: String? = nil, requestHash: @escaping @Sendable () -> UInt64) {
     self.text = text
+    self.client = client ?? IdempotencyKey.owner(ofKey: text)
     self.requestHash = requestHash
   }
 
   /// Returns the key with the hash of the request, all of whose rows must have been parsed.
-  public func hashed() -> IdempotencyKey { IdempotencyKey(text: text, requestHash: requestHash()) }
+  public func hashed() -> IdempotencyKey {
+    IdempotencyKey(text: text, requestHash: requestHash(), client: client)
+  }
 }
 
 /// A sequence of batches of rows that ends with an error once a row has been rejected, so that no store keeps any of

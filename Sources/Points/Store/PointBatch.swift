@@ -8,6 +8,9 @@ public struct PointBatch: Sendable {
   /// The maximum number of operations of a request.
   package static let maximumOperations = 1_000
 
+  /// The maximum number of bytes of stored places that a batch reads and rewrites; see ``isTooLarge(_:)``.
+  package static let maximumBytes = 16 << 20
+
   package var operations: [PointOperation]
 
   /// A Boolean value that indicates whether nothing is changed if an operation fails. Otherwise each succeeds or fails
@@ -26,6 +29,70 @@ public struct PointBatch: Sendable {
     self.isAtomic = isAtomic
     self.key = key
   }
+
+  /// Returns a Boolean value that indicates whether the places that the operations read and rewrite have more than
+  /// ``maximumBytes``, as far as is known before the first operation is applied.
+  ///
+  /// An operation on a place reads it, and a patch writes it again. A place counts with its names and tags, after a
+  /// replacement or a patch earlier in the batch with the greater of the sizes that it may have. What the batch itself
+  /// contains does not count, as the length of a request is limited.
+  ///
+  /// - Parameter place: returns the place of an id before the batch, or `nil`.
+  package func isTooLarge(_ place: (PointID) -> PointOfInterest?) -> Bool {
+    var sizes: [PointID: Int] = [:]
+    var found: [PointOfInterest] = []
+    var total = 0
+    for id in Set(operations.lazy.compactMap(\.id)) {
+      guard let point = place(id) else { continue }
+      sizes[id] = point.draft.textBytes
+      total += point.draft.textBytes
+      if total > Self.maximumBytes { return true }
+      if admits != nil { found.append(point) }
+    }
+    // The result must not tell of places that do not exist for the sender.
+    if let admits, !found.isEmpty, let admitted = try? admits(found) {
+      for (point, isAdmitted) in zip(found, admitted) where !isAdmitted { sizes[point.id] = nil }
+    }
+    // A place that is created with an origin may get the id of a deleted place, which a later operation may name.
+    var largestCreated = 0
+    total = 0
+    for operation in operations {
+      switch operation {
+      case .create(let draft):
+        if draft.origin != nil { largestCreated = max(largestCreated, draft.textBytes) }
+      case .put(let draft, let id, _):
+        total += sizes[id] ?? largestCreated
+        sizes[id] = max(sizes[id] ?? largestCreated, draft.textBytes)
+      case .update(let id, _, let patchBytes, _):
+        let size = sizes[id] ?? largestCreated
+        total += 2 * size
+        if size > 0 { sizes[id] = size + patchBytes }
+      case .delete(let id, _): total += sizes[id] ?? largestCreated
+      case .rejected: break
+      }
+      if total > Self.maximumBytes { return true }
+    }
+    return false
+  }
+
+  /// Returns the results as a store keeps them for a repeat, or `nil` if every operation failed: there is nothing then
+  /// that a repeat must not do again.
+  package func kept(_ results: [PointOperationResult]) -> [PointOperationResult]? {
+    guard operations.isEmpty || results.contains(where: { !$0.isFailure }) else { return nil }
+    return results.map { result in
+      if case .rejected(let rejection) = result { .rejected(rejection.kept) } else { result }
+    }
+  }
+
+  /// Returns the results of a repeat of the batch: operations that the caller has rejected get their text again.
+  ///
+  /// - Parameter kept: the results as the store has kept them.
+  package func repeated(_ kept: [PointOperationResult]) -> [PointOperationResult] {
+    guard kept.count == operations.count else { return kept }
+    return zip(kept, operations).map { result, operation in
+      if case (.rejected, .rejected(let rejection)) = (result, operation) { .rejected(rejection) } else { result }
+    }
+  }
 }
 
 /// A change of one place in a batch.
@@ -36,9 +103,11 @@ package enum PointOperation: Sendable {
   /// Replaces the place of an id, or creates it; see ``PointStore/put(_:id:if:)``.
   case put(PointDraft, id: PointID, if: WriteCondition)
 
-  /// Replaces the place of an id by the result of a closure, which may be called several times.
+  /// Replaces the place of an id by the result of a closure, which may be called several times. The number of bytes is
+  /// the maximum by which the place grows.
   case update(
-    id: PointID, if: WriteCondition, change: @Sendable (PointOfInterest) throws(RejectedOperation) -> PointDraft)
+    id: PointID, if: WriteCondition, growth: Int = 0,
+    change: @Sendable (PointOfInterest) throws(RejectedOperation) -> PointDraft)
 
   /// Deletes the place of an id; see ``PointStore/delete(id:if:)``.
   case delete(id: PointID, if: WriteCondition)
@@ -49,7 +118,7 @@ package enum PointOperation: Sendable {
   /// The id of the place that the operation names.
   package var id: PointID? {
     switch self {
-    case .put(_, let id, _), .update(let id, _, _), .delete(let id, _): id
+    case .put(_, let id, _), .update(let id, _, _, _), .delete(let id, _): id
     case .create, .rejected: nil
     }
   }
@@ -63,12 +132,23 @@ package enum PointOperation: Sendable {
   }
 }
 
-/// The error of an operation that is invalid. A store keeps its text with the other results of the batch.
+/// The error of an operation that is invalid. A store keeps its brief text with the other results of the batch.
 public struct RejectedOperation: Error, Hashable, Sendable {
   /// The explanation, in the caller's own form.
   @ComparedByBytes package private(set) var text: String
 
-  package init(text: String) { self.text = text }
+  private let brief: ExactText?
+
+  /// Creates an error.
+  ///
+  /// - Parameter brief: the explanation that a store keeps for repeats; `nil` for all of it.
+  package init(text: String, brief: String? = nil) {
+    self.text = text
+    self.brief = brief.map { ExactText($0) }
+  }
+
+  /// The error as a store keeps it.
+  fileprivate var kept: RejectedOperation { RejectedOperation(text: brief?.text ?? text) }
 }
 
 /// The result of an operation of a batch.
@@ -171,15 +251,18 @@ package protocol PointTransaction {
 extension PointTransaction {
   /// Creates a place under a new id, or under that of the deleted place that had its origin last.
   ///
-  /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  /// - Parameters:
+  ///   - admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  ///   - reusesID: a Boolean value that indicates whether the id may be that of a deleted place. It is never if there is
+  ///     a decision: the deleted place may not have existed for the sender.
   /// - Throws: ``PointWriteError``: `originTaken`, or `forbidden` because of the decision.
   package mutating func create(
-    _ draft: PointDraft, admitting admits: PointJudge? = nil
+    _ draft: PointDraft, admitting admits: PointJudge? = nil, reusingID reusesID: Bool = true
   ) throws(PointWriteError) -> PointOfInterest {
     var (owner, former): (PointID?, PointID?)
     if let origin = draft.origin {
       owner = self.owner(of: origin)
-      if owner == nil { former = formerID(of: origin) }
+      if owner == nil, reusesID, admits == nil { former = formerID(of: origin) }
     }
     var generator = SystemRandomNumberGenerator()
     let id = former ?? PointID(at: now, using: &generator)
@@ -253,7 +336,7 @@ extension PointTransaction {
       case .put(let draft, let id, let condition):
         let (point, wasCreated) = try replace(draft, id: id, if: condition, admitting: admits)
         return wasCreated ? .created(id, version: point.version) : .changed(id, version: point.version)
-      case .update(let id, let condition, let change):
+      case .update(let id, let condition, _, let change):
         guard let current = try point(id: id)?.visible(admits) else { return .notFound }
         guard condition.holds(of: current.version) else { return .conditionFailed(currentVersion: current.version) }
         let draft: PointDraft
@@ -275,7 +358,7 @@ extension PointTransaction {
       case .forbidden(let reason): return .forbidden(reason: ExactText(reason))
       case .store:
         return .forbidden(reason: ExactText("the filter or the areas of the key or token can't be evaluated in time"))
-      case .notFound, .keyInFlight, .keyReused: return .notFound
+      case .notFound, .keyInFlight, .keyReused, .tooLarge: return .notFound
       }
     }
   }

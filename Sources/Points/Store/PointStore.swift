@@ -81,9 +81,14 @@ public protocol PointStore: Sendable {
 
   /// Creates a place under a new id, or under that of the deleted place that had its origin last.
   ///
-  /// - Parameter key: makes a repeat of the call return the result of the first, for ``IdempotencyKey/lifetime``.
+  /// - Parameters:
+  ///   - key: makes a repeat of the call return the result of the first, for ``IdempotencyKey/lifetime``.
+  ///   - reusesID: a Boolean value that indicates whether the id may be that of a deleted place. It may not for a caller
+  ///     who may not have known that place.
   /// - Throws: ``PointWriteError``: `originTaken`, `keyInFlight`, `keyReused` or `store`.
-  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest
+  func create(
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+  ) async throws(PointWriteError) -> PointOfInterest
 
   /// Replaces the place of an id, or creates it. A place that has the values already is left unchanged and keeps its
   /// version.
@@ -101,8 +106,8 @@ public protocol PointStore: Sendable {
   /// Applies several operations in one transaction. Each sees the effects of those before it.
   ///
   /// - Returns: the result of each operation, in their order. Where one fails an atomic batch, the results end with it;
-  ///   nothing was changed then, and the key is not kept.
-  /// - Throws: ``PointWriteError``: `keyInFlight`, `keyReused` or `store`.
+  ///   nothing was changed then, and the key is not kept. Nor is it where all operations fail.
+  /// - Throws: ``PointWriteError``: `keyInFlight`, `keyReused`, `tooLarge` or `store`.
   func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult]
 
   /// Deletes a batch of the places of a data set. The batch is one transaction, of a size that the store chooses and at
@@ -154,6 +159,11 @@ public protocol PointStore: Sendable {
 
 extension PointStore {
   public func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await point(id: id) }
+
+  /// Creates a place; see ``create(_:once:reusingID:)``.
+  public func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    try await create(place, once: key, reusingID: true)
+  }
 
   /// Returns every category with the number of its places; see ``categoryCounts(in:)``.
   ///
@@ -267,9 +277,21 @@ public struct IdempotencyKey: Hashable, Sendable {
   /// A hash of the request, which a repeat must share.
   public let requestHash: UInt64
 
-  public init(text: String, requestHash: UInt64) {
+  /// The client to whose share of the memory for keys the key counts.
+  @ComparedByBytes public private(set) var client: String
+
+  /// Creates a key.
+  ///
+  /// - Parameter client: the client to whose share the key counts; `nil` for the owner of the key, which the text names
+  ///   before its first colon.
+  public init(text: String, requestHash: UInt64, client: String? = nil) {
     self.text = text
     self.requestHash = requestHash
+    self.client = client ?? Self.owner(ofKey: text)
+  }
+
+  static func owner(ofKey text: String) -> String {
+    String(Substring(text.utf8.prefix { $0 != UInt8(ascii: ":") }))
   }
 }
 
@@ -285,6 +307,8 @@ public enum PointWriteError: Error, Hashable, Sendable {
   case keyInFlight
   /// The key was used for a different request.
   case keyReused
+  /// The places that a batch reads and writes are larger than ``PointBatch/maximumBytes``. Nothing was done.
+  case tooLarge
   /// The caller may not make the change. The reason is for clients.
   case forbidden(reason: String)
   /// The store failed. The change was not made, unless the error is ``PointStoreError/outcomeUnknown(reason:)``.
@@ -322,6 +346,9 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The call waited too long in the queue, or the queue was full.
   case overloaded
 
+  /// The caller's share of the memory for idempotency keys is full; nothing was done. Keys that are known stay valid.
+  case keysExhausted
+
   /// The call exceeded its timeout. A write was not made, and will not be.
   case timeout
 
@@ -344,6 +371,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
     case .filterTimeout: "filter_timeout"
     case .stepLimit: "step_limit"
     case .overloaded: "overloaded"
+    case .keysExhausted: "keys_exhausted"
     case .timeout: "timeout"
     case .outcomeUnknown: "outcome_unknown"
     case .unexpected: "unexpected"
@@ -358,7 +386,8 @@ extension PointStoreError: CustomStringConvertible {
     case .unavailable(let reason), .readOnly(let reason), .schemaMismatch(let reason), .misconfigured(let reason),
       .outcomeUnknown(let reason), .unexpected(let reason):
       "\(shortDescription): \(reason)"
-    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .timeout: shortDescription
+    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .keysExhausted, .timeout:
+      shortDescription
     }
   }
 }

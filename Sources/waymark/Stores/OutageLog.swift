@@ -97,8 +97,8 @@ final class OutageLog: StoreObserver {
       if state.compareExchange(expected: .available, desired: .unavailable, ordering: .releasing).exchanged {
         logBeginning(reason)
       }
-    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .timeout, .outcomeUnknown,
-      .unexpected:
+    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .keysExhausted, .timeout,
+      .outcomeUnknown, .unexpected:
       break
     }
   }

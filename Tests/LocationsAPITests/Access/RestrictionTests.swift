@@ -121,6 +121,28 @@ import Testing
     }
   }
 
+  @Test func aPlaceWithTheOriginOfADeletedHiddenPlaceHasANewID() async throws {
+    let world = try await World(hasHidden: true)
+    let before = Set(Self.hiddenIDs.map(\.description))
+    for id in Self.hiddenIDs { try await world.store.delete(id: id, if: .none) }
+    func place(_ number: Int) -> String {
+      #"{"name":"new","lat":1,"long":1,"source":"vault","sourceId":"\#(number)"}"#
+    }
+
+    let created = try await world.send(.POST, "/locations", json: place(102))
+    let keyed = try await world.send(.POST, "/locations", headers: ["idempotency-key": "k"], json: place(103))
+    let batch = try await world.send(
+      .POST, "/locations/batch", json: #"{"operations":[{"op":"create","place":\#(place(104))}]}"#)
+    let imported = try await world.send(
+      .POST, "/locations/import", headers: ["content-type": "application/x-ndjson"], json: place(105))
+    let own = try await world.send(.POST, "/locations", as: "all", json: place(106))
+
+    #expect([created, keyed, batch, imported, own].map(\.status) == [201, 201, 200, 200, 201])
+    let ids = try await world.store.allPoints().filter { $0.draft.name == "new" }.map(\.id.description)
+    #expect(ids.count == 5)
+    #expect(before.intersection(ids) == [PointID.sample(106).description])
+  }
+
   // MARK: Reading
 
   private static let (shown, concealed) = (PointID.sample(1), PointID.sample(102))

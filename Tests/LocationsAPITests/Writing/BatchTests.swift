@@ -165,6 +165,46 @@ import Testing
     #expect(store.count == 2)
   }
 
+  @Test func aRepeatHasTheFailuresOfPatchesBrieflyAndNoneOfABatchThatFailed() async throws {
+    let operations = [
+      Self.replace(Self.first, "a"), #"{"op":"patch","id":"\#(Self.first)","patch":{"name":null}}"#,
+    ]
+    let failing = [#"{"op":"delete","id":"\#(Self.second)"}"#, #"{"op":"create","place":{"name":""}}"#]
+
+    let first = try await send(operations, headers: ["idempotency-key": "k"])
+    let again = try await send(operations, headers: ["idempotency-key": "k"])
+    let failed = try await send(failing, headers: ["idempotency-key": "l"])
+    let other = try await send([Self.replace(Self.second, "b")], headers: ["idempotency-key": "l"])
+
+    func problem(_ response: ServiceDriver.Response) throws -> [String: Any]? {
+      (try response.object["results"] as? [[String: Any]])?[1]["problem"] as? [String: Any]
+    }
+    let (whole, brief) = (try #require(try problem(first)), try #require(try problem(again)))
+    #expect(whole["code"] as? String == "invalid-place" && brief["code"] as? String == "invalid-place")
+    #expect(brief["status"] as? Int == 422 && brief["type"] as? String == whole["type"] as? String)
+    #expect((brief["detail"] as? String)?.contains("first request") == true && brief["errors"] == nil)
+    #expect(failed.status == 200 && other.status == 200)
+  }
+
+  @Test func aBatchThatRewritesTooMuchOfALongPlaceIsRejected() async throws {
+    let tags = (0..<400).map { #""k\#($0)":"\#(String(repeating: "x", count: 1_900))""# }.joined(separator: ",")
+    _ = try await send([
+      #"{"op":"replace","id":"\#(Self.first)","place":{"name":"long","lat":1,"long":2,"tags":{\#(tags)}}}"#
+    ])
+    let before = try await store.allPoints()
+    let patch = #"{"op":"patch","id":"\#(Self.first)","patch":{"name":"x"}}"#
+
+    for query in ["", "?atomic=true"] {
+      let response = try await send(Array(repeating: patch, count: 1_000), query: query)
+
+      #expect(try response.status == 400 && response.code == "invalid-parameter")
+      #expect(try response.pointers == ["/operations"])
+      #expect(response.text.contains("at most 16 MiB"))
+    }
+    #expect(try await store.allPoints() == before)
+    #expect(try await send([patch, patch]).status == 200)
+  }
+
   @Test func conditionsMayBeRequired() async throws {
     let driver = ServiceDriver(writing: store, requiresIfMatch: true)
 

@@ -143,6 +143,9 @@ import Testing
   }
 
   @Test func conflictWithAnImportInProgressHasRetryAfter() {
+    let exhausted = Problem(PointWriteError.store(.keysExhausted))
+    #expect(exhausted.status == .serviceUnavailable && exhausted.code == "overloaded")
+    #expect(exhausted.headers["retry-after"] == ["600"])
     let problem = Problem(PointWriteError.keyInFlight)
 
     #expect(problem.status == .conflict)

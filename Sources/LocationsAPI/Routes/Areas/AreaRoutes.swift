@@ -294,7 +294,7 @@ extension HTTPRequest {
         .preconditionFailed, code: "version-mismatch",
         detail: version.map { "the current version of the area is \($0)" } ?? "there is no area with this id",
         headers: version.map { ["etag": EntityTag.of(version: $0, format: .json)] } ?? [:])
-    case .keyInFlight, .keyReused, .forbidden, .store: return problem(for: error)
+    case .keyInFlight, .keyReused, .tooLarge, .forbidden, .store: return problem(for: error)
     }
   }
 }
