@@ -248,6 +248,10 @@ package struct IndexedStore: PointStore, StoreIndex {
     try await write(.deletions) { () throws(PointWriteError) in try await database.removeSource(named: name) }
   }
 
+  package func register(_ sources: [DataSource]) async throws(PointWriteError) {
+    try await write(.import) { () throws(PointWriteError) in try await database.register(sources) }
+  }
+
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {

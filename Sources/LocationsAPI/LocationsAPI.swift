@@ -248,7 +248,7 @@ extension LocationsAPI {
       ReplaceAreaRoute(areas: areas, address: configuration.address, requiresIfMatch: requiresIfMatch),
       ChangeAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
       DeleteAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
-      ImportAreasRoute(areas: areas),
+      ImportAreasRoute(areas: areas, service: configuration.service),
       ExportAreasRoute(areas: areas),
     ]
   }

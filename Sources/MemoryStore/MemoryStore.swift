@@ -324,6 +324,10 @@ package final class MemoryStore: PointStore, StoreIndex {
     }
   }
 
+  package func register(_ sources: [DataSource]) async throws(PointWriteError) {
+    try await write { transaction throws(PointWriteError) in transaction.register(sources) }
+  }
+
   /// Commits a write.
   ///
   /// - Parameters:

@@ -108,8 +108,10 @@ package struct AreaDocument: Sendable {
     case strict
     /// They are tags, or fields by other names, as in a file of other programs.
     ///
-    /// - Parameter source: the data set of a row that names none, whose id is that of the row.
-    case row(source: String?)
+    /// - Parameters:
+    ///   - source: the data set of a row that names none, whose id is that of the row.
+    ///   - idField: the member whose value is the `sourceId` in that data set; `nil` for `sourceId` or the id.
+    case row(source: String?, idField: String?)
   }
 
   /// The id; `nil` if there is none, or it is no UUID.
@@ -148,7 +150,7 @@ package struct AreaDocument: Sendable {
   package init(
     boundary tags: some Sequence<(key: String, value: String)>, id: String, source: String, polygons: [[[Coordinate]]]
   ) throws(InvalidPoint) {
-    var fields = AreaFields(prefix: "", style: .row(source: source))
+    var fields = AreaFields(prefix: "", style: .row(source: source, idField: nil))
     fields.take("id", .string(id))
     for tag in tags { fields.takeTag(tag.key, tag.value) }
     fields.takeGeometry(polygons: polygons)
@@ -162,6 +164,9 @@ private struct AreaFields {
   private let style: AreaDocument.Style
   private var violations: [PointViolation] = []
   private var id: String?
+
+  /// The value of the member that is the `sourceId` by the style.
+  private var key: String?
   private var texts: [ExactText: String] = [:]
   private var level: Int?
   private var importance: Double?
@@ -185,7 +190,14 @@ private struct AreaFields {
 
   mutating func take(_ name: String, _ value: JSONValue, pointer: String? = nil) {
     let pointer = pointer ?? "\(prefix)/\(JSONPointer.escape(name))"
-    if value.isNull || Self.ignored.contains(name) { return }
+    if value.isNull { return }
+    if case .row(_, let idField?) = style, idField.hasSameBytes(as: name) {
+      guard let text = value.scalarText else {
+        return violate(pointer, "must be a string or a number, got \(value.kind)")
+      }
+      return key = text
+    }
+    if Self.ignored.contains(name) { return }
     switch name {
     case "id":
       if let text = value.scalarText { id = id ?? text } else { violate(pointer, "must be a text, got \(value.kind)") }
@@ -355,10 +367,7 @@ private struct AreaFields {
       }
     }
     let foundID = id.flatMap { PointID($0) }
-    if case .row(let source?) = style, texts["source"] == nil, texts["sourceId"] == nil, foundID == nil, let id {
-      texts["source"] = source
-      texts["sourceId"] = id
-    }
+    settleOrigin()
     var found: AreaDraft?
     do throws(InvalidPoint) {
       let names = try otherNames.isEmpty ? self.names ?? .none : Tags(otherNames + (self.names?.pairs ?? []))
@@ -374,6 +383,28 @@ private struct AreaFields {
     }
     guard violations.isEmpty, let found else { throw InvalidPoint(violations) }
     return (foundID, id != nil && foundID == nil, found)
+  }
+
+  /// Determines the origin of a row, by the rules of rows of places: its own source and `sourceId` if it has both,
+  /// otherwise the source of the style, if any, with the row's key.
+  private mutating func settleOrigin() {
+    guard case .row(let source, let idField) = style else { return }
+    for field in ["source", "sourceId"] where texts[ExactText(field)]?.isEmpty == true {
+      texts[ExactText(field)] = nil
+    }
+    if texts["source"] != nil, texts["sourceId"] != nil { return }
+    // A source without an id in it is a mere remark of a Feature.
+    if source != nil || !prefix.isEmpty, let remark = texts.removeValue(forKey: "source") {
+      others.append(("source", remark))
+    }
+    guard let source else { return }
+    guard let key = idField == nil ? texts["sourceId"] ?? id : key, !key.isEmpty else {
+      return violate(
+        "\(prefix)/\(JSONPointer.escape(idField ?? "id"))",
+        "is missing, which is to be the sourceId; idField (--id-field) names another member")
+    }
+    texts["source"] = source
+    texts["sourceId"] = key
   }
 
   /// Sets fields of rows of other programs: those of OpenStreetMap's boundaries by `admin_level` and `boundary`, those of
@@ -451,18 +482,21 @@ package struct AreaRows: Sendable {
   package private(set) var rows: [AreaRow] = []
   package private(set) var report = ImportReport()
   private var number = 0
-  private let source: String?
+  private let style: AreaDocument.Style
+
+  /// The number of rows that have neither an id nor an origin.
+  package private(set) var keylessRows = 0
 
   /// Creates rows from a text in a format that has them one after another, or in a collection.
   ///
   /// - Parameters:
   ///   - firstRow: the number of the first row.
-  ///   - source: the data set of the rows that name none.
+  ///   - options: the data set of the rows that name none, and the member that is their `sourceId` in it.
   /// - Throws: ``FormatError`` if the text is none of the format.
   package init(
-    _ text: UnsafeBufferPointer<UInt8>, format: PointFormat, firstRow: Int = 1, source: String? = nil
+    _ text: UnsafeBufferPointer<UInt8>, format: PointFormat, firstRow: Int = 1, options: RowOptions = .standard
   ) throws(FormatError) {
-    self.source = source
+    style = .row(source: options.source, idField: options.idField)
     number = firstRow - 1
     switch format {
     case .ndjson, .geoJSONSequence: takeLines(text)
@@ -478,6 +512,17 @@ package struct AreaRows: Sendable {
 
   /// The number of the last row.
   package var lastRow: Int { number }
+
+  /// Returns the warning for rows that have neither an id nor an origin: each import creates their areas again; `nil`
+  /// if there are none.
+  package static func keyWarning(keylessRows count: Int) -> String? {
+    guard count > 0 else { return nil }
+    let rows =
+      count == 1
+      ? "1 row has neither an id nor a source and sourceId: another import of it creates its area"
+      : "\(count) rows have neither an id nor a source and sourceId: another import of them creates their areas"
+    return "\(rows) again; a source for all rows, and a field of ids if it is not 'id', would prevent that"
+  }
 
   private mutating func takeLines(_ text: UnsafeBufferPointer<UInt8>) {
     for line in text.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == 0x1E }) {
@@ -519,8 +564,9 @@ package struct AreaRows: Sendable {
 
   private mutating func take(_ value: JSONValue) {
     do throws(InvalidPoint) {
-      let document = try AreaDocument(value, style: .row(source: source))
+      let document = try AreaDocument(value, style: style)
       number += 1
+      if document.id == nil, document.draft.origin == nil { keylessRows += 1 }
       rows.append(AreaRow(number: number, id: document.id, draft: document.draft))
     } catch {
       reject(error.description)

@@ -18,6 +18,9 @@ private enum SourceStatements {
       IS DISTINCT FROM (sources.licence, sources.attribution, sources.url)
     """
 
+  /// The same as a transaction of its own.
+  static let registerOne = Statement("register_source", register)
+
   /// The statement that removes a data set without places. Value: the name. It returns whether the data set was
   /// registered, and whether it was removed.
   static let remove = Statement(
@@ -108,6 +111,17 @@ extension PostgresStore {
     }
   }
 
+  /// Registers data sets; see ``Points/PointStore/register(_:)``.
+  ///
+  /// - Throws: ``PointWriteError``.
+  package func register(_ sources: [DataSource]) async throws(PointWriteError) {
+    do throws(PointStoreError) {
+      for source in sources { _ = try await write(SourceStatements.registerOne, source.parameters) }
+    } catch {
+      throw .store(error)
+    }
+  }
+
   /// Records the time of an import in its transaction, for the data sets of its staged rows and of its options.
   func recordImport(_ options: ImportOptions, _ session: Session) async throws {
     let named = options.namedSources.map(\.name)
@@ -118,15 +132,18 @@ extension PostgresStore {
 
   /// Registers data sets in the transaction of an import. A value that is not given stays.
   func register(_ sources: [DataSource], _ session: Session) async throws {
-    for source in sources {
-      try await session.run(
-        SourceStatements.register,
-        Parameters {
-          $0.add(source.name)
-          $0.add(source.licence)
-          $0.add(source.attribution)
-          $0.add(source.url)
-        })
+    for source in sources { try await session.run(SourceStatements.register, source.parameters) }
+  }
+}
+
+extension DataSource {
+  /// The values of ``SourceStatements/register``.
+  fileprivate var parameters: Parameters {
+    Parameters {
+      $0.add(name)
+      $0.add(licence)
+      $0.add(attribution)
+      $0.add(url)
     }
   }
 }

@@ -31,6 +31,77 @@ struct FollowTests {
     _ = try await served.outcome()
   }
 
+  private static func zone(_ name: String, _ sourceID: String) -> String {
+    let ring = "[[0,0],[2,0],[2,2],[0,2],[0,0]]"
+    return #"{"name":"\#(name)","source":"zones","sourceId":"\#(sourceID)","#
+      + #""geometry":{"type":"Polygon","coordinates":[\#(ring)]}}"#
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func theCopyHasTheAreasAndTheDataSetsOfTheServer(kind: StoreKind) async throws {
+    let (source, copy) = (try await EmptyStore(.memory), try await EmptyStore(kind))
+    let served = try await source.serve()
+    let driver = ServerDriver(port: try await served.port())
+    let json = ["Content-Type": "application/json"]
+    func row(_ source: String) -> Data {
+      Data(#"{"name":"one","lat":1,"long":1,"source":"\#(source)","sourceId":"1"}"#.utf8)
+    }
+    let licence = "licence=ODbL-1.0&attribution=%C2%A9%20OpenStreetMap"
+    _ = try await driver.send("POST", "/locations/import?source=osm&\(licence)", headers: json, body: row("osm"))
+    var ids: [String] = []
+    for (name, number) in [("North", "1"), ("South", "2"), ("West", "3")] {
+      let created = try await driver.send("POST", "/areas", headers: json, body: Data(Self.zone(name, number).utf8))
+      let area = try JSONSerialization.jsonObject(with: created.body) as? [String: Any]
+      ids.append(try #require(area?["id"] as? String))
+    }
+    try await copy.serving { other in
+      let area = Data(Self.zone("Own", "own").replacing("zones", with: "local").utf8)
+      try #require(try await other.send("POST", "/areas", headers: json, body: area).status == 201)
+    }
+    let follower = Follower(driver.port, copy)
+
+    try await follower.catchUp()
+    let first = try await copy.serving { try await ($0.areas(), $0.text("/sources")) }
+    // Two areas exchange their origins, one is deleted, and a data set comes and another one goes.
+    try #require(try await driver.send("DELETE", "/areas/\(ids[2])").status == 204)
+    for (id, name, number) in [(ids[0], "North", "x"), (ids[1], "South", "1"), (ids[0], "North", "2")] {
+      let response = try await driver.send(
+        "PUT", "/areas/\(id)", headers: json, body: Data(Self.zone(name, number).utf8))
+      try #require(response.status == 200)
+    }
+    _ = try await driver.send("DELETE", "/locations?source=osm&confirm=true")
+    try #require(try await driver.send("DELETE", "/sources/osm").status == 204)
+    _ = try await driver.send(
+      "POST", "/locations/import?source=town&attribution=Town", headers: json,
+      body: row("town"))
+    try await follower.catchUp()
+    try await follower.catchUp()
+    let second = try await copy.serving { try await ($0.areas(), $0.text("/sources")) }
+
+    #expect(first.0 == ["North 1", "Own own", "South 2", "West 3"])
+    #expect(first.1.contains(#"{"name":"osm","licence":"ODbL-1.0","attribution":"© OpenStreetMap"}"#), "\(first.1)")
+    #expect(second.0 == ["North 2", "Own own", "South 1"])
+    #expect(second.1.contains(#"{"name":"town","attribution":"Town"}"#), "\(second.1)")
+    #expect(!second.1.contains(#""osm""#), "\(second.1)")
+    served.send(SIGKILL)
+    _ = try await served.outcome()
+  }
+
+  @Test func theOutputHasTheDataSetsBeforeTheirPlaces() async throws {
+    let source = try await EmptyStore(.memory)
+    let served = try await source.serve()
+    let driver = ServerDriver(port: try await served.port())
+    _ = try await driver.send(
+      "POST", "/locations/import?source=a&attribution=Town", headers: ["Content-Type": "application/json"],
+      body: Data(#"{"name":"one","lat":1,"long":1,"source":"a","sourceId":"1"}"#.utf8))
+
+    let outcome = try await WaymarkProcess.run(["follow", "--url", "http://127.0.0.1:\(driver.port)", "--once"])
+
+    let lines = outcome.output.split(separator: "\n")
+    #expect(lines.first == #"{"sources":[{"name":"a","attribution":"Town"}]}"#, "\(outcome.output)")
+    #expect(lines.count == 3, "\(outcome.output)")
+  }
+
   @Test func aCopyIsMadeAnewWhenItsPositionHasExpired() async throws {
     let (source, copy) = (try await EmptyStore(.memory), try await EmptyStore(.memory))
     let served = try await source.serve()
@@ -174,6 +245,16 @@ extension ServerDriver {
     let response = try await send(
       "PUT", "/locations/\(id)", headers: ["Content-Type": "application/json"], body: Data(body.utf8))
     try #require([200, 201].contains(response.status))
+  }
+
+  fileprivate func text(_ target: String) async throws -> String {
+    String(decoding: try await get(target).body, as: UTF8.self)
+  }
+
+  /// The names of the areas with their `sourceId`s, in order.
+  fileprivate func areas() async throws -> [String] {
+    let areas = try JSONSerialization.jsonObject(with: try await get("/areas").body) as? [[String: Any]] ?? []
+    return areas.map { "\($0["name"] ?? "") \($0["sourceId"] ?? "")" }.sorted()
   }
 
   /// The names of the places, by id.

@@ -164,7 +164,7 @@ import Testing
       #"{"type":"Feature","id":"relation/1","properties":{"name":"Wien","name:en":"Vienna","boundary":"administrative","admin_level":"8"},"geometry":\#(Self.square)}"#,
       #"{"type":"Feature","id":"gers","properties":{"subtype":"county","class":"land","is_land":true,"country":"AT","names":{"primary":"Land","common":[["de","Landl"],["en","State"]]}},"geometry":\#(Self.square)}"#,
       #"{"type":"Feature","id":"sea","properties":{"subtype":"country","class":"maritime","is_land":false,"names":{"primary":"Land"}},"geometry":\#(Self.square)}"#,
-      #"{"type":"Feature","properties":{"boundary":"postal_code","postal_code":"1010"},"geometry":\#(Self.square)}"#,
+      #"{"type":"Feature","id":3,"properties":{"boundary":"postal_code","postal_code":"1010"},"geometry":\#(Self.square)}"#,
       #"{"type":"Feature","properties":{"name":"No area"},"geometry":null}"#,
       "no JSON",
     ]
@@ -182,6 +182,68 @@ import Testing
     let land = areas.first { $0["name"] as? String == "Land" }
     #expect(land?["names"] as? [String: String] == ["de": "Landl", "en": "State"])
     #expect((land?["tags"] as? [String: String])?["country"] == "AT")
+  }
+
+  private static func zone(_ properties: String, id: String = "") -> String {
+    #"{"type":"Feature",\#(id)"properties":{"name":"Z",\#(properties)},"geometry":\#(square)}"#
+  }
+
+  @Test(arguments: [
+    ("source=zones&idField=zone_id", zone(#""zone_id":7"#)),
+    ("source=zones&idField=zone_id", zone(#""zone_id":"7","id":"other""#, id: #""id":"top","#)),
+    ("source=zones", zone(#""id":"7""#)),
+    ("source=zones", zone(#""sourceId":"7""#)),
+    ("source=zones", zone(#""source":"a survey""#, id: #""id":7,"#)),
+    ("source=zones&idField=zone_id", #"{"name":"Z","zone_id":"7","geometry":\#(square)}"#),
+  ])
+  func repeatedImportOfASourceUpdatesItsAreas(query: String, row: String) async throws {
+    let driver = try await driver()
+    func send(_ row: String, _ more: String = "") async throws -> ServiceDriver.Response {
+      try await driver.send(
+        .POST, "/areas/import?\(query)\(more)", headers: ["content-type": "application/x-ndjson"], json: row)
+    }
+
+    let first = try await send(row)
+    let second = try await send(row.replacing(#""Z""#, with: #""Y""#), "&replaceSource=zones&licence=CC0-1.0")
+    let areas = try await driver.send(.GET, "/areas").array
+    let sources = try await driver.send(.GET, "/sources").array
+
+    #expect(try first.object["created"] as? Int == 1, "\(first.text)")
+    #expect(try second.object["updated"] as? Int == 1 && second.object["deleted"] as? Int == 0, "\(second.text)")
+    #expect(areas.map { $0["name"] as? String } == ["Y"])
+    #expect(areas.first?["source"] as? String == "zones" && areas.first?["sourceId"] as? String == "7")
+    #expect(sources.first?["name"] as? String == "zones" && sources.first?["licence"] as? String == "CC0-1.0")
+  }
+
+  @Test func areaOfAUUIDHasTheSourceOfTheImport() async throws {
+    let driver = try await driver()
+    let id = "0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
+    let row = Self.zone(#""a":"b""#, id: #""id":"\#(id)","#)
+
+    let response = try await driver.send(
+      .POST, "/areas/import?source=divisions&replaceSource=divisions",
+      headers: ["content-type": "application/x-ndjson"], json: row)
+    let area = try await driver.send(.GET, "/areas/\(id)").object
+
+    #expect(response.status == 200, "\(response.text)")
+    #expect(area["source"] as? String == "divisions" && area["sourceId"] as? String == id)
+  }
+
+  @Test func rowWithoutAnIDInItsSourceIsRejectedAndOneWithoutASourceIsAWarning() async throws {
+    let driver = try await driver()
+    func send(_ query: String) async throws -> ServiceDriver.Response {
+      try await driver.send(
+        .POST, "/areas/import?dryRun=true\(query)", headers: ["content-type": "application/x-ndjson"],
+        json: Self.zone(#""a":"b""#))
+    }
+
+    let (plain, named) = (try await send(""), try await send("&source=zones"))
+    let other = try await send("&source=zones&idField=zone_id")
+
+    #expect(try plain.object["created"] as? Int == 1)
+    #expect(plain.text.contains("another import of it creates its area again"), "\(plain.text)")
+    #expect(named.text.contains("/properties/id is missing, which is to be the sourceId; idField"), "\(named.text)")
+    #expect(other.text.contains("/properties/zone_id is missing"), "\(other.text)")
   }
 
   @Test func repeatWithAKeyCreatesNoSecondArea() async throws {

@@ -133,6 +133,8 @@ extension ForwardingStore {
     try await store.removeSource(named: name)
   }
 
+  func register(_ sources: [DataSource]) async throws(PointWriteError) { try await store.register(sources) }
+
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {

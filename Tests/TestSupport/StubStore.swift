@@ -120,6 +120,8 @@ package struct StubStore: PointStore {
     throw unexpectedWrite()
   }
 
+  package func register(_ sources: [DataSource]) async throws(PointWriteError) { throw unexpectedWrite() }
+
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] { throw unexpectedWrite() }

@@ -54,6 +54,19 @@ extension WriteContract {
       #expect(try await names() == [])
       #expect(try await store.allPoints().map(\.draft.name) == ["b"])
     },
+    WriteContract("data sets are registered without rows, and values that are not given stay") { makeStore in
+      let store = try await makeStore([])
+      let whole = DataSource(name: "s", licence: "ODbL-1.0", attribution: "© A", url: "https://a.example")
+
+      try await store.register([whole, DataSource(name: "t")])
+      try await store.register([DataSource(name: "s", attribution: "© B")])
+
+      #expect(
+        try await store.sources() == [
+          DataSource(name: "s", licence: "ODbL-1.0", attribution: "© B", url: "https://a.example"),
+          DataSource(name: "t"),
+        ])
+    },
     WriteContract("removal of a data set while it is imported leaves each place whole or gone") { makeStore in
       let store = try await makeStore([])
       func rows(_ round: Int) throws -> [ImportRow] {

@@ -62,6 +62,8 @@ final class SwitchedStore: PointStore {
     return .unknown
   }
 
+  func register(_ sources: [DataSource]) async throws(PointWriteError) { try checkWrite() }
+
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {

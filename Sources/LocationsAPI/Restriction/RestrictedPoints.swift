@@ -199,6 +199,8 @@ struct RestrictedStore: PointStore {
   // MARK: Forbidden
 
   func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval { throw .unjudged }
+
+  func register(_ sources: [DataSource]) async throws(PointWriteError) { throw .unjudged }
 }
 
 extension PointWriteError {

@@ -200,7 +200,7 @@ extension ParameterValues {
   }
 
   /// Returns the data set of the parameter `source` with its licence and attribution. Invalid values are noted.
-  fileprivate mutating func dataSources(_ options: RowOptions) -> [DataSource] {
+  mutating func dataSources(_ options: RowOptions) -> [DataSource] {
     var texts: [Parameter: String] = [:]
     for parameter in [Parameter.licence, .attribution, .attributionURL] {
       guard let text = self[parameter] else { continue }

@@ -8,10 +8,11 @@ import Points
 /// `GET /sources`: the data sets that places come from, and those that are built in, with licence and attribution.
 struct SourcesRoute: CallHandler {
   static let call = Call(
-    .GET, "/sources", scope: .read, id: "listSources", group: .search, link: "sources", summary: "List the data sets",
+    .GET, "/sources", scope: .read, joinsRestriction: true, id: "listSources", group: .search, link: "sources",
+    summary: "List the data sets",
     description:
-      "Where places come from, with licence and attribution. Those with `usedFor` are built in: the service computes"
-      + " opening hours with them.",
+      "Where places and areas come from, with licence and attribution. Those with `usedFor` are built in: the service"
+      + " computes opening hours with them. For keys and tokens with a filter or areas, the data sets of their places.",
     parameters: [.format],
     describing: ["f": .format([.json])], caching: .timed,
     responses: [.init(200, "The data sets.", media: .json(Schema(.array(of: .component("DataSource")))))])
@@ -23,9 +24,7 @@ struct SourcesRoute: CallHandler {
     let values = try ParameterValues(request, allowing: Self.call.parameters)
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
-    let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.sources()
-    }
+    let sources = try await service.visibleSources(for: request)
     if sources.count <= Self.fewSources { return response(sources) }
     return try await request.computing { response(sources) }
   }

@@ -197,6 +197,17 @@ public struct AreaEditor: Sendable {
     }
   }
 
+  /// Deletes the areas of ids, as far as there are any, in one transaction.
+  ///
+  /// - Throws: ``PointWriteError``.
+  package func delete(ids: [PointID]) async throws(PointWriteError) {
+    try await commit { areas, _ throws(PointWriteError) in
+      var change = AreaChange()
+      change.removals = ids.filter { areas[$0] != nil }
+      return (change, { _ in })
+    }
+  }
+
   /// Replaces the area of an id by the result of a closure, which is called again if another change comes between.
   ///
   /// - Throws: ``PointUpdateError``.

@@ -323,6 +323,11 @@ public final class PointsService: Sendable {
     try await observe(.deletions) { () throws(PointWriteError) in try await store.removeSource(named: name) }
   }
 
+  /// Registers data sets; see ``PointStore/register(_:)``.
+  package func register(_ sources: [DataSource]) async throws(PointWriteError) {
+    try await observe(.import) { () throws(PointWriteError) in try await store.register(sources) }
+  }
+
   /// Deletes all places of a data set, batch by batch; others may read and write in between.
   ///
   /// - Returns: the number of places that were deleted.

@@ -126,6 +126,11 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointWriteError``: `store`.
   func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval
 
+  /// Registers data sets, or replaces those of their values that are given.
+  ///
+  /// - Throws: ``PointWriteError``: `store`.
+  func register(_ sources: [DataSource]) async throws(PointWriteError)
+
   // MARK: Bulk
 
   /// Imports all rows except those it rejects, or none when the sequence or the store fails.

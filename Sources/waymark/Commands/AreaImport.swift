@@ -12,7 +12,9 @@ extension ImportCommand {
   /// Imports areas, all in one transaction.
   func importAreas() async throws {
     try checkOptionsOfAreas()
-    let reader = AreaFiles(source: rows.source)
+    let options = try rows.options()
+    let sources = try sourcesOfAreas(options)
+    let reader = AreaFiles(options: options)
     var read: (rows: [AreaRow], report: ImportReport)
     do {
       read = try await reader.read(files, format: try areaFormat(), reporter: reporter(of: files))
@@ -21,6 +23,9 @@ extension ImportCommand {
     }
     let mode: ImportMode = atomic ? .atomic : .partial
     let removal = try removal()
+    if let warning = AreaRows.keyWarning(keylessRows: reader.keylessRows) {
+      StandardError.warn("\(warning) (--source and --id-field)")
+    }
     if atomic, read.report.rejected > 0 { throw Exit.because(ImportSummary.rejection(of: read.report), Exit.badData) }
     var report: ImportReport
     if let target = try server.target() {
@@ -29,14 +34,16 @@ extension ImportCommand {
       }
       do throws(ImportServerError) {
         let server = ImportServer(
-          target, path: "/areas/import", ImportOptions(mode: mode, dryRun: dryRun, removal: removal), rows: .standard,
+          target, path: "/areas/import",
+          ImportOptions(mode: mode, dryRun: dryRun, removal: removal, sources: sources), rows: .standard,
           notes: ImportNotes(), onProgress: { _, _ in }, onWarning: { StandardError.warn($0) })
         report = try await server.importing(read.rows)
       } catch {
         throw Exit.because(error, error.exitCode)
       }
     } else {
-      report = try await store(read.rows, mode, removal)
+      report = try await store(
+        read.rows, ImportOptions(mode: mode, dryRun: dryRun, removal: removal, sources: sources))
     }
     report.add(read.report)
     if atomic, report.rejected > 0 { throw Exit.because(ImportSummary.rejection(of: report), Exit.badData) }
@@ -45,16 +52,28 @@ extension ImportCommand {
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
   }
 
-  private func store(
-    _ rows: [AreaRow], _ mode: ImportMode, _ removal: ImportRemoval?
-  ) async throws -> ImportReport {
+  /// Returns the data sets to register.
+  private func sourcesOfAreas(_ options: RowOptions) throws -> [DataSource] {
+    let maps = files.count { OSMFile.Format(fileName: $0) != nil }
+    if maps > 0, maps < files.count, options.source == nil {
+      throw Exit.because("files of OpenStreetMap and others can be imported together with --source only", Exit.usage)
+    }
+    if maps > 0, options.idField != nil {
+      throw Exit.because("--id-field does not go with files of OpenStreetMap", Exit.usage)
+    }
+    let mapping = try mapping.configured(fallback: maps > 0 ? "osm" : nil, rows: rows)
+    return try self.mapping.sources(mapping, source: options.source)
+  }
+
+  private func store(_ rows: [AreaRow], _ options: ImportOptions) async throws -> ImportReport {
     let configuration = try database.configuration()
     do {
       let store = try configuration.makeStore()
       try await store.checkReadiness()
       let report = try await AreaEditor(PostgresAreas(store)).importRows(
-        rows, mode: mode, dryRun: dryRun,
-        replacing: removal.flatMap { removal in removal.limit.map { (removal.source, $0) } })
+        rows, mode: options.mode, dryRun: options.dryRun,
+        replacing: options.removal.flatMap { removal in removal.limit.map { (removal.source, $0) } })
+      if !options.dryRun, report.accepted > 0 { try await store.register(options.namedSources) }
       await store.shutDown()
       return report
     } catch PointWriteError.store(let error) {
@@ -80,7 +99,7 @@ extension ImportCommand {
 
   private func checkOptionsOfAreas() throws {
     let others = [
-      exclusive ? "--exclusive" : nil, rows.idField == nil ? nil : "--id-field",
+      exclusive ? "--exclusive" : nil,
       rows.unknownFields == "tags" ? nil : "--unknown-fields", mapping.mapping == nil ? nil : "--mapping",
       area.bbox == nil ? nil : "--bbox", area.polygon == nil ? nil : "--polygon",
     ].compactMap(\.self)
@@ -90,15 +109,19 @@ extension ImportCommand {
 
 /// A reader of the areas of files.
 final class AreaFiles {
-  private let source: String?
+  private let options: RowOptions
 
   /// The lines about boundaries that are left out.
   private(set) var skipped: [String] = []
 
+  /// The number of rows that have neither an id nor an origin.
+  private(set) var keylessRows = 0
+
   /// Creates a reader.
   ///
-  /// - Parameter source: the data set of the rows that name none; `osm` for OpenStreetMap's without it.
-  init(source: String?) { self.source = source }
+  /// - Parameter options: the data set of the rows that name none, `osm` for OpenStreetMap's without it, and the member
+  ///   that is the `sourceId` in it.
+  init(options: RowOptions) { self.options = options }
 
   /// Returns the rows of files, numbered over all, and those that are rejected.
   ///
@@ -117,8 +140,9 @@ final class AreaFiles {
       let format = format ?? Self.format(of: path, text)
       do throws(FormatError) {
         let found = try text.withUnsafeBufferPointer { bytes throws(FormatError) in
-          try AreaRows(bytes, format: format, firstRow: lastRow + 1, source: source)
+          try AreaRows(bytes, format: format, firstRow: lastRow + 1, options: options)
         }
+        keylessRows += found.keylessRows
         rows += found.rows
         var rejections = found.report
         rejections.locateRejections { _ in RowLocation(file: path) }
@@ -210,7 +234,7 @@ final class AreaFiles {
     }
     do throws(InvalidPoint) {
       let document = try AreaDocument(
-        boundary: place.tags.map { ($0.key, $0.value) }, id: "relation/\(place.id)", source: source ?? "osm",
+        boundary: place.tags.map { ($0.key, $0.value) }, id: "relation/\(place.id)", source: options.source ?? "osm",
         polygons: polygons)
       return AreaRow(number: number, id: nil, draft: document.draft)
     } catch {

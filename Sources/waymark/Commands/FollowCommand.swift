@@ -6,18 +6,21 @@ import Points
 struct FollowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "follow",
-    abstract: "Copies the places of a server, and keeps the copy up to date.",
+    abstract: "Copies the places of a server with their data sets and the areas, and keeps the copy up to date.",
     discussion: """
       Begins with an export and goes on with the changes after it, until it is stopped. Killed at any moment it loses \
       nothing: the state file has the position up to which the copy is complete, and the next run continues there. A \
       change may be applied twice. When the position has expired, the copy is made anew, and places that came from the \
-      server and that it no longer has are deleted. Other places of the copy stay.
+      server and that it no longer has are deleted. Other places of the copy stay. The data sets with licence and \
+      attribution come before their places, and a file or database also has the named areas; both are compared every \
+      half a minute.
 
       --to copies into a file that `waymark serve --memory-store-path` serves afterwards, or into a database that \
       `waymark serve` may serve meanwhile. Ids, sources and values are kept; versions and times are the copy's own.
       --exec runs a command with each page of changes as NDJSON on its standard input, and repeats the page until the \
-      command exits with 0. Otherwise the NDJSON goes to the standard output. A line is a place of the server, a place \
-      that it no longer has, or the position after the lines before it:
+      command exits with 0. Otherwise the NDJSON goes to the standard output. A line is the data sets that are new or \
+      have changed, a place of the server, a place that it no longer has, or the position after the lines before it:
+        {"sources":[{"name":"osm","licence":"ODbL-1.0","attribution":"© OpenStreetMap contributors"}]}
         {"id":"…","version":7,"place":{…}}
         {"id":"…","deleted":true}
         {"position":"…"}
@@ -47,7 +50,7 @@ struct FollowCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "File of the position; the ids of the copied places are beside it, in FILE.ids. One for each copy.",
+      "File of the position; beside it FILE.ids and FILE.areas have the ids of what was copied. One for each copy.",
       discussion:
         "(default: TARGET.follow for a file; none for the standard output, which begins with all places at each start)",
       valueName: "file"))
@@ -65,7 +68,7 @@ struct FollowCommand: AsyncParsableCommand {
       let progress = try FollowProgress(path: destination.statePath(state))
       try await target.withClient(readTimeout: FollowedServer.readTimeout) { client in
         let server = FollowedServer(target: target, query: query, client: client)
-        var follower = Follower(server: server, copy: copy, progress: progress)
+        var follower = try Follower(server: server, copy: copy, progress: progress)
         try await follower.run(once: once)
       }
       await copy.close()

@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import MemoryStore
 import PointFormats
 import Points
@@ -6,7 +7,7 @@ import PostgresClient
 import PostgresStore
 import SQLiteJournal
 
-/// A copy of the places of a server.
+/// A copy of the places of a server, with the data sets that they come from and the named areas.
 protocol FollowCopy: Sendable {
   /// Applies changes, of which some may have been applied before. On return they are durable.
   ///
@@ -18,11 +19,36 @@ protocol FollowCopy: Sendable {
   /// A Boolean value that indicates whether the copy is known to have no place.
   func isEmpty() async throws -> Bool
 
+  /// Registers data sets. On return they are durable.
+  func register(_ sources: [DataSource]) async throws
+
+  /// Removes a data set, or returns `false` if it has places.
+  func removeSource(named name: String) async throws -> Bool
+
+  /// A Boolean value that indicates whether the copy has areas.
+  var hasAreas: Bool { get }
+
+  /// Creates or replaces areas.
+  ///
+  /// - Returns: the areas that were not copied, because another area has their origin.
+  func apply(_ areas: [AreaRow]) async throws -> [AreaRow]
+
+  /// Deletes areas, as far as there are any.
+  func deleteAreas(_ ids: [PointID]) async throws
+
   func close() async
 }
 
 extension FollowCopy {
   func isEmpty() async throws -> Bool { false }
+
+  func removeSource(named name: String) async throws -> Bool { true }
+
+  var hasAreas: Bool { false }
+
+  func apply(_ areas: [AreaRow]) async throws -> [AreaRow] { [] }
+
+  func deleteAreas(_ ids: [PointID]) async throws {}
 
   func close() async {}
 }
@@ -37,11 +63,34 @@ extension [FollowedChange] {
   }
 }
 
+extension [DataSource] {
+  /// The data sets as a line of NDJSON.
+  fileprivate var line: [UInt8] {
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(name: "sources")
+    json.writeArray(of: self) { source, json in
+      json.write(member: "name", source.name)
+      if let licence = source.licence { json.write(member: "licence", licence) }
+      if let attribution = source.attribution { json.write(member: "attribution", attribution) }
+      if let url = source.url { json.write(member: "url", url) }
+    }
+    json.endObject()
+    return json.sink + [UInt8(ascii: "\n")]
+  }
+}
+
 /// The standard output.
 struct OutputCopy: FollowCopy {
   func apply(_ changes: [FollowedChange], upTo position: String?, followed: Set<PointID>) async throws {
+    try write(changes.lines(upTo: position))
+  }
+
+  func register(_ sources: [DataSource]) async throws { try write(sources.line) }
+
+  private func write(_ text: [UInt8]) throws {
     do {
-      try FileHandle.standardOutput.write(contentsOf: changes.lines(upTo: position))
+      try FileHandle.standardOutput.write(contentsOf: text)
     } catch {
       throw FollowError.damaged("the standard output can't be written")
     }
@@ -56,13 +105,19 @@ struct CommandCopy: FollowCopy {
   let path: String
 
   func apply(_ changes: [FollowedChange], upTo position: String?, followed: Set<PointID>) async throws {
+    try await run(changes.lines(upTo: position))
+  }
+
+  func register(_ sources: [DataSource]) async throws { try await run(sources.line) }
+
+  private func run(_ input: [UInt8]) async throws {
     let url = URL(filePath: path)
     defer { try? FileManager.default.removeItem(at: url) }
     let process = Process()
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments = ["-c", command]
     do {
-      try Data(changes.lines(upTo: position)).write(to: url)
+      try Data(input).write(to: url)
       process.standardInput = try FileHandle(forReadingFrom: url)
       try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
         process.terminationHandler = { _ in ended.resume() }
@@ -88,6 +143,7 @@ struct StoreCopy: FollowCopy {
   private static let concurrentDeletions = 16
 
   private let store: any PointStore
+  private let areas: any AreaStore
   private let end: @Sendable () async -> Void
 
   /// Opens the file of a memory store.
@@ -95,7 +151,8 @@ struct StoreCopy: FollowCopy {
   /// - Throws: `PointStoreError`.
   init(path: String) async throws {
     let journal = try await SQLiteJournal.open(path: path)
-    store = try await MemoryStore(journal: journal)
+    let store = try await MemoryStore(journal: journal)
+    (self.store, areas) = (store, store)
     end = { await journal.close() }
   }
 
@@ -110,7 +167,7 @@ struct StoreCopy: FollowCopy {
       throw FollowError.damaged("\(error)")
     }
     try await store.checkReadiness()
-    self.store = store
+    (self.store, areas) = (store, PostgresAreas(store))
     end = { await store.shutDown() }
   }
 
@@ -132,6 +189,32 @@ struct StoreCopy: FollowCopy {
       guard try await store.importRows(batches).rejected > 0 else { return }
       for row in rows { try await put(row, followed) }
     }
+  }
+
+  func register(_ sources: [DataSource]) async throws {
+    try await reporting { try await store.register(sources) }
+  }
+
+  func removeSource(named name: String) async throws -> Bool {
+    try await reporting { try await store.removeSource(named: name) != .hasPlaces }
+  }
+
+  let hasAreas = true
+
+  func apply(_ rows: [AreaRow]) async throws -> [AreaRow] {
+    try await reporting {
+      let present = try await areas.areas(isCurrent: true)
+      let taken = rows.filter { row in
+        row.draft.origin.flatMap { present[$0]?.id }.map { $0 != row.id } ?? false
+      }
+      let ids = Set(taken.map(\.id))
+      _ = try await AreaEditor(areas).importRows(rows.filter { !ids.contains($0.id) })
+      return taken
+    }
+  }
+
+  func deleteAreas(_ ids: [PointID]) async throws {
+    try await reporting { try await AreaEditor(areas).delete(ids: ids) }
   }
 
   private func delete(_ ids: [PointID]) async throws {

@@ -44,6 +44,9 @@ struct FollowProgress {
     try openIDs(at: path + ".ids")
   }
 
+  /// The path of the file of the areas, beside the others; `nil` to keep nothing beyond the process.
+  var areasPath: String? { path.map { $0 + ".areas" } }
+
   /// Returns the position up to which the copy of places with certain conditions is complete; `nil` if it is not known.
   func position(of query: FollowQuery) -> String? {
     guard let state, state.query == query.text else { return nil }

@@ -4,6 +4,7 @@ import Foundation
 import JSONText
 import NIOCore
 import NIOHTTP1
+import PointFormats
 import Points
 
 /// A change of the places of a followed server.
@@ -33,19 +34,21 @@ enum FollowError: Error, Hashable, CustomStringConvertible {
   case expired(String)
   /// The server denies the request.
   case denied(String)
+  /// The server does not have the call.
+  case missing(String)
   /// A file of the follower can't be used.
   case damaged(String)
 
   var description: String {
     switch self {
-    case .unavailable(let text, _), .expired(let text), .denied(let text), .damaged(let text): text
+    case .unavailable(let text, _), .expired(let text), .denied(let text), .missing(let text), .damaged(let text): text
     }
   }
 
   var exitCode: ExitCode {
     switch self {
     case .unavailable: Exit.unavailable
-    case .expired, .denied: Exit.failed
+    case .expired, .denied, .missing: Exit.failed
     case .damaged: Exit.badData
     }
   }
@@ -136,16 +139,101 @@ struct FollowedServer {
     return position
   }
 
+  // MARK: Data sets and areas
+
+  /// Returns the registered data sets; `nil` if the server has no list of them.
+  func sources() async throws -> [DataSource]? {
+    struct Source: Decodable {
+      let name: String
+      let licence: String?
+      let attribution: String?
+      let url: String?
+      let usedFor: String?
+    }
+    guard let response = try await responseIfAny(to: "/sources", deadline: .now() + Self.pageTimeout) else {
+      return nil
+    }
+    let text = try await reporting { try await response.body.collect(upTo: Self.maximumPageBytes) }
+    guard let sources = try? JSONDecoder().decode([Source].self, from: Data(text.readableBytesView)) else {
+      throw FollowError.denied("\(ServerCallError(notWaymark: target))")
+    }
+    // Those that are built in are part of the copy's program.
+    return sources.filter { $0.usedFor == nil }
+      .map { DataSource(name: $0.name, licence: $0.licence, attribution: $0.attribution, url: $0.url) }
+  }
+
+  /// Returns the entity tag of the areas, which changes with each of them; `nil` if they have the tag that is known.
+  /// Without areas, or without tags, the tag is empty.
+  func areasTag(known: String?) async throws -> String? {
+    let response = try await responseIfAny(
+      to: "/areas?limit=1", ifNoneMatch: known, deadline: .now() + Self.pageTimeout)
+    guard let response else { return known == "" ? nil : "" }
+    if response.status == .notModified { return nil }
+    _ = try await reporting { try await response.body.collect(upTo: Self.maximumPageBytes) }
+    return response.headers.first(name: "etag") ?? ""
+  }
+
+  /// Passes all areas, some at a time.
+  func exportAreas(to consume: ([AreaRow]) async throws -> Void) async throws {
+    guard let response = try await responseIfAny(to: "/areas/export?f=ndjson") else { return }
+    var (lines, lineStart): ([UInt8], Int) = ([], 0)
+    var body = response.body.makeAsyncIterator()
+    while let buffer = try await reporting({ try await body.next() }) {
+      let start = lines.count
+      lines += buffer.readableBytesView
+      if let end = lines[start...].lastIndex(of: UInt8(ascii: "\n")) { lineStart = end + 1 }
+      guard lines.count - lineStart <= Self.maximumAreaBytes else {
+        throw FollowError.denied("\(target.base): an area has more than \(Self.maximumAreaBytes >> 20) MiB")
+      }
+      guard lineStart >= Self.areaBatchBytes else { continue }
+      try await consume(try Self.areas(lines[..<lineStart]))
+      lines.removeSubrange(..<lineStart)
+      lineStart = 0
+    }
+    guard lineStart == lines.count else { throw FollowError.unavailable("\(target.base): the connection broke") }
+    try await consume(try Self.areas(lines[...]))
+  }
+
+  /// The length of the lines of areas that are copied together.
+  private static let areaBatchBytes = 8 << 20
+
+  /// The maximum length of the line of an area, which has at most a million positions.
+  private static let maximumAreaBytes = 1 << 27
+
+  private static func areas(_ lines: ArraySlice<UInt8>) throws -> [AreaRow] {
+    let found = try lines.withUnsafeBufferPointer { text throws(FormatError) in try AreaRows(text, format: .ndjson) }
+    if let first = found.report.rejections.first {
+      StandardError.warn("\(found.report.rejected) areas were not copied; the first: \(first.detail)")
+    }
+    return found.rows.filter { $0.id != nil }
+  }
+
   // MARK: Responses
 
-  private func response(to path: String, deadline: NIODeadline = .distantFuture) async throws -> HTTPClientResponse {
-    let response = try await reporting {
-      try await client.execute(target.request(.GET, path), deadline: deadline)
+  /// Returns the response to a call; `nil` if the server does not have the call.
+  private func responseIfAny(
+    to path: String, ifNoneMatch tag: String? = nil, deadline: NIODeadline = .distantFuture
+  ) async throws -> HTTPClientResponse? {
+    do {
+      return try await response(to: path, ifNoneMatch: tag, deadline: deadline)
+    } catch FollowError.missing {
+      return nil
     }
-    guard response.status != .ok else { return response }
+  }
+
+  private func response(
+    to path: String, ifNoneMatch tag: String? = nil, deadline: NIODeadline = .distantFuture
+  ) async throws -> HTTPClientResponse {
+    var request = target.request(.GET, path)
+    if let tag, !tag.isEmpty { request.headers.add(name: "if-none-match", value: tag) }
+    let response = try await reporting { [request] in
+      try await client.execute(request, deadline: deadline)
+    }
+    if response.status == .ok || tag != nil && response.status == .notModified { return response }
     let body = try? await response.body.collect(upTo: ServerTarget.maximumProblemBytes)
     let reason = ServerCallError(response.status, body: Data(body?.readableBytesView ?? ByteBufferView())).description
     switch response.status.code {
+    case 404: throw FollowError.missing("\(target.base): \(reason)")
     case 410: throw FollowError.expired(reason)
     case 408, 429, 500, 502...599:
       let seconds = response.headers.first(name: "retry-after").flatMap { Int($0) }

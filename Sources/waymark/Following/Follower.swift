@@ -1,6 +1,7 @@
 import Points
 
-/// A follower of the places of a server: copies them, then applies what changes.
+/// A follower of the places of a server: copies them, then applies what changes. Before the places it copies the data
+/// sets that they come from, and the named areas.
 ///
 /// The order of its steps makes each of them repeatable: the ids of new places are kept first, then the places are
 /// applied, then the position is.
@@ -8,12 +9,17 @@ struct Follower {
   private let server: FollowedServer
   private let copy: any FollowCopy
   private var progress: FollowProgress
+  private var areas: AreaFollower
   private var backOff = BackOff()
 
-  init(server: FollowedServer, copy: any FollowCopy, progress: FollowProgress) {
+  /// Creates a follower.
+  ///
+  /// - Throws: ``FollowError``.
+  init(server: FollowedServer, copy: any FollowCopy, progress: FollowProgress) throws(FollowError) {
     self.server = server
     self.copy = copy
     self.progress = progress
+    areas = try AreaFollower(server: server, copy: copy, path: progress.areasPath)
   }
 
   /// Follows until an error that no repetition ends.
@@ -30,8 +36,10 @@ struct Follower {
           if try await copy.isEmpty() { position = nil }
           isChecked = true
         }
+        try await areas.follow(anew: position == nil)
         if let present = position {
           let page = try await server.changes(after: present, waits: !once)
+          try await areas.followSources(of: page.changes)
           try await apply(page.changes, upTo: page.position)
           if page.position != present { try await progress.advance(to: page.position, server.query) }
           position = page.position
@@ -60,6 +68,7 @@ struct Follower {
     var superfluous = progress.ids
     var count = 0
     let position = try await server.export { places in
+      try await areas.followSources(of: places)
       try await apply(places, upTo: nil)
       for place in places { superfluous.remove(place.id) }
       count += places.count

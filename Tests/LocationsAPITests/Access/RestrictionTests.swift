@@ -57,7 +57,10 @@ import Testing
       let area = try await send(.PUT, "/areas/\(RestrictionTests.zone)", as: "all", json: RestrictionTests.outline(2))
       #expect(area.status == 201, "\(area.text)")
       try await store.importRows(try RestrictionTests.visible)
-      if hasHidden { try await store.importRows(try RestrictionTests.hidden) }
+      try await store.register([DataSource(name: "open", attribution: "© Open")])
+      guard hasHidden else { return }
+      try await store.importRows(try RestrictionTests.hidden)
+      try await store.register([DataSource(name: "vault", attribution: "© The vault")])
     }
 
     /// Calls a body with a world in a database, which has hidden places and an index in memory.
@@ -160,6 +163,7 @@ import Testing
       "/locations?within=POLYGON((-5%20-5,60%20-5,60%205,-5%205,-5%20-5))&limit=100",
       "/locations?fields=name,attribution&limit=3",
     ],
+    "listSources": ["/sources"],
     "getLocation": ["/locations/\(shown)", "/locations/\(concealed)", "/locations/\(concealed)?view=details"],
     "getHours": ["/locations/\(shown)/hours", "/locations/\(concealed)/hours"],
     "listAreasOfLocation": ["/locations/\(shown)/areas", "/locations/\(concealed)/areas"],

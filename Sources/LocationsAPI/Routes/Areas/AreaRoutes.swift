@@ -420,7 +420,9 @@ struct ImportAreasRoute: CallHandler {
       "Objects or Features, with `Content-Encoding: gzip` or without. A row replaces the area with its `id`, or with its"
       + " `source` and `sourceId`, or else creates one. Other members become tags; boundaries of OpenStreetMap and"
       + " divisions of Overture get their kinds.",
-    parameters: [.mode, .dryRun, .source, .replaceSource, .maxDeletions],
+    parameters: [
+      .mode, .dryRun, .source, .idField, .replaceSource, .maxDeletions, .licence, .attribution, .attributionURL,
+    ],
     describing: [
       "source": .init(
         "Name of the data set of the rows that name none; their `sourceId` is their id in it.",
@@ -452,22 +454,28 @@ struct ImportAreasRoute: CallHandler {
     "application/geo+json, application/x-ndjson, application/geo+json-seq, application/json"
 
   let areas: any AreaStore
+  let service: PointsService
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
     let mode = values.choice(.mode, default: ImportMode.partial)
     let dryRun = values.flag(.dryRun)
-    let source = values.rowOptions().source
+    let options = values.rowOptions()
     let removal = values.removal()
+    let sources = ImportOptions(removal: removal, sources: values.dataSources(options)).namedSources
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }), format != .csv else {
       throw .unsupportedMediaType(request, accepted: Self.mediaTypes, header: "accept-post")
     }
     let keyed = try ImportKey.read(request, of: request.principal)
     // Reading rows is work enough to hold up the other connections of this one's event loop.
+    var warnings: [String] = []
     let report = try await withTaskExecutorPreference(request.transferExecutor) { () throws(Problem) -> ImportReport in
       let text = try await Self.text(of: BodyChunks(request, hash: keyed?.hash))
-      let rows = try Self.rows(of: text, format: format, source: source)
+      let rows = try Self.rows(of: text, format: format, options)
+      if let warning = AreaRows.keyWarning(keylessRows: rows.keylessRows) {
+        warnings.append("\(warning) (parameters source and idField)")
+      }
       var report = rows.report
       if mode == .partial || report.rejected == 0 {
         do {
@@ -481,19 +489,22 @@ struct ImportAreasRoute: CallHandler {
       }
       return report
     }
+    if !dryRun, report.accepted > 0 {
+      try await request.writingAreas { () throws(PointWriteError) in try await service.register(sources) }
+    }
     guard mode == .partial || report.rejected == 0 else {
       let first = report.rejections.first.map { "row \($0.number): \($0.detail)" } ?? "a row was rejected"
       throw Problem(
         .unprocessableEntity, code: "invalid-place", detail: "\(first); nothing was imported",
         errors: report.rejections.map { ProblemError(.row($0.number, line: nil), $0.detail) })
     }
-    return HTTPResponse(ImportReportJSON.text(of: report))
+    return HTTPResponse(ImportReportJSON.text(of: report, warnings: warnings))
   }
 
-  private static func rows(of text: [UInt8], format: PointFormat, source: String?) throws(Problem) -> AreaRows {
+  private static func rows(of text: [UInt8], format: PointFormat, _ options: RowOptions) throws(Problem) -> AreaRows {
     do throws(FormatError) {
       return try text.withContiguousBytes { bytes throws(FormatError) in
-        try AreaRows(bytes, format: format, source: source)
+        try AreaRows(bytes, format: format, options: options)
       }
     } catch {
       throw Problem(.badRequest, code: "malformed-body", detail: "\(error); nothing was imported")
