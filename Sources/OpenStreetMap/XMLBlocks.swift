@@ -174,6 +174,13 @@ final class XMLBlocks {
     guard depth == (isChangeFile ? 3 : 2), !isChangeFile || action != nil,
       let kind = OSMKind.allCases.first(where: { matches(name, $0.rawValue) })
     else { return }
+    // Of a file that an editor wrote, objects that it has deleted, or that were.
+    if !isChangeFile,
+      attributes["action"].map({ matches($0, "delete") }) == true
+        || attributes["visible"].map({ matches($0, "false") }) == true
+    {
+      return
+    }
     objectDepth = depth
     objectBytes = 0
     var draft = ObjectDraft(kind: kind, id: try id(attributes["id"], kind))

@@ -18,6 +18,18 @@ struct CSVParser: RecordParser {
   /// The number of bytes behind the header that are examined for the order of two coordinates in one column.
   private static let examinedBytes = 1 << 20
 
+  /// A Boolean value that indicates whether the next line determines the separator.
+  private var needsSeparator = true
+
+  /// The error of the first line as a header, where others may be it; `nil` if that is not known yet.
+  private var headerError: FormatError?
+
+  /// The number of lines before the header.
+  private var titleLines = 0
+
+  /// The maximum number of lines before the header.
+  private static let maximumTitleLines = 10
+
   /// The number of bytes that may yet be read a second time. It grows with each valid record, so that parsing stays
   /// linear in the text's length however often a quotation mark is left open.
   private var rereadingCredit = 8 << 20
@@ -33,32 +45,26 @@ struct CSVParser: RecordParser {
     self.mapping = mapping
     if let separator = mapping?.table?.separator {
       record = CSVRecord(separator: separator, isUnquoted: mapping?.table?.isUnquoted ?? false)
+      needsSeparator = false
     }
   }
 
   mutating func parse(
     _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
   ) throws(FormatError) {
-    var record: CSVRecord
-    if let known = self.record.take() {
-      record = known
-    } else {
-      let start = UnsafeBufferPointer(rebasing: bytes[progress.start...])
-      let isWhole = isLast || start.count > progress.maximumRecordBytes
-      guard let found = CSVSeparator.separator(ofHeader: start, isWhole: isWhole) else { return }
-      let declared = CSVSeparator.declared(in: start)
-      if let declared {
-        progress.start += declared.lineLength
-        progress.position = progress.start
-      }
-      record = CSVRecord(
-        separator: declared?.separator ?? found, isUnquoted: mapping?.table?.isUnquoted ?? false)
-    }
+    var record =
+      self.record.take()
+      ?? CSVRecord(separator: UInt8(ascii: ","), isUnquoted: mapping?.table?.isUnquoted ?? false)
     defer { self.record = record }
-    if decoder == nil, let columns = mapping?.table?.columns, let mapping {
-      decoder = CSVRowDecoder(columns: columns, mapping: mapping, separator: record.separator)
-    }
     while true {
+      if needsSeparator {
+        guard let found = separator(bytes, isLast: isLast, &progress) else { return }
+        record = CSVRecord(separator: found, isUnquoted: record.isUnquoted)
+        needsSeparator = false
+      }
+      if decoder == nil, let columns = mapping?.table?.columns, let mapping {
+        decoder = CSVRowDecoder(columns: columns, mapping: mapping)
+      }
       if isSkippingLine, !skipLine(bytes, &progress) { break }
       if decoder?.needsPairOrders == true {
         let rest = UnsafeBufferPointer(rebasing: bytes[progress.start...])
@@ -95,7 +101,22 @@ struct CSVParser: RecordParser {
       }
       break
     }
-    if isLast, decoder == nil { throw FormatError(reason: "the text is empty; it must begin with a header row") }
+    if isLast, decoder == nil {
+      throw headerError ?? FormatError(reason: "the text is empty; it must begin with a header row")
+    }
+  }
+
+  /// Returns the separator that the next line determines or declares; `nil` if the line may go on.
+  private func separator(
+    _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, _ progress: inout ParseProgress
+  ) -> UInt8? {
+    let start = UnsafeBufferPointer(rebasing: bytes[progress.start...])
+    let isWhole = isLast || start.count > progress.maximumRecordBytes
+    guard let found = CSVSeparator.separator(ofHeader: start, isWhole: isWhole) else { return nil }
+    guard titleLines == 0, let declared = CSVSeparator.declared(in: start) else { return found }
+    progress.start += declared.lineLength
+    progress.position = progress.start
+    return declared.separator
   }
 
   // MARK: Records
@@ -110,8 +131,18 @@ struct CSVParser: RecordParser {
       return
     }
     if decoder == nil {
-      decoder = try CSVRowDecoder(
-        header: text, fields: record.fields, separator: record.separator, options: options, mapping: mapping)
+      // A title or a date, in a cell of its own, is no header.
+      let isTitle = record.fields.count { !$0.range.isEmpty } <= 1 && titleLines < Self.maximumTitleLines
+      do throws(FormatError) {
+        if isTitle, mapping != nil { throw FormatError(reason: "the text has one column only") }
+        decoder = try CSVRowDecoder(header: text, fields: record.fields, options: options, mapping: mapping)
+      } catch {
+        let first = headerError ?? error
+        guard isTitle else { throw first }
+        headerError = first
+        titleLines += 1
+        needsSeparator = true
+      }
     } else {
       let fields = record.fields
       progress.append(in: bytes) { number in
@@ -493,7 +524,6 @@ private struct CSVRowDecoder: Sendable {
 
   private let meaning: Meaning
   private let options: RowOptions
-  private let hasDecimalCommas: Bool
   private var tags = TagsBuilder()
   private var schedules = RecordSchedules()
 
@@ -507,7 +537,7 @@ private struct CSVRowDecoder: Sendable {
   ///
   /// - Throws: ``FormatError`` when the header is invalid.
   init(
-    header text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field], separator: UInt8, options: RowOptions,
+    header text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field], options: RowOptions,
     mapping: (any RecordMapping)?
   ) throws(FormatError) {
     var names: [String] = []
@@ -517,16 +547,20 @@ private struct CSVRowDecoder: Sendable {
       }
       names.append(name)
     }
-    meaning = if let mapping { .foreign(names, mapping) } else { .place(try CSVHeader(names, options: options)) }
+    // Separators behind the last column.
+    while names.count > 1, names.last?.isEmpty == true { names.removeLast() }
+    if let mapping {
+      meaning = .foreign(mapping.mentionedNames.map { ColumnNames.renamed(names, except: $0) } ?? names, mapping)
+    } else {
+      meaning = .place(try CSVHeader(names, options: options))
+    }
     self.options = options
-    hasDecimalCommas = separator != UInt8(ascii: ",")
     findPairs()
   }
 
-  init(columns: [String], mapping: any RecordMapping, separator: UInt8) {
+  init(columns: [String], mapping: any RecordMapping) {
     meaning = .foreign(columns, mapping)
     options = .standard
-    hasDecimalCommas = separator != UInt8(ascii: ",")
     findPairs()
   }
 
@@ -588,7 +622,8 @@ private struct CSVRowDecoder: Sendable {
       case .place(let header): header.columns.count
       case .foreign(let names, _): names.count
       }
-    guard fields.count == count else {
+    // Separators behind the last column are no columns.
+    guard fields.count == count || fields.count > count && fields[count...].allSatisfy(\.range.isEmpty) else {
       let detail = "has \(fields.count) columns, but the header has \(count)"
       return .failure(RejectedRow(number: number, detail: detail))
     }
@@ -603,7 +638,7 @@ private struct CSVRowDecoder: Sendable {
         }
         members.append(.init(name: name, value: .string(value)))
       }
-      var record = ForeignRecord(fields: members, hasDecimalCommas: hasDecimalCommas)
+      var record = ForeignRecord(fields: members, hasDecimalCommas: true)
       for finder in pairOrders.values { record.pairOrders[finder.name.lowercased()] = finder.order }
       record.schedule = schedules.schedule(of: members)
       return mapping.row(number, of: record)
@@ -662,7 +697,7 @@ private struct CSVRowDecoder: Sendable {
       let text = bytes.trimmed
       let pointer = field == .latitude ? "/lat" : "/long"
       if text.isEmpty { return }
-      if hasDecimalCommas, let comma = text.firstIndex(of: UInt8(ascii: ",")) {
+      if let comma = text.firstIndex(of: UInt8(ascii: ",")) {
         var copy = Array(text)
         copy[comma] = UInt8(ascii: ".")
         copy.withUnsafeBufferPointer { draft.setDegrees($0, of: field, pointer: pointer) }
@@ -675,7 +710,7 @@ private struct CSVRowDecoder: Sendable {
       if options.source != nil, options.idField == nil {
         draft.ownID = string(.id, text, &draft)
       } else if draft.id == nil, !text.isEmpty {
-        draft.reject(.id, "/id", "must be a UUID, got \(RowDraft.quote(text))")
+        draft.reject(.id, "/id", "must be a UUID, got \(RowDraft.quote(text))\(RowDraft.idAdvice)")
       }
     case .tags, .serviceMade: return
     }

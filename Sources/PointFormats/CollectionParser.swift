@@ -100,6 +100,7 @@ struct CollectionParser: RecordParser {
     } catch {
       switch error {
       case .syntax(let reason): throw self.error(reason, progress)
+      case .overpass: throw FormatError(.overpass)
       case .coordinates(let name): throw FormatError(reason: CoordinateSystem.explanation(unsupported: name))
       case .type(let type):
         let got = type.map { "'\($0)'" } ?? "not a string"

@@ -35,7 +35,7 @@ enum ColumnNames {
     (
       .latitude,
       [
-        "latitude deg", "lat dd", "decimal latitude", "point y", "ycoord", "stop lat", "geo lat",
+        "latitude", "lat", "latitude deg", "lat dd", "decimal latitude", "point y", "ycoord", "stop lat", "geo lat",
         "Breitengrad", "geografische Breite", "geographische Breite", "geogr. Breite", "Breite",
         "latitud", "latitudine", "breedtegraad", "geografische breedte", "breedte",
         "szerokość geograficzna", "szerokość", "위도", "緯度",
@@ -44,7 +44,8 @@ enum ColumnNames {
     (
       .longitude,
       [
-        "longitude deg", "lon dd", "decimal longitude", "point x", "xcoord", "stop lon", "geo lon", "geo long",
+        "longitude", "long", "lon", "lng", "longitude deg", "lon dd", "decimal longitude", "point x", "xcoord",
+        "stop lon", "geo lon", "geo long",
         "Längengrad", "Laengengrad", "geografische Länge", "geographische Länge", "geogr. Länge", "Länge", "Laenge",
         "longitud", "longitudine", "lengtegraad", "geografische lengte", "lengte",
         "długość geograficzna", "długość", "경도", "経度",
@@ -54,7 +55,8 @@ enum ColumnNames {
       .position,
       [
         "coordinates", "coordinate", "coords", "lat long", "lat lon", "lat lng", "latitude longitude", "geo point 2d",
-        "geo point", "geolocation", "gps", "gps coordinates", "geom", "geometry", "the geom", "wkt geom", "location",
+        "geo point", "geolocation", "gps", "gps coordinates", "geom", "geometry", "the geom", "wkt geom", "wkt",
+        "shape", "location",
         "position", "point", "geo coordinates", "geometry coordinates", "geojson coordinates", "xy", "coordonnées XY",
         "coordinates XY", "long lat", "lon lat", "lng lat", "longitude latitude",
         "Koordinaten", "Geokoordinaten", "coordonnées", "coordonnées gps", "coordonnées géographiques",
@@ -129,6 +131,66 @@ enum ColumnNames {
   /// The fields with their names as they are compared.
   private static let fields: [(field: Field, names: [String])] = names.map { ($0.field, $0.names.map(normalized)) }
 
+  /// Returns the names of columns, of which those that hold fields under other names have the service's own instead.
+  ///
+  /// - Parameter known: the names in lower case that stay, as they have a meaning already.
+  static func renamed(_ names: [String], except known: Set<String>) -> [String] {
+    let fields = names.map { PointField(column: $0) }
+    func has(_ field: PointField) -> Bool { fields.contains(field) }
+    let hasPosition = has(.latitude) || has(.longitude)
+    let found = find(in: names) { field in
+      switch field {
+      case .name: !has(.name)
+      case .category: false
+      case .latitude: !has(.latitude)
+      case .longitude: !has(.longitude)
+      case .position: !hasPosition
+      case .tag(let key): !names.contains { ExactText($0) == key }
+      }
+    }
+    let hasBoth = found[.latitude] != nil && found[.longitude] != nil
+    var result = names
+    for (field, index) in found where !known.contains(names[index].lowercased()) {
+      switch field {
+      case .name: result[index] = "name"
+      case .latitude where hasBoth || hasPosition: result[index] = "lat"
+      case .longitude where hasBoth || hasPosition: result[index] = "long"
+      case .position where !hasBoth: result[index] = "coordinates"
+      case .tag(let key): result[index] = key.text
+      case .latitude, .longitude, .position, .category: break
+      }
+    }
+    return result
+  }
+
+  /// The first or last words of the name of a column that has names, which others qualify: `station name`, `nom de la
+  /// gare`, `화장실명`.
+  private static let nameWords: (first: Set<String>, last: [String]) = (
+    ["nom", "nome", "nombre", "naam", "nazwa"], ["name", "naam", "명", "名", "이름"]
+  )
+
+  /// Words of names of columns that have the names of other things.
+  private static let otherWords = [
+    "file", "user", "street", "strasse", "road", "brand", "city", "town", "village", "country", "county", "state",
+    "region", "district", "operator", "owner", "host", "domain", "first", "last", "sur", "middle", "nick", "contact",
+    "company", "operateur", "amenageur", "enseigne", "commune", "departement", "rue", "voie", "comune", "provincia",
+    "regione", "via", "gestore", "calle", "municipio", "ulic", "gmin", "straat", "plaats", "도로", "시도", "시군구",
+    "읍면동", "법정동", "제조", "관리", "기관", "市", "県", "町", "法人",
+  ]
+
+  /// Returns the first column that has names by a word in its own; `nil` if there is none.
+  private static func namedColumn(in columns: [String?]) -> Int? {
+    columns.firstIndex { column in
+      guard let column else { return false }
+      let text = NormalizedText(column).text
+      let words = text.split(separator: " ")
+      let hasWord =
+        words.count > 1 && nameWords.first.contains(String(words[0]))
+        || nameWords.last.contains { text.hasSuffix($0) && text != $0 }
+      return hasWord && !otherWords.contains { text.contains($0) }
+    }
+  }
+
   /// Returns the columns that hold fields, by the names of the columns.
   ///
   /// - Parameters:
@@ -140,6 +202,9 @@ enum ColumnNames {
     for (field, names) in fields where isMissing(field) {
       let index = names.lazy.compactMap { name in forms.firstIndex { $0?.hasSameBytes(as: name) ?? false } }.first
       if let index, !found.values.contains(index) { found[field] = index }
+    }
+    if found[.name] == nil, isMissing(.name), let index = namedColumn(in: columns), !found.values.contains(index) {
+      found[.name] = index
     }
     return found
   }

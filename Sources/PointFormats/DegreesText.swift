@@ -21,6 +21,13 @@ package enum DegreesText {
     return angle.degrees
   }
 
+  /// Returns the advice, after an error about a text that is no number, if a spreadsheet has put thousands separators into
+  /// it, so that the position of the decimal point is lost; otherwise nothing.
+  package static func advice(on text: String) -> String {
+    guard text.wholeMatch(of: /[-+]?[0-9]{1,3}([.,' \u{A0}\u{202F}\u{2019}][0-9]{3}){2,}/) != nil else { return "" }
+    return "; a spreadsheet has put thousands separators into it: format its column as text there, and export it again"
+  }
+
   /// Two coordinates in one text.
   struct Pair {
     let first: Double

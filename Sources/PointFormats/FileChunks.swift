@@ -274,12 +274,13 @@ package struct FileStart: Sendable {
   /// - Parameters:
   ///   - path: the path of the file.
   ///   - format: the format of the file's text; `nil` if the text determines it.
+  ///   - charset: the encoding of the file's text; `nil` if the text determines it.
   /// - Throws: ``FileError`` when the file can't be read or is not of a format of places, `GzipError` when it can't be
   ///   unpacked.
-  package init(of path: String, format: PointFormat?) async throws {
+  package init(of path: String, format: PointFormat?, charset: TextCharset? = nil) async throws {
     var rest = FileChunks(path: path).makeAsyncIterator()
     var chunks: [[UInt8]] = []
-    var parser = PointParser(format: format)
+    var parser = PointParser(format: format, charset: charset)
     var rows: [PointParser.Row] = []
     var decoder: GzipDecoder?
     var archive: FileText?

@@ -34,7 +34,7 @@ enum FileContent {
     guard case .end = scanner.scan(start, position: &position) else { return .json }
     if start[position...].contains(where: { !$0.isWhiteSpace }) { return .ndjson }
     let object = try? JSONReader.value(of: start[first..<position])
-    return object?["features"] == nil ? .ndjson : .json
+    return object?["features"] == nil && object?["elements"] == nil ? .ndjson : .json
   }
 }
 
@@ -131,11 +131,23 @@ package struct ForeignFile: Hashable, Sendable {
     "an OpenStreetMap file, whose name must end in .osm.pbf, .osm or .osc", "mv FILE FILE.osm.pbf", verb: "rename")
   static let openStreetMapXML = ForeignFile(
     "an OpenStreetMap file, whose name must end in .osm.pbf, .osm or .osc", "mv FILE FILE.osm", verb: "rename")
-  static let otherEncoding = ForeignFile(
-    "in an encoding other than UTF-8, UTF-16 and Windows-1252, such as CP949 for Korean",
-    "iconv -f CP949 -t UTF-8 FILE > places.csv")
+
+  /// Returns the file of a text in an encoding that is not detected; `nil` for one that is not known.
+  static func inEncoding(_ charset: TextCharset?) -> ForeignFile {
+    let noun = "in an encoding other than UTF-8, UTF-16 and Windows-1252"
+    guard let charset else {
+      return ForeignFile("\(noun); name it (--charset, or charset= in Content-Type), one of \(TextCharset.names)")
+    }
+    let name = charset == TextCharset(named: "EUC-KR") ? "CP949" : charset.name
+    return ForeignFile(
+      "\(noun), likely \(name): name it (--charset \(name), or charset=\(name) in Content-Type)",
+      "iconv -f \(name) -t UTF-8 FILE > places.csv", verb: "or convert")
+  }
   static let html = ForeignFile("a web page (HTML), such as the error page of a download")
   static let xml = ForeignFile("XML, of which no place can be read")
+  static let overpass = ForeignFile(
+    "JSON of the Overpass API; ask it for [out:xml] and import the response in a file whose name ends in .osm, "
+      + "or convert it by osmtogeojson and import that with --mapping osm")
   static let pdf = ForeignFile("a PDF document")
 
   /// Returns a Boolean value that indicates whether a foreign file may begin with the byte.

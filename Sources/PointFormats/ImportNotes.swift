@@ -25,6 +25,7 @@ package final class ImportNotes: Sendable {
     var implausibleWarnings = 0
     var hours = HoursChecks()
     var remarks: [String] = []
+    var entities: (count: Int, example: String)?
   }
 
   private let state = Mutex(State())
@@ -83,6 +84,10 @@ package final class ImportNotes: Sendable {
       warnings += state.remarks
       if let warning = state.checks.duplicateWarning { warnings.append(warning) }
       if let warning = state.hours.warning { warnings.append(warning) }
+      if let (count, example) = state.entities {
+        let names = count == 1 ? "the name of 1 row has" : "the names of \(count) rows have"
+        warnings.append("\(names) characters as HTML writes them, such as '\(example)', which are kept as they are")
+      }
       return warnings + state.checks.implausible
     }
   }
@@ -102,6 +107,13 @@ package final class ImportNotes: Sendable {
   /// Notes a row that is outside the area of the import, and inside when its coordinates are swapped.
   package func noteSwappedInArea(_ row: Int) {
     state.withLock { $0.checks.noteSwappedInArea(row) }
+  }
+
+  /// Notes the opening hours of rows that are read elsewhere.
+  package func noteHours(of rows: [ImportRow]) {
+    state.withLock { state in
+      for row in rows { state.hours.note(row.draft.tags) }
+    }
   }
 
   /// Notes a row that was rejected.
@@ -132,13 +144,25 @@ package final class ImportNotes: Sendable {
     state.withLock { state in
       for row in rows {
         state.checks.note(row)
-        state.hours.note(row)
+        state.hours.note(row.draft.tags, unreadable: row.unreadableHours)
+        if Self.hasEntity(row.draft.name) {
+          state.entities = (
+            (state.entities?.count ?? 0) + 1, state.entities?.example ?? String(row.draft.name.prefix(60))
+          )
+        }
         guard row.id == nil, row.draft.origin == nil else { continue }
         // Only the first without a key is examined.
         if state.keylessRows == 0 { state.suggestedField = Self.suggestedField(in: row.draft.tags) }
         state.keylessRows += 1
       }
     }
+  }
+
+  /// Returns a Boolean value that indicates whether a text has a character reference of HTML, such as `&amp;` or `&#39;`.
+  private static func hasEntity(_ text: String) -> Bool {
+    guard text.utf8.contains(UInt8(ascii: "&")) else { return false }
+    return text.contains(
+      /&(amp|lt|gt|quot|apos|nbsp|[a-zA-Z]{2,8}(acute|grave|uml|circ|tilde|cedil)|#[0-9]{1,6}|#x[0-9a-fA-F]{1,6});/)
   }
 
   static func location(
@@ -177,12 +201,13 @@ struct HoursChecks {
   /// Texts that can be parsed, which many rows share.
   private var known: Set<ExactText> = []
 
-  mutating func note(_ row: ImportRow) {
-    if let text = row.unreadableHours {
+  /// - Parameter unreadable: the hours of other fields of the row that cannot be parsed; `nil` if there are none.
+  mutating func note(_ tags: Tags, unreadable: String? = nil) {
+    if let unreadable {
       count += 1
-      return add(text)
+      return add(unreadable)
     }
-    var json = row.draft.tags.json
+    var json = tags.json
     guard let text = json.withUTF8({ HoursTags($0).hours.flatMap(HoursTags.text) }) else { return }
     count += 1
     if known.contains(ExactText(text)) { return }

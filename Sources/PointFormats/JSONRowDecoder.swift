@@ -254,7 +254,9 @@ struct JSONRowDecoder: Sendable {
       guard let text = try string(.id, named: name, from: &reader, into: &draft) else { return draft.id = nil }
       draft.id = PointID(text)
       if draft.id == nil {
-        draft.reject(.id, try pointer(to: name, of: draft, reader), "must be a UUID, got '\(text.prefix(40))'")
+        let advice = isImport ? RowDraft.idAdvice : ""
+        draft.reject(
+          .id, try pointer(to: name, of: draft, reader), "must be a UUID, got '\(text.prefix(40))'\(advice)")
       }
     case .latitude, .longitude:
       let pointer = "/" + (try reader.string(of: name))
@@ -674,6 +676,8 @@ enum CoordinateSystem {
 enum MemberError: Error {
   /// The text is not JSON.
   case syntax(String)
+  /// It is a response of the Overpass API.
+  case overpass
   /// Its `type` is this one, or none, and has no features.
   case type(String?)
   /// Its coordinates are in this reference system, which is not WGS 84.
@@ -787,6 +791,7 @@ struct MemberScanner {
     if let name, ["type", "features", "crs"].contains(name), !names.insert(ExactText(name)).inserted {
       throw .syntax("/\(name) stands twice")
     }
+    if name == "elements", byte == UInt8(ascii: "[") { throw .overpass }
     if name == "features", byte == UInt8(ascii: "["), !isFeature {
       position += 1
       return .features

@@ -56,6 +56,7 @@ package struct PointFiles: AsyncSequence, Sendable {
   private let files: [File]
   private let options: RowOptions
   private let mapping: (any RecordMapping)?
+  private let charset: TextCharset?
   private let batchSize: Int
   private let requiresUsableRow: Bool
   private let notes: ImportNotes?
@@ -68,6 +69,7 @@ package struct PointFiles: AsyncSequence, Sendable {
   ///   - files: the files, in order.
   ///   - options: the options for the rows.
   ///   - mapping: the mapping that makes places of the rows' fields; `nil` if they are named as a place's.
+  ///   - charset: the encoding of the files; `nil` if each file's text determines it.
   ///   - batchSize: the minimum number of rows of a batch, except the last.
   ///   - requiresUsableRow: a Boolean value that indicates whether a file all of whose rows are rejected is an error. A
   ///     file without rows is none.
@@ -78,6 +80,7 @@ package struct PointFiles: AsyncSequence, Sendable {
     _ files: [File],
     options: RowOptions = .standard,
     mapping: (any RecordMapping)? = nil,
+    charset: TextCharset? = nil,
     batchSize: Int = 1000,
     requiresUsableRow: Bool = false,
     notes: ImportNotes? = nil,
@@ -87,6 +90,7 @@ package struct PointFiles: AsyncSequence, Sendable {
     self.files = files
     self.options = options
     self.mapping = mapping
+    self.charset = charset
     self.batchSize = batchSize
     self.requiresUsableRow = requiresUsableRow
     self.notes = notes
@@ -98,7 +102,7 @@ package struct PointFiles: AsyncSequence, Sendable {
     AsyncIterator(
       sequence: self, files: files[...],
       batcher: RowBatcher(
-        parser: PointParser(format: files.first?.format, options: options, mapping: mapping),
+        parser: PointParser(format: files.first?.format, options: options, mapping: mapping, charset: charset),
         path: files.first?.path, notes: notes, batchSize: batchSize, onRejection: onRejection))
   }
 
@@ -143,7 +147,8 @@ package struct PointFiles: AsyncSequence, Sendable {
         self.text = nil
         if let next = files.first {
           let parser = PointParser(
-            format: next.format, firstRow: batcher.parser.nextRow, options: sequence.options, mapping: sequence.mapping)
+            format: next.format, firstRow: batcher.parser.nextRow, options: sequence.options, mapping: sequence.mapping,
+            charset: sequence.charset)
           batcher.go(onWith: parser, path: next.path)
         }
       }

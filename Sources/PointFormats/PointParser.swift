@@ -52,6 +52,7 @@ package struct PointParser: Sendable {
 
   private let options: RowOptions
   private let mapping: (any RecordMapping)?
+  private let charset: TextCharset?
   private var parser: (any RecordParser)?
   private var decoder: (any TextDecoder)?
   private var window: [UInt8] = []
@@ -73,13 +74,17 @@ package struct PointParser: Sendable {
   ///   - maximumRecordBytes: the maximum length of a row in bytes.
   ///   - options: the options for the rows.
   ///   - mapping: the mapping that makes places of the rows' fields; `nil` if they are named as a place's.
+  ///   - charset: the encoding that the sender names, before which a byte-order mark counts; `nil` if the text determines
+  ///     it.
   package init(
     format: PointFormat?,
     firstRow: Int = 1,
     maximumRecordBytes: Int = PointParser.defaultMaximumRecordBytes,
     options: RowOptions = .standard,
-    mapping: (any RecordMapping)? = nil
+    mapping: (any RecordMapping)? = nil,
+    charset: TextCharset? = nil
   ) {
+    self.charset = charset
     self.format = format
     self.firstRow = firstRow
     self.maximumRecordBytes = maximumRecordBytes
@@ -166,7 +171,7 @@ package struct PointParser: Sendable {
       let format = try findFormat(isSuspicious: isSuspicious)
       self.format = format
       parser = makeParser(format)
-      if format == .csv, decoder == nil, progress.start == 0 {
+      if format == .csv, decoder == nil, charset == nil, progress.start == 0 {
         let text = window
         window = []
         decoder = ByteTextDecoder()
@@ -189,6 +194,12 @@ package struct PointParser: Sendable {
       window = []
       self.decoder = decoder
       try append(text.dropFirst(2))
+    } else if let charset {
+      guard let decoder = try charset.decoder() else { return }
+      let text = window
+      window = []
+      self.decoder = decoder
+      try append(text)
     } else if let decoder = UTF16Decoder(asciiStart: window) {
       let text = window
       window = []

@@ -10,6 +10,10 @@ package protocol RecordMapping: Sendable {
   /// Returns the fields of a table with both coordinates in one text from which positions come.
   func pairFields(among names: [String]) -> [String]
 
+  /// The names of columns, in lower case, that the mapping has a meaning for, where other columns of a table with a header
+  /// have theirs by the usual names; `nil` if they have none.
+  var mentionedNames: Set<String>? { get }
+
   /// Maps a record to a place.
   ///
   /// - Returns: the place or the reason of its rejection; `nil` for a record that the mapping does not take.
@@ -93,6 +97,8 @@ package struct InvalidRecord: Error, Sendable {
 }
 
 extension RecordMapping {
+  package var mentionedNames: Set<String>? { nil }
+
   /// Returns the row of a record, or its rejection; `nil` if the mapping does not take it.
   func row(_ number: Int, of record: ForeignRecord) -> PointParser.Row? {
     switch place(of: record) {

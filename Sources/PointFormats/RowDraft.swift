@@ -93,9 +93,13 @@ struct RowDraft {
     if isLatitude { latitude = value } else { longitude = value }
     if value.map((isLatitude ? Coordinate.latitudes : Coordinate.longitudes).contains) != true {
       let range = isLatitude ? "-90 to 90" : "-180 to 180"
-      reject(field, pointer, "must be a number from \(range), got \(Self.quote(text))")
+      let advice = value == nil ? DegreesText.advice(on: String(decoding: text.prefix(40), as: UTF8.self)) : ""
+      reject(field, pointer, "must be a number from \(range), got \(Self.quote(text))\(advice)")
     }
   }
+
+  /// The advice for an id that is no UUID.
+  static let idAdvice = "; with a source (--source, or source=) such an id is the sourceId"
 
   /// Sets the position from a point as well-known text, or rejects it.
   mutating func setPosition(_ point: WellKnownPoint?, pointer: String) {

@@ -134,7 +134,7 @@ struct ByteTextDecoder: TextDecoder {
       state = .western
       for byte in pending { Self.append(western: byte, to: &text) }
     } else {
-      throw FormatError(.otherEncoding)
+      throw FormatError(.inEncoding(TextCharset.guess(of: Array(sample.prefix(4 * sample.count / 5 + 64)))))
     }
     pending = []
   }

@@ -62,6 +62,12 @@ package struct Mapping: RecordMapping {
   package internal(set) var table: TableLayout?
 
   var ignoresCase = false
+
+  /// The texts of the mapping file, in lower case, of which the names of fields are a part.
+  var mentions: Set<String> = []
+
+  package var mentionedNames: Set<String>? { ignoresCase ? mentions : nil }
+
   var unpacked: [String] = []
   var takeRules: [TakeRule] = []
   var sourceID = Expression([])
@@ -245,7 +251,8 @@ package struct Mapping: RecordMapping {
       bytes.withUnsafeBufferPointer { DecimalText.value(of: $0) }
       ?? written.withUnsafeBufferPointer { DegreesText.value(of: $0, isLatitude: name == "latitude") }
     guard let value else {
-      throw InvalidRecord(detail: "the \(name) must be a number of degrees, got '\(text.prefix(40))'")
+      throw InvalidRecord(
+        detail: "the \(name) must be a number of degrees, got '\(text.prefix(40))'\(DegreesText.advice(on: text))")
     }
     return value
   }
@@ -369,6 +376,7 @@ extension Mapping {
   /// - Returns: `false` where the text is no path of a field.
   package mutating func setIDField(_ text: String) -> Bool {
     guard let path = FieldPath(text) else { return false }
+    mentions.insert(text.lowercased())
     sourceID = Expression([.init(form: .path(path), condition: nil)])
     return true
   }

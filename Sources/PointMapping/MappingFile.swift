@@ -15,8 +15,24 @@ extension Mapping {
   private static func mapping(yaml text: String) throws(YAMLFileError) -> Mapping {
     var mapping = Mapping()
     var reader = MappingReader()
-    try reader.read(try MappingReader.root(of: text), into: &mapping)
+    let root = try MappingReader.root(of: text)
+    try reader.read(root, into: &mapping)
+    mapping.mentions = mentions(in: root)
     return mapping
+  }
+
+  /// Returns the texts of a node, in lower case, and of rules such as `shop=*` the name. The size of the file bounds the
+  /// depth.
+  private static func mentions(in node: Node) -> Set<String> {
+    switch node {
+    case .scalar(let scalar):
+      let text = scalar.string.lowercased()
+      return [text, String(text.prefix { $0 != "=" })]
+    case .sequence(let nodes): return nodes.reduce(into: []) { $0.formUnion(mentions(in: $1)) }
+    case .mapping(let members):
+      return members.reduce(into: []) { $0.formUnion(mentions(in: $1.key).union(mentions(in: $1.value))) }
+    default: return []
+    }
   }
 
   /// Creates a built-in mapping; `nil` if there is none of that name.

@@ -79,6 +79,27 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
+  @Test(arguments: [[], ["--mapping", "columns"]])
+  func aTableHasTheSameHeadersPlainlyAndByTheMapping(options: [String]) async throws {
+    let store = try await EmptyStore(.memory)
+    let csv = try store.folder.write(
+      "Kennung;Telefon;Straße;Öffnungszeiten;stationName;SHAPE\n7;1;S;Mo-Fr;A;POINT (16 48)\n", to: "a.csv")
+    let server = try await store.serve()
+    let driver = ServerDriver(port: try await server.port())
+
+    let imported = try await WaymarkProcess.run(
+      ["import", "--url", "http://127.0.0.1:\(driver.port)", "--source", "s", "--id-field", "Kennung", csv] + options)
+    let text = String(
+      decoding: try await driver.get("/locations?fields=name,lat,long,tags,sourceId").body, as: UTF8.self)
+
+    #expect(imported.status == 0, "\(imported.log)")
+    #expect(text.contains(#""name":"A","lat":48,"long":16"#) && text.contains(#""sourceId":"7""#), "\(text)")
+    for tag in [#""addr:street":"S""#, #""phone":"1""#, #""opening_hours":"Mo-Fr""#] {
+      #expect(text.contains(tag), "\(text)")
+    }
+    withExtendedLifetime(server) {}
+  }
+
   @Test func attributionOfAnImportIsKeptAcrossRestarts() async throws {
     let store = try await EmptyStore(.memory)
     let csv = try store.folder.write("id;name;lat;lng\n7;A;52,5;13,4\n", to: "stops.csv")

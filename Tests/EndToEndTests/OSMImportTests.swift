@@ -94,6 +94,7 @@ import Testing
     func text(_ target: String) async throws -> String {
       String(decoding: try await driver.get(target).body, as: UTF8.self)
     }
+    let sources = try await text("/sources")
     let inHole = try await text("/areas?lat=48.42&long=16.55")
     let outside = try await text("/areas?lat=48.1&long=16.55")
     let export = try store.folder.write(try await text("/areas/export?f=geojson"), to: "areas.geojson")
@@ -112,6 +113,9 @@ import Testing
     #expect(again.output.hasPrefix("4 rows: 0 created, 0 updated, 2 unchanged, 2 rejected\n"))
     #expect(inHole.contains(#""name":"1010""#) && inHole.contains(#""kind":"postcode""#), "\(inHole)")
     #expect(!inHole.contains("Wien"))
+    #expect(
+      sources.contains(#"[{"name":"osm","licence":"ODbL-1.0","attribution":"© OpenStreetMap contributors""#),
+      "\(sources)")
     for part in [
       #""names":{"en":"Vienna"}"#, #""kind":"city""#, #""level":8"#, #""importance":0.6"#,
       #""source":"osm","sourceId":"relation/20""#,
@@ -120,6 +124,23 @@ import Testing
     #expect(replaced.status == 0 && replaced.output.contains("0 deleted"), "\(replaced.output) \(replaced.log)")
     #expect(mixed.status == 64)
     withExtendedLifetime(server) {}
+  }
+
+  @Test func objectsThatAnEditorDeletedAreNoPlacesAndHoursThatCannotBeParsedAreAWarning() async throws {
+    let store = try await EmptyStore(.postgres)
+    let file = try store.folder.write(
+      """
+      <?xml version="1.0"?><osm version="0.6" generator="JOSM">
+      <node id="1" action="delete" visible="true" lat="48.1" lon="16.1"><tag k="amenity" v="cafe"/></node>
+      <node id="2" visible="false" lat="48.2" lon="16.2"><tag k="amenity" v="cafe"/></node>
+      <node id="-3" action="modify" visible="true" lat="48.3" lon="16.3"><tag k="amenity" v="cafe"/>
+      <tag k="name" v="New"/><tag k="opening_hours" v="ask the cat"/></node></osm>
+      """, to: "town.osm")
+
+    let imported = try await WaymarkProcess.run(["import", file], environment: store.environment)
+
+    #expect(imported.output.hasPrefix("1 rows: 1 created"), "\(imported.output)")
+    #expect(imported.log.contains("opening_hours of 1 of 1 rows that have them cannot be parsed"), "\(imported.log)")
   }
 
   @Test func placesOfAnExtractAreFoundByTheirOtherNamesAndBrands() async throws {

@@ -90,15 +90,125 @@ import Testing
 
   @Test(
     arguments: [
-      // Korean in CP949, Japanese in Shift_JIS, Russian in Windows-1251.
-      [0xBC, 0xAD, 0xBF, 0xEF, 0xBF, 0xAA], [0x83, 0x65, 0x83, 0x58, 0x83, 0x67, 0x83, 0x65],
-      [0xCC, 0xEE, 0xF1, 0xEA, 0xE2, 0xE0],
-    ] as [[UInt8]])
-  func aTextInAnotherEncodingIsAnErrorWithACommand(name: [UInt8]) throws {
+      // Seoul station in Korean, test in Japanese, Moscow in Russian, also in capitals, Athens in Greek, Beijing in Chinese.
+      ([0xBC, 0xAD, 0xBF, 0xEF, 0xBF, 0xAA], "CP949"),
+      ([0x83, 0x65, 0x83, 0x58, 0x83, 0x67, 0x83, 0x65], "Shift_JIS"),
+      ([0xCC, 0xEE, 0xF1, 0xEA, 0xE2, 0xE0], "windows-1251"), ([0xCC, 0xCE, 0xD1, 0xCA, 0xC2, 0xC0], "windows-1251"),
+      ([0xED, 0xCF, 0xD3, 0xCB, 0xD7, 0xC1], "KOI8-R"), ([0xC1, 0xE8, 0xDE, 0xED, 0xE1], "windows-1253"),
+      ([0xB1, 0xB1, 0xBE, 0xA9, 0xD5, 0xBE], "GBK"),
+    ] as [([UInt8], String)])
+  func aTextInAnotherEncodingIsAnErrorWithACommand(name: [UInt8], charset: String) throws {
     let text = Array("name,lat,long\n".utf8) + name + Array(",1,2\n".utf8)
 
     let reason = try #require(Parsed(text, .csv).error?.reason)
-    #expect(reason.contains("in an encoding other than UTF-8") && reason.contains("iconv -f CP949 -t UTF-8 FILE"))
+    #expect(reason.contains("in an encoding other than UTF-8"), "\(reason)")
+    #expect(
+      reason.contains("iconv -f \(charset) -t UTF-8 FILE") && reason.contains("--charset \(charset)"), "\(reason)")
+  }
+
+  @Test(
+    arguments: [
+      ("iso-8859-2", [0xA3, 0xF3, 0x64, 0xBC], "Łódź"), ("windows-1250", [0xA3, 0xF3, 0x64, 0x9F], "Łódź"),
+      ("windows-1251", [0xCA, 0xE8, 0xBF, 0xE2], "Київ"), ("WINDOWS-1252", [0x80, 0xE9], "€é"),
+      ("ISO-8859-15", [0xA4, 0xBD], "€œ"), ("latin1", [0x80, 0xE9], "€é"), ("utf-16le", [0x41, 0x01], "Ł"),
+      ("UTF-16BE", [0x01, 0x41], "Ł"), ("Shift_JIS", [0x93, 0x8C, 0x8B, 0x9E, 0x83, 0x5C], "東京ソ"),
+      ("euc-kr", [0xBC, 0xAD, 0xBF, 0xEF], "서울"),
+    ] as [(String, [UInt8], String)], [1, 3, .max])
+  func aDeclaredEncodingIsRead(_ sample: (name: String, bytes: [UInt8], text: String), chunkSize: Int) throws {
+    let charset = try #require(TextCharset(named: sample.name))
+    func encoded(_ text: String) -> [UInt8] {
+      text.utf8.flatMap { byte -> [UInt8] in
+        switch sample.name {
+        case "utf-16le": [byte, 0]
+        case "UTF-16BE": [0, byte]
+        default: [byte]
+        }
+      }
+    }
+    let text = encoded("name,lat,long\n") + sample.bytes + encoded(",1,2\nB,3,4\n")
+
+    let parsed = Parsed(text, .csv, chunkSize: chunkSize, charset: charset)
+
+    #expect(parsed.names == [1: sample.text, 2: "B"])
+  }
+
+  @Test func aByteThatTheDeclaredEncodingLacksRejectsItsRowAlone() throws {
+    let charset = try #require(TextCharset(named: "shift_jis"))
+    let text = Array("name,lat,long\nA".utf8) + [0x82, 0xFF] + Array(",1,2\nB,3,4\n".utf8)
+
+    let parsed = Parsed(text, .csv, charset: charset)
+
+    #expect(parsed.names == [2: "B"])
+  }
+
+  @Test(arguments: [1, 7, .max])
+  func linesBeforeTheHeaderAreSkippedWithTheirNumbersKept(chunkSize: Int) {
+    let text =
+      "Extract of 2026-08-31\n\nAll stations;;;\nid_station;Nome Impianto;Lat.;Lon.\n1;NORD;41.9;12.5\n2;SUD;x;7.6\n"
+
+    let parsed = Parsed(text, .csv, chunkSize: chunkSize)
+
+    #expect(parsed.names == [1: "NORD"])
+    #expect(parsed.lines == [2: 6])
+  }
+
+  @Test(arguments: [
+    ("a\n1,2\n", "it has 'a'"), ("title\nshop,lat,b\nA,1,2\n", "it has 'title'"), ("name\n", "it has 'name'"),
+  ])
+  func aTextWithoutAHeaderNamesTheColumnsOfItsFirstLine(text: String, words: String) {
+    #expect(Parsed(text, .csv).error?.reason.contains(words) == true)
+  }
+
+  @Test func separatorsBehindTheLastColumnAreNoColumn() {
+    #expect(Parsed("name,lat,long,\nA,1,2,\nB,1,2\n", .csv).names == [1: "A", 2: "B"])
+    #expect(Parsed("name,lat,long\nA,1,2,,\nB,1,2,x\n", .csv).names == [1: "A"])
+  }
+
+  @Test(arguments: ["48,1", "48.1", "48°06'"])
+  func aDecimalCommaInQuotationMarksIsRead(latitude: String) {
+    let parsed = Parsed("name,lat,long\nA,\"\(latitude)\",\"16,2\"\n", .csv)
+
+    #expect(parsed.rows.first?.draft.coordinate.latitude == 48.1)
+    #expect(parsed.rows.first?.draft.coordinate.longitude == 16.2)
+  }
+
+  @Test(arguments: ["48.123.456", "4.812.345", "48 123 456", "48'123'456", "-1.637.381"])
+  func thousandsSeparatorsAreRejectedWithAdvice(latitude: String) {
+    let details = Parsed("name;lat;long\nA;\(latitude);16.2\n", .csv).details
+
+    #expect(details[1]?.contains("a spreadsheet has put thousands separators into it") == true, "\(details)")
+  }
+
+  @Test(arguments: ["@lat\t@lon", "Lat (WGS84)\tLon (WGS84)", "LATITUDE\tLONGITUDE"])
+  func coordinatesWithDecorationAreFound(columns: String) {
+    #expect(Parsed("name\t\(columns)\nA\t1\t2\n", .csv).names == [1: "A"])
+  }
+
+  @Test(arguments: ["화장실명", "nom_station", "Nome Impianto", "stationName", "Naam winkel", "Shop name"])
+  func aColumnThatIsNamedAfterItsNamesHasTheName(column: String) {
+    let text = "id_operator;operator name;street name;\(column);lat;lon\n1;x;y;A;1;2\n"
+
+    #expect(Parsed(text, .csv).names == [1: "A"])
+  }
+
+  @Test(arguments: [PointFormat.json, .geoJSON]) func aResponseOfOverpassIsExplained(format: PointFormat) {
+    let text = #"{"version":0.6,"generator":"Overpass API","elements":[{"type":"node","id":1,"lat":1,"lon":2}]}"#
+
+    #expect(Parsed(text, format).error?.reason.contains("JSON of the Overpass API; ask it for [out:xml]") == true)
+  }
+
+  @Test func namesAsHTMLWritesThemAreAWarning() async throws {
+    let text = Array("name,lat,long\nTom &amp; Jerry,1,2\nA & B;,1,2\nCaf&eacute;,1,2\n".utf8)
+
+    let warnings = try await Self.warnings(of: text)
+
+    #expect(warnings.contains { $0.contains("the names of 2 rows have characters as HTML writes them") }, "\(warnings)")
+  }
+
+  @Test func aTextThatIsDeclaredToBeInUTF8IsNotTakenForAnother() {
+    let text = Array("name,lat,long\nGr".utf8) + [0xFC] + Array("n,1,2\nB,3,4\n".utf8)
+
+    #expect(Parsed(text, .csv, charset: .utf8).names == [2: "B"])
   }
 
   @Test(arguments: [false, true]) func textInUTF16WithoutAMarkIsReadAndSaid(isBigEndian: Bool) async throws {

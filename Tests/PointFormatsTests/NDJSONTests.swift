@@ -93,11 +93,14 @@ import Testing
     (#"{"name":"A","lat":1,"long":2,"tags":{"a":"1"},"Tags":{"a":"2"}}"#, "/Tags gives the tags a second time"),
     (
       #"{"name":"A","lat":1,"long":2,"ID":"x","id":null}"#,
-      "/ID must be a UUID, got 'x'; /id gives the id a second time"
+      "/ID must be a UUID, got 'x'; with a source (--source, or source=) such an id is the sourceId; /id gives the id a second time"
     ),
     (#"{"Name":7,"lat":1,"long":2}"#, "/Name must be a string, got a number"),
     (#"{"name":"A","lat":1,"long":2,"latitude":3}"#, "/latitude gives the latitude a second time"),
-    (#"{"name":"A","lat":1,"long":2,"id":"7"}"#, "/id must be a UUID, got '7'"),
+    (
+      #"{"name":"A","lat":1,"long":2,"id":"7"}"#,
+      "/id must be a UUID, got '7'; with a source (--source, or source=) such an id is the sourceId"
+    ),
     (#"{"name":"A","lat":1,"long":2,"source":"osm"}"#, "/sourceId must be given where source is"),
     (
       #"{"name":"A","lat":1,"long":2,"tags":{"a/b":[]}}"#,

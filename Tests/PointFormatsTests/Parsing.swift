@@ -21,9 +21,10 @@ struct Parsed: Equatable {
   /// Reads the bytes in chunks of that size.
   init(
     _ bytes: [UInt8], _ format: PointFormat, chunkSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
-    options: RowOptions = .standard
+    options: RowOptions = .standard, charset: TextCharset? = nil
   ) {
-    var parser = PointParser(format: format, maximumRecordBytes: maximumRecordBytes, options: options)
+    var parser = PointParser(
+      format: format, maximumRecordBytes: maximumRecordBytes, options: options, charset: charset)
     var read: [PointParser.Row] = []
     do {
       var rest = bytes[...]

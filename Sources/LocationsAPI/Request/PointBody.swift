@@ -125,12 +125,53 @@ enum PointBody {
 }
 
 extension HTTPRequest {
-  /// The media type of the body in lower case, without parameters; `nil` where the request names none.
+  /// The media type of the body in lower case; `nil` if the request names none. An encoding other than UTF-8 belongs to
+  /// it, and no other parameter.
   var mediaType: String? {
+    guard let essence = mediaTypeEssence else { return nil }
+    guard let charset = charsetName, TextCharset(named: charset) != .utf8 else { return essence }
+    return "\(essence); charset=\(charset)"
+  }
+
+  /// The encoding of the body that the media type names; `nil` if it names none.
+  ///
+  /// - Throws: `Problem` 415 if it is unknown.
+  func charset(accepted: String) throws(Problem) -> TextCharset? {
+    guard let name = charsetName else { return nil }
+    guard let charset = TextCharset(named: name) else {
+      throw Problem(
+        .unsupportedMediaType, code: "unsupported-media-type",
+        detail: "the charset of Content-Type must be one of \(TextCharset.names); got '\(name.prefix(100))'",
+        headers: ["accept-post": accepted])
+    }
+    return charset
+  }
+
+  /// The value of the parameter `charset` of the media type; `nil` if there is none.
+  private var charsetName: String? {
+    guard let value = headers.first(name: "content-type"), value.utf8.contains(UInt8(ascii: ";")) else { return nil }
+    for parameter in value.split(separator: ";").dropFirst() {
+      let parts = parameter.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, parts[0].trimmed.lowercased() == "charset" else { continue }
+      return parts[1].trimmed.filter { $0 != "\"" }
+    }
+    return nil
+  }
+
+  private var mediaTypeEssence: String? {
     guard let value = headers.first(name: "content-type") else { return nil }
     let isBlank = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     let essence = value.utf8.drop(while: isBlank).prefix { $0 != UInt8(ascii: ";") && !isBlank($0) }
     return essence.isEmpty ? nil : Substring(essence).lowercased()
+  }
+}
+
+extension Substring {
+  fileprivate var trimmed: Substring {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    var rest = drop(while: isBlank)
+    while let last = rest.last, isBlank(last) { rest.removeLast() }
+    return rest
   }
 }
 

@@ -64,7 +64,7 @@ struct ImportRoute: CallHandler {
     _ arguments: ImportArguments, _ request: HTTPRequest, notes: ImportNotes
   ) async throws(Problem) -> ImportReport {
     let rejections = Mutex(ImportReport())
-    let parser = PointParser(format: arguments.format, options: arguments.options)
+    let parser = PointParser(format: arguments.format, options: arguments.options, charset: arguments.charset)
     let rows = PointFileReader(arguments.chunks, parser: parser, notes: notes) { row in
       rejections.withLock { $0.reject(row) }
     }
@@ -127,6 +127,7 @@ private struct ImportArguments {
   }
 
   let format: PointFormat
+  let charset: TextCharset?
   let chunks: BodyChunks
   let isAtomic: Bool
   let isDryRun: Bool
@@ -150,6 +151,7 @@ private struct ImportArguments {
       throw .unsupportedMediaType(request, accepted: ImportRoute.mediaTypes, header: "accept-post")
     }
     self.format = format
+    charset = try request.charset(accepted: ImportRoute.mediaTypes)
     let keyed = try ImportKey.read(request, of: request.principal)
     key = keyed?.key
     chunks = try BodyChunks(request, hash: keyed?.hash)

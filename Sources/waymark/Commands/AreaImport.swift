@@ -99,7 +99,7 @@ extension ImportCommand {
 
   private func checkOptionsOfAreas() throws {
     let others = [
-      exclusive ? "--exclusive" : nil,
+      exclusive ? "--exclusive" : nil, charset == nil ? nil : "--charset",
       rows.unknownFields == "tags" ? nil : "--unknown-fields", mapping.mapping == nil ? nil : "--mapping",
       area.bbox == nil ? nil : "--bbox", area.polygon == nil ? nil : "--polygon",
     ].compactMap(\.self)

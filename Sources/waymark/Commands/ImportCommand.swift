@@ -29,7 +29,7 @@ struct ImportCommand: AsyncParsableCommand {
       a source that the files no longer have, at most a fifth of them unless --max-deletions allows more.
 
       --areas imports named areas instead: GeoJSON, GeoJSON text sequences and NDJSON of polygons, and the named \
-      boundaries of OpenStreetMap's files.
+      boundaries of OpenStreetMap's files. --source, --id-field, --replace-source and --licence are as for places.
 
       With --url the files go to a running server, whatever its store: one request and one transaction for each file, \
       or for all where a mapping is used.
@@ -52,6 +52,12 @@ struct ImportCommand: AsyncParsableCommand {
 
   @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: by each file's name or content)")
   var format: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Encoding of the files, such as windows-1250, ISO-8859-2 or Shift_JIS. (default: by each file's content)",
+      valueName: "name"))
+  var charset: String?
 
   @Flag(help: "Import named areas, with their geometries, instead of places.")
   var areas = false
@@ -147,8 +153,18 @@ struct ImportCommand: AsyncParsableCommand {
     } else {
       contents = .files(try namedFiles(), try area.selection())
     }
+    if charset != nil, !maps.isEmpty {
+      throw Exit.because("--charset does not go with files of OpenStreetMap", Exit.usage)
+    }
     return ImportInput(
-      contents: contents, mapping: mapping, options: options, sources: sources, removal: removal)
+      contents: contents, mapping: mapping, options: options, charset: try textCharset(), sources: sources,
+      removal: removal)
+  }
+
+  private func textCharset() throws -> TextCharset? {
+    guard let charset else { return nil }
+    if let known = TextCharset(named: charset) { return known }
+    throw Exit.because("--charset must be one of \(TextCharset.names), got '\(charset)'", Exit.usage)
   }
 
   /// Returns the places to delete: those of the source to replace that no row means.
@@ -192,7 +208,7 @@ struct ImportCommand: AsyncParsableCommand {
     let reporter = reporter(of: files)
     defer { reporter.finish() }
     let server = ImportServer(
-      target, options(input), rows: input.options, notes: notes,
+      target, options(input), rows: input.options, charset: input.charset, notes: notes,
       onProgress: { path, bytes in reporter.report(path: path, bytesOfFile: bytes, rows: nil) },
       onWarning: { warning in
         reporter.finish()
@@ -257,7 +273,15 @@ struct ImportCommand: AsyncParsableCommand {
       let changes = OSMChanges(mapping: mapping, onRejection: onRejection)
       for file in files { try await changes.read(file, selection, reporter: reporter) }
       try await changes.findPositions(in: store)
-      batches = RowBatches(counting: input.counts, changes.rows())
+      let rows = changes.rows()
+      batches = RowBatches {
+        var rows = RowBatches(counting: input.counts, rows).makeAsyncIterator()
+        return {
+          let batch = try await rows.next()
+          if let batch { notes.noteHours(of: batch) }
+          return batch
+        }
+      }
       options.removal = changes.removal
     }
     var report: ImportReport

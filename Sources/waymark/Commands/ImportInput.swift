@@ -21,6 +21,9 @@ struct ImportInput: Sendable {
 
   let options: RowOptions
 
+  /// The encoding of the files; `nil` if each file determines it.
+  let charset: TextCharset?
+
   /// The data sets to register.
   let sources: [DataSource]
 
@@ -31,12 +34,13 @@ struct ImportInput: Sendable {
   let counts: ImportCounts
 
   init(
-    contents: Contents, mapping: Mapping?, options: RowOptions, sources: [DataSource],
-    removal: ImportRemoval?
+    contents: Contents, mapping: Mapping?, options: RowOptions, charset: TextCharset?,
+    sources: [DataSource], removal: ImportRemoval?
   ) {
     self.contents = contents
     self.mapping = mapping
     self.options = options
+    self.charset = charset
     self.sources = sources
     self.removal = removal
     counts = ImportCounts(tally: mapping?.tally ?? ImportTally(), listsCategories: mapping != nil)
@@ -49,7 +53,8 @@ struct ImportInput: Sendable {
     switch contents {
     case .files(let files, let area):
       let rows = PointFiles(
-        files, options: mapping == nil ? options : .standard, mapping: mapping, notes: notes, onRejection: onRejection,
+        files, options: mapping == nil ? options : .standard, mapping: mapping, charset: charset, notes: notes,
+        onRejection: onRejection,
         onProgress: { reporter.report(path: $0.path, bytesOfFile: $0.bytesRead, rows: $0.rows) })
       return RowBatches(
         counting: counts, area.isEverywhere ? RowBatches(rows) : RowBatches(rows, in: area, counts, notes))
@@ -58,7 +63,11 @@ struct ImportInput: Sendable {
       return RowBatches { [counts] in
         let reader = OSMRowReader(
           files, selection, mapping: mapping, counts: counts, reporter: reporter, onRejection: onRejection)
-        return { try await reader.next() }
+        return {
+          let rows = try await reader.next()
+          if let rows { notes.noteHours(of: rows) }
+          return rows
+        }
       }
     case .changes: return RowBatches { { nil } }
     }

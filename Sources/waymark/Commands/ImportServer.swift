@@ -22,22 +22,25 @@ struct ImportServer {
   private let call: String
 
   private let onProgress: @Sendable (_ path: String, _ bytesRead: Int) -> Void
+  private let charset: TextCharset?
   private let notes: ImportNotes
   private let onWarning: (String) -> Void
 
   /// Creates a server.
   ///
   /// - Parameters:
+  ///   - charset: the encoding of the files; `nil` if each file determines it.
   ///   - onProgress: takes, at each chunk that is sent, the path of the file and the number of its bytes read so far.
   ///   - notes: the notes about the rows, to which the server's are added.
   ///   - onWarning: takes the server's warnings.
   init(
     _ target: ServerTarget, path: String = "/locations/import", _ importOptions: ImportOptions,
-    rows options: RowOptions, notes: ImportNotes,
+    rows options: RowOptions, charset: TextCharset? = nil, notes: ImportNotes,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void, onWarning: @escaping (String) -> Void
   ) {
     self.target = target
     self.onProgress = onProgress
+    self.charset = charset
     self.notes = notes
     self.onWarning = onWarning
     let source = importOptions.sources.first
@@ -145,7 +148,7 @@ struct ImportServer {
 
   private func start(of file: PointFiles.File) async throws(ImportServerError) -> FileStart {
     do {
-      return try await FileStart(of: file.path, format: file.format)
+      return try await FileStart(of: file.path, format: file.format, charset: charset)
     } catch let error as FileError {
       throw .unreadable("\(error.reason); nothing was imported")
     } catch {
@@ -157,6 +160,13 @@ struct ImportServer {
     { [onProgress] in onProgress(file.path, $0) }
   }
 
+  /// Returns the media type of a file, of which the server detects the encoding unless that is given.
+  private func mediaType(of file: PointFiles.File) -> String {
+    let essence = (file.format ?? .ndjson).mediaType.prefix { $0 != ";" }
+    guard let charset, file.path != Self.rowsPath else { return String(essence) }
+    return "\(essence); charset=\(charset.name)"
+  }
+
   private func send(
     _ file: PointFiles.File, key: String, body: HTTPClientRequest.Body, isCompressed: Bool = false,
     by client: HTTPClient
@@ -164,7 +174,7 @@ struct ImportServer {
     var request = target.request(.POST, call)
     request.headers.add(
       contentsOf: [
-        "content-type": (file.format ?? .ndjson).mediaType, "accept": "application/json", "idempotency-key": key,
+        "content-type": mediaType(of: file), "accept": "application/json", "idempotency-key": key,
       ])
     if isCompressed { request.headers.add(name: "content-encoding", value: "gzip") }
     request.body = body

@@ -173,6 +173,39 @@ import Testing
     #expect(try response.object["created"] as? Int == 1)
   }
 
+  @Test(arguments: ["text/csv; charset=iso-8859-2", "text/csv;header=present; CHARSET=\"ISO-8859-2\""])
+  func theDeclaredEncodingOfAnImportIsObeyed(type: String) async throws {
+    let body = Array("name,lat,long\n".utf8) + [0xA3, 0xF3, 0x64, 0xBC] + Array(",51.77,19.47\n".utf8)
+
+    let response = try await driver.send(
+      .POST, "/locations/import", headers: ["content-type": type], body: ByteBuffer(bytes: body))
+
+    #expect(try response.object["created"] as? Int == 1, "\(response.text)")
+    #expect(try await driver.send(.GET, "/locations").names == ["Łódź"])
+  }
+
+  @Test(arguments: [
+    ("/locations/import", "text/csv; charset=iso-8859-77"), ("/locations/import", "application/json; charset=klingon"),
+    ("/locations", "application/json; charset=iso-8859-2"), ("/locations", "application/json;charset=utf-16"),
+    ("/areas/import", "application/geo+json; charset=latin1"), ("/locations/search", "application/json; charset=x"),
+  ])
+  func anEncodingThatIsNotReadIs415(target: String, type: String) async throws {
+    let response = try await driver.send(
+      .POST, target, headers: ["content-type": type], body: ByteBuffer(string: #"{"name":"a","lat":1,"long":2}"#))
+
+    #expect(response.status == 415, "\(response.text)")
+    #expect(response.text.contains("charset"), "\(response.text)")
+  }
+
+  @Test(arguments: ["application/json; charset=UTF-8", "application/json; charset=us-ascii", "application/json;v=1"])
+  func aBodyThatIsDeclaredToBeInUTF8IsRead(type: String) async throws {
+    let response = try await driver.send(
+      .POST, "/locations", headers: ["content-type": type],
+      body: ByteBuffer(string: #"{"name":"a","lat":1,"long":2}"#))
+
+    #expect(response.status == 201, "\(response.text)")
+  }
+
   @Test func gzippedImportIsDecompressed() async throws {
     let encoder = try GzipEncoder()
     var gzip: [UInt8] = []

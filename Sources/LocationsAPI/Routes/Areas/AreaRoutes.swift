@@ -467,6 +467,9 @@ struct ImportAreasRoute: CallHandler {
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }), format != .csv else {
       throw .unsupportedMediaType(request, accepted: Self.mediaTypes, header: "accept-post")
     }
+    if let charset = try request.charset(accepted: Self.mediaTypes), charset != .utf8 {
+      throw .unsupportedMediaType(request, accepted: Self.mediaTypes, header: "accept-post")
+    }
     let keyed = try ImportKey.read(request, of: request.principal)
     // Reading rows is work enough to hold up the other connections of this one's event loop.
     var warnings: [String] = []
