@@ -385,6 +385,10 @@ package final class IndexFollower: Sendable {
   /// A Boolean value that indicates whether the index was complete, or found not to be used, at least once.
   var hasBeenComplete: Bool { state.withLock { $0.hasBeenComplete } }
 
+  /// A Boolean value that indicates whether the opening hours of the index are being evaluated, after it was read from
+  /// files.
+  var evaluatesHours: Bool { state.withLock { $0.usedStanding?.snapshot }?.evaluatesHours ?? false }
+
   /// The position of the index; `nil` where it is not used.
   func position() -> ChangePosition? {
     state.withLock { $0.usedStanding?.position }

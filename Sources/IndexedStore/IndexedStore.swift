@@ -196,12 +196,15 @@ package struct IndexedStore: PointStore, StoreIndex {
   /// The phase of the index and the number of places in it, or copied so far while it is built.
   package var state: (phase: String, points: Int)? {
     let status = follower.status
-    return (status.phase.rawValue, status.points)
+    let isEvaluating = status.phase == .following && follower.evaluatesHours
+    return (isEvaluating ? StoreIndexPhase.evaluatingHours : status.phase.rawValue, status.points)
   }
 
-  /// A Boolean value that indicates whether the index has not been complete since the start, and the server should wait
-  /// for it.
-  package var isAwaited: Bool { !follower.hasBeenComplete && ContinuousClock.now < awaitsIndexUntil }
+  /// A Boolean value that indicates whether the index has not been complete since the start, or its opening hours are not
+  /// evaluated yet, and the server should wait for it.
+  package var isAwaited: Bool {
+    ContinuousClock.now < awaitsIndexUntil && (!follower.hasBeenComplete || follower.evaluatesHours)
+  }
 
   package var staleReads: StaleReads? { follower.staleReads }
 

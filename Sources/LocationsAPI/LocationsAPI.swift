@@ -212,7 +212,9 @@ package struct LocationsAPI: Sendable {
         service: service, duplicates: configuration.duplicates, filtering: filtering, address: configuration.address),
       DecideDuplicateRoute(service: service, duplicates: configuration.duplicates),
       LiveRoute(),
-      ReadyRoute(service: service, uptime: configuration.uptime, isDraining: configuration.isDraining),
+      ReadyRoute(
+        service: service, areas: configuration.areas, uptime: configuration.uptime, isDraining: configuration.isDraining
+      ),
     ]
     handlers += areaHandlers
     if let metrics = configuration.metrics {

@@ -202,6 +202,14 @@ package final class MemoryStore: PointStore, StoreIndex {
 
   package func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? { snapshot }
 
+  /// A Boolean value that indicates whether the opening hours of an index that continues from files are not evaluated
+  /// yet. Everything else is there when the store is.
+  package var isAwaited: Bool { snapshot.evaluatesHours }
+
+  package var state: (phase: String, points: Int)? {
+    isAwaited ? (StoreIndexPhase.evaluatingHours, snapshot.count) : nil
+  }
+
   // MARK: Reading
 
   package func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {

@@ -84,6 +84,9 @@ package final class PostgresAreas: AreaStore {
     /// The start of the last round that succeeded; `nil` before the first.
     var confirmedAt: ContinuousClock.Instant?
 
+    /// A Boolean value that indicates whether a round has succeeded, or failed for a reason that waiting does not end.
+    var isDecided = false
+
     /// The round that has not begun.
     var pending: Task<Result<Areas, PointStoreError>, Never>?
 
@@ -94,6 +97,7 @@ package final class PostgresAreas: AreaStore {
   private let store: PostgresStore
   private let maximumAge: Duration?
   private let staleLifetime: Duration
+  private let awaitedUntil: ContinuousClock.Instant
   private let state = Mutex(State())
 
   /// Creates the areas of a store, which are read on the first call.
@@ -101,10 +105,23 @@ package final class PostgresAreas: AreaStore {
   /// - Parameters:
   ///   - maximumAge: the age up to which areas are read without a round; `nil` for none.
   ///   - staleLifetime: the age up to which they are read while the database is unavailable.
-  package init(_ store: PostgresStore, maximumAge: Duration? = nil, staleLifetime: Duration = .zero) {
+  ///   - readinessLimit: the longest time from now for which the server is not ready because they were not read yet.
+  package init(
+    _ store: PostgresStore, maximumAge: Duration? = nil, staleLifetime: Duration = .zero,
+    readinessLimit: Duration = .zero
+  ) {
     self.store = store
     self.maximumAge = maximumAge
     self.staleLifetime = staleLifetime
+    awaitedUntil = .now + readinessLimit
+  }
+
+  /// A Boolean value that indicates whether the server should wait for the areas. The first reading begins then, if none
+  /// is in progress.
+  package var isAwaited: Bool {
+    guard ContinuousClock.now < awaitedUntil, !state.withLock({ $0.isDecided }) else { return false }
+    _ = round()
+    return true
   }
 
   package func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas {
@@ -154,9 +171,14 @@ package final class PostgresAreas: AreaStore {
           self.state.withLock { state in
             state.areas = areas
             state.confirmedAt = start
+            state.isDecided = true
           }
           return .success(areas)
         } catch {
+          switch error {
+          case .unavailable, .overloaded, .timeout: break
+          default: self.state.withLock { $0.isDecided = true }
+          }
           return .failure(error)
         }
       }

@@ -118,7 +118,11 @@ struct Application {
     }
     // A store that is not ready yet is logged, with what the operator has to do. The server runs on: the store recovers
     // by itself.
-    let check = Task { [service] in try? await service.checkReadiness() }
+    let check = Task { [service, areas = store.areas] in
+      _ = try? await service.checkReadiness()
+      // Otherwise the first request that needs them would wait, where nothing probes readiness.
+      _ = try? await areas.areas(isCurrent: false)
+    }
     defer { check.cancel() }
     try await serviceGroup(server, reloading, stopSignals).run()
     logger.info("stopped")

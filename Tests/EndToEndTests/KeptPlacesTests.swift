@@ -43,6 +43,36 @@ import Testing
     #expect(sample > 100 && later == sample)
   }
 
+  /// Many words, so that their index takes longer than a search may.
+  private static let manyPlaces = Data(
+    (0..<12_000).map { number in
+      let words = (0..<6).map { "word\(number * 7 + $0)" }.joined(separator: " ")
+      return #"{"name":"Place \#(number) \#(words)","lat":\#(number % 80),"long":\#(number % 170)}"# + "\n"
+    }.joined().utf8)
+
+  @Test func textIsFoundAtOnceWhenAServerIsReadyAndAfterTheFirstImport() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path(of: "places.ndjson")
+    try Self.manyPlaces.write(to: URL(filePath: file))
+    let loading = try await WaymarkProcess(["serve", "--http-port", "0", "--data-file", file])
+    let importing = try await WaymarkProcess(
+      ["serve", "--http-port", "0", "--memory-store-path", folder.path(of: "places.db")])
+    let (first, second) = (
+      ServerDriver(port: try await loading.port()), ServerDriver(port: try await importing.port())
+    )
+
+    var ready = try await first.get("/health/ready")
+    while ready.status != 200 { ready = try await first.get("/health/ready") }
+    let found = try await first.get("/locations?q=word5")
+    let report = try await second.importing(Self.manyPlaces, as: "application/x-ndjson")
+    let foundAfterImport = try await second.get("/locations?q=word5")
+
+    #expect(try report.report.created == 12_000)
+    #expect(found.status == 200 && foundAfterImport.status == 200)
+    #expect(try found.places.first?.name.hasPrefix("Place 0 ") == true)
+    #expect(try foundAfterImport.places.first?.name.hasPrefix("Place 0 ") == true)
+  }
+
   @Test func twoServersDoNotShareAFile() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path(of: "places.db")

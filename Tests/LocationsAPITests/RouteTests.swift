@@ -184,6 +184,44 @@ import Testing
     #expect(response.status == status)
   }
 
+  /// An index that follows no database, and whose opening hours are not evaluated.
+  private struct EvaluatedIndex: StoreIndex {
+    var isAwaited: Bool
+    func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? { nil }
+    var state: (phase: String, points: Int)? { isAwaited ? ("evaluating_hours", 7) : nil }
+  }
+
+  @Test(arguments: [true, false])
+  func serverIsNotReadyBeforeTheIndexOfAMemoryStoreIs(isAwaited: Bool) async throws {
+    var store = StubStore()
+    store.index = EvaluatedIndex(isAwaited: isAwaited)
+
+    let response = try await ServiceDriver(store: store).send(.GET, "/health/ready")
+
+    #expect(response.status == (isAwaited ? 503 : 200))
+    #expect(response.text.contains("its phase is evaluating_hours") == isAwaited)
+  }
+
+  /// Areas that are not read yet.
+  private struct AwaitedAreas: AreaStore {
+    func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { Areas() }
+    func recentAreas() -> Areas? { nil }
+    var isAwaited: Bool { true }
+    func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? { nil }
+    func record(of key: String) async throws(PointStoreError) -> AreaRecord? { nil }
+  }
+
+  @Test func serverIsNotReadyBeforeTheAreasAreInMemory() async throws {
+    var api = LocationsAPI.Configuration(service: PointsService(store: StubStore()), version: "1.2.3")
+    api.areas = ObservedAreas(AwaitedAreas(), observers: [])
+
+    let response = try await ServiceDriver(LocationsAPI(api)).send(.GET, "/health/ready")
+
+    #expect(response.status == 503)
+    #expect(try response.code == "index-not-ready")
+    #expect(response.text.contains("the phase is reading_areas"))
+  }
+
   @Test func readinessNamesTheMigrateCommandForAnOutdatedSchema() async throws {
     let store = StubStore(failing: .schemaMismatch(reason: "0002 is missing; run: waymark migrate"))
 

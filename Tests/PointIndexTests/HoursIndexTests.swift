@@ -114,6 +114,19 @@ import Testing
     }
   }
 
+  @Test func hoursOfAFileAreEvaluatedForALimitedTime() async throws {
+    let folder = "\(NSTemporaryDirectory())/hours-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let files = try IndexFiles(folder: folder)
+    let snapshot = PointSnapshot(try Self.points(6_000, seed: 4))
+    _ = try files.save(snapshot, standingFor: "1")
+
+    let loaded = try #require(try files.load(text: .init())).snapshot
+    for _ in 0..<6_000 where loaded.evaluatesHours { try await Task.sleep(for: .milliseconds(10)) }
+
+    #expect(!loaded.evaluatesHours && !snapshot.evaluatesHours)
+  }
+
   @Test func hoursOfAFileAreThoseThatWereIndexed() throws {
     let folder = "\(NSTemporaryDirectory())/hours-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }

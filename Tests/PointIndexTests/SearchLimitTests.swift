@@ -69,14 +69,12 @@ import Testing
     #expect(try snapshot.page(matching: query).matches.first?.point.draft.name == "Place 7")
   }
 
-  @Test func searchAfterTheFirstPlacesWaitsForTheirWords() throws {
+  @Test func firstPlacesHaveTheirWordsAndHoursBeforeTheyAreSearched() throws {
     let places = ContiguousArray(try TextPlaces.synthetic(6_000, seed: 12))
-    let query = TextQuery(text: "hotel s")
 
     let first = PointSnapshot().applying(PointChanges(puts: places))
 
-    #expect(try first.page(matching: query) == PointSnapshot(places).matches(of: query))
-    #expect(first.parts.allSatisfy { $0.segment.waitForWords(until: .now) && $0.segment.hasTextIndex })
+    #expect(first.parts.allSatisfy { $0.segment.hasTextIndex && $0.segment.stepsToIndexHours == 0 })
   }
 
   @Test func searchThatIndexesWordsTriesAllRules() throws {

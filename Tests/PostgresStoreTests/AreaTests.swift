@@ -60,6 +60,30 @@ import Testing
     #expect(reader.recentAreas()?.all.count == 1)
   }
 
+  @Test func areasAreAwaitedUntilTheyAreReadOrForALimitedTime() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let areas = PostgresAreas(store, readinessLimit: .seconds(600))
+
+    #expect(areas.isAwaited)
+    #expect(!PostgresAreas(store).isAwaited)
+    // Asking has begun the reading.
+    for _ in 0..<6_000 where areas.isAwaited { try await Task.sleep(for: .milliseconds(10)) }
+
+    #expect(!areas.isAwaited)
+    #expect(areas.recentAreas()?.isEmpty == true)
+  }
+
+  @Test func areasThatCannotBeReadAreNotAwaited() async throws {
+    let database = try await TemporaryDatabase.make()
+    let areas = PostgresAreas(try await database.migratedStore(), readinessLimit: .seconds(600))
+    try await database.run("DROP TABLE area_state CASCADE")
+
+    await #expect(throws: PointStoreError.self) { try await areas.areas(isCurrent: false) }
+
+    #expect(!areas.isAwaited)
+  }
+
   /// The edges of PostGIS are great circles on another sphere: short ones differ by less than a metre.
   @Test func placesInAreasAreThoseThatPostGISCovers() async throws {
     let database = try await TemporaryDatabase.make()

@@ -14,7 +14,7 @@ struct LiveRoute: CallHandler {
 }
 
 /// `GET /health/ready`: 200 while the store responds and its schema is current, the server does not drain, and at a
-/// start the index is complete.
+/// start the index is complete and the areas are in memory.
 struct ReadyRoute: CallHandler {
   static let call = Call(
     .GET, "/health/ready", id: "isReady", group: .operations, link: "ready",
@@ -29,14 +29,16 @@ struct ReadyRoute: CallHandler {
   static let maximumAge: Duration = .seconds(1)
 
   let service: PointsService
+  private let areas: any AreaStore
   private let readiness: RecentValue<Result<StoreReadiness, Problem>>
   private let isDraining: @Sendable () -> Bool
 
   init(
-    service: PointsService, uptime: @escaping @Sendable () -> Duration,
+    service: PointsService, areas: any AreaStore, uptime: @escaping @Sendable () -> Duration,
     isDraining: @escaping @Sendable () -> Bool
   ) {
     self.service = service
+    self.areas = areas
     self.isDraining = isDraining
     readiness = RecentValue(maximumAge: Self.maximumAge, uptime: uptime)
   }
@@ -48,14 +50,18 @@ struct ReadyRoute: CallHandler {
     }
     let store = try await readiness.value({ await check(request.logger) }).get()
     // A store that is read-only because its database is a standby has no index.
-    let index = service.followingIndex
-    if store == .ready, let index, index.isAwaited, let state = index.state {
+    if store == .ready, let state = service.awaitedIndexState {
       var problem = Problem(.indexNotReady)
       problem.detail = "the index of the places is not complete yet; its phase is \(state.phase)"
       problem.counts = [("places", state.points)]
       throw problem
     }
-    return .healthy(store, index: index?.state)
+    if areas.isAwaited {
+      var problem = Problem(.indexNotReady)
+      problem.detail = "the areas are not in memory yet; the phase is reading_areas"
+      throw problem
+    }
+    return .healthy(store, index: service.followingIndex?.state)
   }
 
   /// Returns what the store can do, or why it is not ready.

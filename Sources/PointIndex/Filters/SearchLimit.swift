@@ -46,14 +46,8 @@ final class SearchLimit: @unchecked Sendable {
     self.init(query.needsIndex ? query.timeLimit : nil)
   }
 
-  /// A Boolean value that indicates whether an index was not built in time.
-  private var lacksIndex = false
-
   /// The error of a search that has expired.
-  var error: PointStoreError {
-    if lacksIndex { return .indexNotReady }
-    return steps >= maximumSteps ? .stepLimit : .filterTimeout
-  }
+  var error: PointStoreError { steps >= maximumSteps ? .stepLimit : .filterTimeout }
 
   /// Adds steps, and returns a Boolean value that indicates whether no limit is exceeded.
   @inline(__always)
@@ -62,13 +56,6 @@ final class SearchLimit: @unchecked Sendable {
     steps &+= count
     if steps >= nextCheck { check() }
     return !isExpired
-  }
-
-  /// Waits for the words of a segment where another thread indexes them. The search expires with
-  /// ``Points/PointStoreError/indexNotReady`` where that has not ended in time.
-  func wait(forWordsOf segment: Segment) {
-    guard !segment.waitForWords(until: deadline) else { return }
-    (lacksIndex, isExpired) = (true, true)
   }
 
   /// Checks the limits and the task.

@@ -175,15 +175,11 @@ public final class PointSnapshot: Sendable {
   /// - Parameters:
   ///   - buffer: places of which no two have the same id or the same source reference.
   ///   - text: the fields that texts are searched in.
-  ///   - defersIndexes: a Boolean value that indicates whether the words and the opening hours of many places are
-  ///     indexed on other threads after the initialization; searches that need them wait.
-  public convenience init(
-    _ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration = .init(), defersIndexes: Bool = false
-  ) {
+  public convenience init(_ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration = .init()) {
     if buffer.count == 0 {
       self.init(parts: [], text: configuration)
     } else {
-      let segment = Segment(buffer, text: configuration, defersIndexes: defersIndexes)
+      let segment = Segment(buffer, text: configuration)
       self.init(parts: [Part(segment: segment)], text: configuration)
     }
   }
@@ -243,6 +239,10 @@ public final class PointSnapshot: Sendable {
 }
 
 extension PointSnapshot {
+  /// A Boolean value that indicates whether the opening hours of places from files are being evaluated: until then,
+  /// searches by them evaluate what they need.
+  package var evaluatesHours: Bool { parts.contains { $0.segment.evaluatesHours } }
+
   /// The bytes of the columns and indexes of all places, removed ones included, by their names.
   package var memory: [(name: String, bytes: Int)] {
     let segments = parts.map(\.segment.memory)
@@ -288,12 +288,11 @@ extension PointSnapshot {
   ///   are added and whatever it has lost. A ``PartMerger`` merges such parts instead.
   public func applying(_ changes: consuming PointChanges, joiningUpTo largestJoined: Int = .max) -> PointSnapshot {
     if changes.isEmpty { return self }
-    // The first places, of a file for example, are not needed beside their segment, and are served before all is
-    // indexed.
+    // The first places, of a file for example, are not needed beside their segment.
     if parts.isEmpty {
       let points = changes.puts
       changes.puts = PointBuffer()
-      return PointSnapshot(points, text: textConfiguration, defersIndexes: true)
+      return PointSnapshot(points, text: textConfiguration)
     }
     var ids = changes.removals
     ids.append(contentsOf: changes.puts.ids)

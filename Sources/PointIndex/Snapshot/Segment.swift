@@ -37,9 +37,8 @@ final class Segment: Sendable {
   /// The index of the opening hours; of few places, or of those in a file, it is built when it is first searched.
   private let builtHours: Mutex<HoursIndex?>
 
-  /// The work on the words and on the opening hours, where it was deferred.
-  private let deferredWords = DispatchGroup()
-  private let deferredHours = DispatchGroup()
+  /// The work of ``evaluateHours()``.
+  private let hoursEvaluation = DispatchGroup()
 
   private let textConfiguration: TextIndexConfiguration
   private let builtTextIndex: Mutex<TextIndex?>
@@ -64,9 +63,7 @@ final class Segment: Sendable {
   /// - Parameters:
   ///   - buffer: places of which no two have the same id or the same source reference.
   ///   - text: the fields that texts are searched in.
-  ///   - defersIndexes: a Boolean value that indicates whether the words and the opening hours of many places are
-  ///     indexed on other threads after the initialization; searches that need them wait.
-  init(_ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration, defersIndexes: Bool = false) {
+  init(_ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration) {
     let count = buffer.count
     precondition(count > 0 && count < UInt32.max)
     self.count = count
@@ -88,7 +85,7 @@ final class Segment: Sendable {
     (buffer.ids, buffer.coordinates) = ([], [])
     let columns = SegmentColumns(
       ids: ids.pointer, positions: positions.pointer, coordinates: coordinates.pointers)
-    let isIndexed = count > Self.maximumUnindexed && !defersIndexes
+    let isIndexed = count > Self.maximumUnindexed
     let indexes = Parallel.both(where: count > Parallel.maximumUndivided) {
       [numbers = buffer.categories, records, ids] in
       let (treeAndSources, idOrder) = Parallel.both(where: count > Parallel.maximumUndivided) {
@@ -119,13 +116,6 @@ final class Segment: Sendable {
     textConfiguration = configuration
     builtTextIndex = Mutex(indexes.1)
     fileName = nil
-    if defersIndexes, count > Self.maximumUnindexed {
-      let queue = DispatchQueue.global(qos: .utility)
-      queue.async(group: deferredWords) { [self] in _ = buildTextIndex() }
-      queue.async(group: deferredHours) { [self] in
-        _ = buildHours(evaluatingAt: SystemClock().now().minutesSinceEpoch)
-      }
-    }
   }
 
   /// The file of the segment; `nil` if its columns are in memory of the process.
@@ -182,27 +172,8 @@ final class Segment: Sendable {
   /// A Boolean value that indicates whether the words are indexed already.
   var hasTextIndex: Bool { builtTextIndex.withLock { $0 != nil } }
 
-  /// Waits for the words where another thread indexes them.
-  ///
-  /// - Returns: `false` if that has not ended at the deadline.
-  func waitForWords(until deadline: ContinuousClock.Instant?) -> Bool {
-    guard let deadline else {
-      deferredWords.wait()
-      return true
-    }
-    let (seconds, attoseconds) = (deadline - .now).components
-    let nanoseconds = max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-    return deferredWords.wait(timeout: .now() + .nanoseconds(Int(nanoseconds))) == .success
-  }
-
-  /// The index of the words of the places.
+  /// The index of the words of the places. Built if it is not yet, and kept.
   var textIndex: TextIndex {
-    if let index = builtTextIndex.withLock({ $0 }) { return index }
-    deferredWords.wait()
-    return buildTextIndex()
-  }
-
-  private func buildTextIndex() -> TextIndex {
     if let index = builtTextIndex.withLock({ $0 }) { return index }
     // Not under the lock: other searches would wait.
     let index = TextIndex(
@@ -360,17 +331,10 @@ final class Segment: Sendable {
   /// The index of the opening hours. Built in O(n) if it is not yet, and kept.
   var hours: HoursIndex {
     if let index = builtHours.withLock({ $0 }) { return index }
-    // Another thread may have begun: waiting for it takes less time than beginning again.
-    deferredHours.wait()
-    return buildHours(evaluatingAt: nil)
-  }
-
-  private func buildHours(evaluatingAt minutes: Int64?) -> HoursIndex {
-    if let index = builtHours.withLock({ $0 }) { return index }
     // Not under the lock: other searches would wait.
     let index = HoursIndex(
       records: records, coordinates: coordinates.pointers, nodeCount: Self.nodeCount(places: count, categories),
-      evaluatingAt: minutes)
+      evaluatingAt: nil)
     return builtHours.withLock { known in
       if let known { return known }
       known = index
@@ -381,10 +345,13 @@ final class Segment: Sendable {
   /// Evaluates the opening hours of a segment in a file on another thread, so that hardly any search has to.
   func evaluateHours() {
     guard let hours = builtHours.withLock({ $0 }) else { return }
-    DispatchQueue.global(qos: .utility).async { [self] in
+    DispatchQueue.global(qos: .utility).async(group: hoursEvaluation) { [self] in
       hours.evaluateAll(at: SystemClock().now().minutesSinceEpoch, coordinates: coordinates.pointers)
     }
   }
+
+  /// A Boolean value that indicates whether ``evaluateHours()`` was called and has not ended.
+  var evaluatesHours: Bool { hoursEvaluation.wait(timeout: .now()) == .timedOut }
 
   /// Takes the indexes that another segment of the same places in the same slots has built on demand.
   func takeIndexes(of other: Segment) {

@@ -6,8 +6,7 @@ extension PointSnapshot {
   /// Returns one page of the places that match a text and the conditions of the query.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of the query, or of a property filter, an
-  ///   area or a route is exceeded, ``Points/PointStoreError/stepLimit`` where the step limit is, and
-  ///   ``Points/PointStoreError/indexNotReady`` where the words of the first places are not indexed in that time.
+  ///   area or a route is exceeded, and ``Points/PointStoreError/stepLimit`` where the step limit is.
   public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
     let limit = SearchLimit(
       query.timeLimit, maximumSteps: query.stepLimit)

@@ -173,8 +173,6 @@ final class TextSearch {
     }
     otherSteps = limit.steps
     if terms.isEmpty || limit.isExpired { return }
-    for part in snapshot.parts where !part.segment.hasTextIndex { limit.wait(forWordsOf: part.segment) }
-    if limit.isExpired { return }
     parts = snapshot.parts.enumerated().map {
       TextPart($1, number: $0, terms: terms, plannedSlots: plan?.slots[$0], limit)
     }

@@ -15,6 +15,10 @@ public protocol AreaStore: Sendable {
   /// Returns the areas of about a second ago, without waiting; `nil` if they were not read yet.
   func recentAreas() -> Areas?
 
+  /// A Boolean value that indicates whether the server should not be ready yet, because the areas were not read since
+  /// its start. The default is `false`, of areas that are in memory from the start.
+  var isAwaited: Bool { get }
+
   /// Commits a change if the areas still have a version.
   ///
   /// - Returns: the areas with the change; `nil` if they have another version, and nothing was changed.
@@ -26,6 +30,10 @@ public protocol AreaStore: Sendable {
   ///
   /// - Throws: ``PointStoreError``; `keysExhausted` if there was none and the store has no room for the outcome of one.
   func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord?
+}
+
+extension AreaStore {
+  public var isAwaited: Bool { false }
 }
 
 /// A store of areas whose calls observers note.
@@ -42,6 +50,8 @@ public struct ObservedAreas: AreaStore {
   }
 
   public func recentAreas() -> Areas? { store.recentAreas() }
+
+  public var isAwaited: Bool { store.isAwaited }
 
   public func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
     try await observers.observe(.areaChanges) { () throws(PointStoreError) in

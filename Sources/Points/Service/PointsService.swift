@@ -151,6 +151,9 @@ public final class PointsService: Sendable {
   /// The index of the store, if it follows a database, so that reads may be older than writes; otherwise `nil`.
   public var followingIndex: (any StoreIndex)? { index.flatMap { $0.followsDatabase ? $0 : nil } }
 
+  /// The state of the index, if the server should not be ready yet because of it; otherwise `nil`.
+  public var awaitedIndexState: (phase: String, points: Int)? { index.flatMap { $0.isAwaited ? $0.state : nil } }
+
   /// Returns the places of the moment, in which long searches are computed without waiting; `nil` if the store
   /// searches elsewhere.
   ///

@@ -50,6 +50,12 @@ extension StoreIndex {
   public var staleReads: StaleReads? { nil }
 }
 
+/// The phases that indexes of several stores have.
+package enum StoreIndexPhase {
+  /// All places are there, and the opening hours of those from files are being evaluated.
+  package static let evaluatingHours = "evaluating_hours"
+}
+
 /// The places of one moment, which are searched by computation alone, without waiting.
 public protocol IndexSnapshot: Sendable {
   /// Returns a page of the places that match; see ``PointStore/page(matching:)``.

@@ -218,7 +218,8 @@ struct RunningStore: Service {
     }
     guard database.index.use != .off else {
       var running = RunningStore(
-        store, areas: PostgresAreas(store), suggestions: store, changes: changes,
+        store, areas: PostgresAreas(store, readinessLimit: database.index.readinessLimit), suggestions: store,
+        changes: changes,
         observers: [StoreMetrics(metrics), outages])
       let poller = ChangePoller(feed, changes)
       running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
@@ -231,7 +232,9 @@ struct RunningStore: Service {
       changes: changes, logger: logger)
     let indexed = IndexedStore(store, index: follower, readinessLimit: database.index.readinessLimit)
     let freshness = database.index.freshness
-    let areas = PostgresAreas(store, maximumAge: freshness.maximumAge, staleLifetime: freshness.staleLifetime)
+    let areas = PostgresAreas(
+      store, maximumAge: freshness.maximumAge, staleLifetime: freshness.staleLifetime,
+      readinessLimit: database.index.readinessLimit)
     var running = RunningStore(
       indexed, areas: areas, suggestions: store, changes: changes, observers: [StoreMetrics(metrics)])
     let poller = ChangePoller(feed, changes) { follower.status.phase != .following }
