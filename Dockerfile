@@ -10,6 +10,7 @@ COPY Package.swift ./
 COPY Clients Clients
 RUN swift package resolve
 COPY Sources Sources
+COPY Migrations Migrations
 COPY Tests Tests
 COPY Benchmarks Benchmarks
 # The options of build_release in scripts/lib.sh.
@@ -24,7 +25,6 @@ RUN apt-get update \
     && useradd --system --uid 10001 --gid waymark --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin waymark \
     && install -d -o waymark -g waymark -m 0750 /var/lib/waymark
 COPY --from=build /out/waymark /usr/bin/waymark
-COPY Migrations /usr/share/waymark/Migrations
 COPY LICENSE /usr/share/doc/waymark/
 COPY Sources/CBaseMap/NOTICE /usr/share/doc/waymark/NOTICE.base-map
 COPY Sources/CHolidays/NOTICE /usr/share/doc/waymark/NOTICE.public-holidays
@@ -32,8 +32,7 @@ COPY Sources/CTimeZones/NOTICE /usr/share/doc/waymark/NOTICE.time-zones
 USER 10001:10001
 ENV HTTP_HOST=0.0.0.0 \
     HTTP_PORT=8080 \
-    LOG_FORMAT=json \
-    MIGRATIONS_PATH=/usr/share/waymark/Migrations
+    LOG_FORMAT=json
 # The volume for MEMORY_STORE_PATH.
 VOLUME /var/lib/waymark
 EXPOSE 8080

@@ -81,6 +81,7 @@ let package = Package(
       .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
+      .target(name: "CMigrations"),
       .target(name: "CPages", exclude: ["common", "docs", "map", "ogc", "status", "texts"]),
       .systemLibrary(name: "CPrefetch"),
       .target(name: "CTCPInfo"),
@@ -160,7 +161,7 @@ let package = Package(
       tests: ["PostgresTestSupport"]
     ),
     module(
-      "PostgresStore", ["Basics", "Geo", "JSONText", "Points", "PostgresClient", "Webhooks"],
+      "PostgresStore", ["Basics", "CMigrations", "Geo", "JSONText", "Points", "PostgresClient", "Webhooks"],
       tests: ["PostgresTestSupport"]),
     module(
       "IndexedStore",

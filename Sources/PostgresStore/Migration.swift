@@ -1,3 +1,5 @@
+import CMigrations
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -46,6 +48,13 @@ package struct Migration: Hashable, Sendable {
     guard let declared = Self.declaredOldestProgram(in: sql) else { return true }
     guard let oldest = Self.number(declared) else { return false }
     return oldest <= number
+  }
+
+  /// The migrations that are part of the program, in order of their names.
+  package static let builtIn = UnsafeBufferPointer(start: waymark_migrations(), count: waymark_migration_count()).map {
+    Migration(
+      name: String(cString: $0.name),
+      sql: String(decoding: UnsafeBufferPointer(start: $0.bytes, count: $0.count), as: UTF8.self))
   }
 
   /// Returns the migrations in a folder, the `.sql` files, in order of their names.

@@ -80,7 +80,9 @@ import Testing
     let prepared = try await WaymarkProcess.run(
       ["check", "--database-prepared-statements", "on"], environment: environment)
     let imported = try await WaymarkProcess.run(["import", file], environment: environment)
-    let exported = try await WaymarkProcess.run(["export", "--format", "csv"], environment: environment)
+    // The export needs no migrations.
+    let exported = try await WaymarkProcess.run(
+      ["export", "--format", "csv"], environment: environment.merging(["MIGRATIONS_PATH": "/no/such/folder"]) { $1 })
 
     #expect(migrated.status == 0, "\(migrated.log)")
     #expect(checked.status == 0, "\(checked.output)")

@@ -1,5 +1,6 @@
 import Foundation
 import PostgresStore
+import PostgresTestSupport
 import Testing
 
 @Suite struct MigrationFilesTests {
@@ -9,6 +10,10 @@ import Testing
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     for (name, text) in files { try Data(text.utf8).write(to: folder.appendingPathComponent(name)) }
     return folder.path
+  }
+
+  @Test func programHasTheMigrationsOfTheFolder() throws {
+    #expect(try Migration.builtIn == Migration.all(inDirectory: migrationsDirectory))
   }
 
   @Test func filesAreReadInTheOrderOfTheirNumbers() throws {

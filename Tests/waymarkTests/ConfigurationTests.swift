@@ -3,6 +3,7 @@ import Foundation
 import HTTPServer
 import Logging
 import PostgresClient
+import PostgresStore
 import Testing
 
 @testable import waymark
@@ -132,25 +133,14 @@ import Testing
     #expect(error?.variable == "DATABASE_URL")
   }
 
-  @Test func migrationsAreFoundBesideThePackageThatTheProgramWasBuiltIn() {
-    let files: Set = ["/src/waymark/Package.swift", "/src/waymark/Migrations"]
+  @Test func migrationsAreThoseOfTheProgramUnlessAFolderIsNamed() throws {
+    let environment = ["DATABASE_URL": "postgresql://db/places"]
+    let named = environment.merging(["MIGRATIONS_PATH": "/no/such/folder"]) { $1 }
 
-    let built = DatabaseConfiguration.migrationsBesidePackage(
-      executable: "/src/waymark/.build/release/waymark", fileExists: files.contains)
-    let installed = DatabaseConfiguration.migrationsBesidePackage(
-      executable: "/usr/bin/waymark", fileExists: files.contains)
-
-    #expect(built == "/src/waymark/Migrations")
-    #expect(installed == "/usr/share/waymark/Migrations")
-  }
-
-  @Test func migrationsAreFoundBesideThePrefixThatTheProgramWasUnpackedIn() {
-    let files: Set = ["/opt/waymark-1.0/share/waymark/Migrations"]
-
-    let unpacked = DatabaseConfiguration.migrationsBesidePackage(
-      executable: "/opt/waymark-1.0/bin/waymark", fileExists: files.contains)
-
-    #expect(unpacked == "/opt/waymark-1.0/share/waymark/Migrations")
+    #expect(try DatabaseConfiguration(Settings(environment: environment)).migrations() == Migration.builtIn)
+    #expect(throws: MigrationError.unreadable(path: "/no/such/folder")) {
+      try DatabaseConfiguration(Settings(environment: named)).migrations()
+    }
   }
 
   @Test func theMapPageHasABaseMapWhereItsAddressAndAttributionAreSet() throws {

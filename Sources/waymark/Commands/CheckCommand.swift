@@ -158,8 +158,8 @@ struct CheckCommand: AsyncParsableCommand {
     _ database: DatabaseConfiguration, uses: Set<DatabaseCheck.Use>, _ report: inout CheckReport
   ) async {
     do {
-      let migrations = try Migration.all(inDirectory: database.migrationsPath)
-      report.note(.fine("the migrations of \(database.migrationsPath): \(migrations.count)"))
+      let migrations = try database.migrations()
+      report.note(.fine("the migrations of \(database.migrationsPath ?? "the program"): \(migrations.count)"))
       let check = DatabaseCheck(configuration: try PostgresConfiguration(database), migrations: migrations)
       for finding in try await check.findings(for: uses) { report.note(finding) }
     } catch let error as DatabaseCheck.Unreachable {

@@ -16,6 +16,11 @@ enum DatabaseSettings: SettingSelection {
   static let settings = [Setting.postgres.url.setting, Setting.places.migrationsPath.setting]
 }
 
+/// The settings of the command that only reads the database.
+enum ExportSettings: SettingSelection {
+  static let settings = [Setting.postgres.url.setting]
+}
+
 /// The settings by which commands find the server on this machine.
 enum LocalServerSettings: SettingSelection {
   static let settings = [Setting.listening.host.setting, Setting.listening.port.setting]
@@ -26,7 +31,7 @@ enum ClientSettings: SettingSelection {
   static let settings = Setting.client.settings.filter { $0.optionName != nil }
 }
 
-extension SettingOptions<DatabaseSettings> {
+extension SettingOptions {
   /// A Boolean value that indicates whether the option for the address of the database was given.
   var namesDatabase: Bool { values[Setting.postgres.url.setting.name] != nil }
 

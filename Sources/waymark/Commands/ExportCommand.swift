@@ -28,7 +28,7 @@ struct ExportCommand: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var database: SettingOptions<DatabaseSettings>
+  @OptionGroup var database: SettingOptions<ExportSettings>
 
   @OptionGroup var server: ClientOptions
 
@@ -65,7 +65,8 @@ struct ExportCommand: AsyncParsableCommand {
   private func exportDatabase(as format: PointFormat) async throws {
     let configuration = try database.configuration()
     do {
-      let store = try configuration.makeStore()
+      // The schema is not verified, so that places can be written to a file whatever program has migrated it.
+      let store = try PostgresStore(configuration: PostgresConfiguration(configuration), migrations: [])
       // Before the places are read. A standby has no positions.
       let position = try? await ChangeFeed(store).presentPosition()
       let output = try ExportFile(path: file)

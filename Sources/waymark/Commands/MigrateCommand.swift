@@ -8,7 +8,7 @@ struct MigrateCommand: AsyncParsableCommand {
     commandName: "migrate",
     abstract: "Creates the tables of the database, or upgrades them.",
     discussion: """
-      Each migration runs in a transaction of its own and is recorded with its checksum; those that ran before are \
+      The migrations are part of the program. Each runs in a transaction of its own and is recorded with its checksum; those that ran before are \
       skipped. Concurrent migrations run one after the other. The schema of a newer program is not changed where it is \
       compatible with this one.
 
@@ -28,7 +28,7 @@ struct MigrateCommand: AsyncParsableCommand {
     do {
       let migrator = Migrator(
         configuration: try PostgresConfiguration(configuration),
-        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+        migrations: try configuration.migrations())
       let names = dryRun ? try await migrator.plan() : try await migrator.migrate()
       if names.isEmpty {
         let newer = try await migrator.newer()

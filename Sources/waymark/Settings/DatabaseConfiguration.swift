@@ -18,8 +18,8 @@ struct DatabaseConfiguration: Hashable {
   /// The longest wait of a request for a connection.
   let waitTime: Duration
 
-  /// The folder of the migrations.
-  let migrationsPath: String
+  /// The folder of the migrations; `nil` for those of the program.
+  let migrationsPath: String?
 
   let index: IndexConfiguration
 
@@ -39,25 +39,7 @@ struct DatabaseConfiguration: Hashable {
     preparedStatements = try settings.choice(Setting.postgres.preparedStatements)
     waitTime = try settings.duration(Setting.postgres.requestDeadline)
     index = try IndexConfiguration(settings)
-    migrationsPath = settings[Setting.places.migrationsPath] ?? Self.migrationsBesidePackage()
-  }
-
-  /// Returns the default folder of the migrations: `Migrations` in the package that the executable was built in, else
-  /// `share/waymark/Migrations` beside the `bin` that the executable is in, else `/usr/share/waymark/Migrations`.
-  static func migrationsBesidePackage(
-    executable: String = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "",
-    fileExists: (String) -> Bool = FileManager.default.fileExists(atPath:)
-  ) -> String {
-    let installed = "share/waymark/Migrations"
-    var folder = URL(filePath: executable).deletingLastPathComponent()
-    while folder.path.count > 1 {
-      let migrations = folder.appending(path: "Migrations").path
-      if fileExists(folder.appending(path: "Package.swift").path), fileExists(migrations) { return migrations }
-      folder.deleteLastPathComponent()
-    }
-    let prefix = URL(filePath: executable).deletingLastPathComponent().deletingLastPathComponent()
-    let beside = prefix.appending(path: installed).path
-    return fileExists(beside) ? beside : "/usr/\(installed)"
+    migrationsPath = settings[Setting.places.migrationsPath]
   }
 }
 
@@ -98,13 +80,17 @@ struct ConnectionShares: Hashable {
 }
 
 extension DatabaseConfiguration {
+  /// Returns the migrations of the configured folder, or of the program.
+  func migrations() throws(MigrationError) -> [Migration] {
+    guard let migrationsPath else { return Migration.builtIn }
+    return try Migration.all(inDirectory: migrationsPath)
+  }
+
   /// Returns the store of the places, which connects when it is first used.
   ///
   /// - Throws: ``ConfigurationError``, or `MigrationError` if the migrations can't be read.
   func makeStore() throws -> PostgresStore {
-    try PostgresStore(
-      configuration: PostgresConfiguration(self),
-      migrations: Migration.all(inDirectory: migrationsPath))
+    try PostgresStore(configuration: PostgresConfiguration(self), migrations: migrations())
   }
 }
 

@@ -95,10 +95,8 @@ struct PlacesSettings: SettingGroup {
     "Private addresses and networks, with commas between, that webhooks may be sent to, such as 10.1.0.0/16.",
     details: "Without TLS too. See [Webhooks](webhooks.md#addresses).")
   let migrationsPath = Setting.Key(
-    "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("the folder that came with the program"),
-    "Folder of the migrations.",
-    details: "The default is `Migrations` of the package that the program was built in, else "
-      + "`share/waymark/Migrations` beside its `bin`, such as `/usr/share/waymark/Migrations`.")
+    "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("those of the program"),
+    "Folder of migrations of your own, instead of those that are part of the program.")
 }
 
 struct SearchSettings: SettingGroup {

@@ -24,7 +24,8 @@ enum SettingsDocumentation {
       \(table(Setting.client))
 
       `health` and `backup` read `HTTP_HOST`, `HTTP_PORT` and `TLS_CERTIFICATE_FILE` to find the server on this machine. \
-      `migrate`, `import` and `export` read `DATABASE_URL` and `MIGRATIONS_PATH`.
+      `migrate`, `import`, `sources` and `duplicates` read `DATABASE_URL` and `MIGRATIONS_PATH`, `export` reads \
+      `DATABASE_URL`.
 
       Exit codes: 0 done, 1 failed, 64 bad usage, 65 bad data, 69 store unavailable.
 

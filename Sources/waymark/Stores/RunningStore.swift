@@ -181,7 +181,7 @@ struct RunningStore: Service {
     _ database: DatabaseConfiguration, _ search: SearchConfiguration, keepsSearches: Bool, changesRetention: Duration,
     metrics: any MetricsFactory, logger: Logger
   ) throws -> RunningStore {
-    let migrations = try database.migrations()
+    let migrations = try Self.migrations(of: database)
     let store = try PostgresStore(configuration: try PostgresConfiguration(database), migrations: migrations)
     logger.info("places are in PostgreSQL", metadata: ["pool_size": .stringConvertible(database.poolSize)])
     var running = try withIndex(of: store, database, text: search.textIndex, metrics: metrics, logger: logger)
@@ -202,6 +202,14 @@ struct RunningStore: Service {
       await store.shutDown()
     }
     return running
+  }
+
+  private static func migrations(of database: DatabaseConfiguration) throws(ConfigurationError) -> [Migration] {
+    do throws(MigrationError) {
+      return try database.migrations()
+    } catch {
+      throw .conflict(Setting.places.migrationsPath, "must be a folder of migrations, but it is not: \(error)")
+    }
   }
 
   /// Returns the store of a database, with an index in front of it where one is configured.
@@ -252,18 +260,6 @@ struct RunningStore: Service {
     } catch {
       logger.warning("INDEX_PATH can't be used: the index is kept in no files", metadata: ["reason": "\(error)"])
       return nil
-    }
-  }
-}
-
-extension DatabaseConfiguration {
-  /// Returns the migrations of the configured folder.
-  fileprivate func migrations() throws(ConfigurationError) -> [Migration] {
-    do {
-      return try Migration.all(inDirectory: migrationsPath)
-    } catch {
-      throw .conflict(
-        Setting.places.migrationsPath, "must be a folder of migrations, but '\(migrationsPath)' is not: \(error)")
     }
   }
 }
