@@ -35,7 +35,9 @@ import Testing
     #expect(memory(files) == 128 << 20)
   }
 
-  @Test(arguments: [([:], 192), (["READ_STALE_S": "60"], 128), (["POINT_INDEX": "on"], nil)])
+  @Test(arguments: [
+    ([:], 192), (["READ_STALE_S": "60"], 128), (["READ_CONSISTENCY": "bounded"], 128), (["POINT_INDEX": "on"], nil),
+  ])
   func indexLeavesMemoryForItsBuildAndForResponses(_ settings: [String: String], mebibytes: Int?) throws {
     let settings = settings.merging(["DATABASE_URL": "postgres://localhost/waymark"]) { $1 }
     let configuration = try IndexConfiguration(Settings(environment: settings))

@@ -25,6 +25,13 @@ import Testing
       index.freshness == ReadFreshness(.bounded(maximumAge: .milliseconds(250)), staleLifetime: .seconds(60)))
   }
 
+  @Test(arguments: [([:], 60), (["READ_STALE_S": "0"], 0), (["READ_STALE_S": "5"], 5)])
+  func boundedReadsOutlastARestartOfTheDatabaseByDefault(settings: [String: String], seconds: Int) throws {
+    let index = try configuration(settings.merging(["READ_CONSISTENCY": "bounded"]) { $1 })
+
+    #expect(index.freshness.staleLifetime == .seconds(seconds))
+  }
+
   @Test func waitOfReadinessIsTakenFromTheSettings() throws {
     #expect(try configuration(["READY_INDEX_WAIT_S": "5"]).readinessLimit == .seconds(5))
   }

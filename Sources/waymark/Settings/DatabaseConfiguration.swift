@@ -134,7 +134,11 @@ struct IndexConfiguration: Hashable {
 
   let freshness: ReadFreshness
 
-  /// The longest time at a start for which the server is not ready because the index is not complete.
+  /// The default of `READ_STALE_S` with `READ_CONSISTENCY=bounded`: longer than a restart of PostgreSQL takes.
+  private static let staleSecondsOfBoundedReads = 60
+
+  /// The longest time at a start for which the server is not ready because the index is not complete, or the areas are
+  /// not in memory.
   let readinessLimit: Duration
 
   /// Returns the maximum number of bytes of an index; `nil` where any size is allowed.
@@ -158,7 +162,8 @@ struct IndexConfiguration: Hashable {
     if consistency == .strict, settings[Setting.postgres.maximumStaleness] != nil {
       throw .conflict(Setting.postgres.maximumStaleness, "needs READ_CONSISTENCY=bounded")
     }
-    let staleLifetime = try settings.integer(Setting.postgres.staleLifetime)
+    let staleLifetime = try settings.integer(
+      postgres.staleLifetime, default: consistency == .strict ? 0 : Self.staleSecondsOfBoundedReads)
     readinessLimit = .seconds(try settings.integer(Setting.postgres.readinessLimit))
     if use == .off {
       let ofIndex = [

@@ -205,14 +205,15 @@ struct PostgresSettings: SettingGroup {
     "READ_MAX_STALENESS_MS", .timeout, affects: .operation, default: "1000",
     "Maximum staleness of reads with READ_CONSISTENCY=bounded.")
   let staleLifetime = Setting.Key(
-    "READ_STALE_S", .integer(0...86_400), affects: .operation, default: "0",
+    "READ_STALE_S", .integer(0...86_400), affects: .operation,
+    default: .described("`0`, or `60` with `READ_CONSISTENCY=bounded`"),
     "Seconds for which reads that can't be current are answered from the last confirmed state of the index.",
     details: "While the database is unavailable, and for reads that only the index can answer while it catches up "
       + "or is built again. Such responses have an `Age` (RFC 9111): the seconds since the index was last known to "
       + "be current. A rebuild then holds the former index in memory too.")
   let readinessLimit = Setting.Key(
     "READY_INDEX_WAIT_S", .integer(0...86_400), affects: .operation, default: "300",
-    "Longest time at a start, in seconds, for which /health/ready is 503 until the index is complete.")
+    "Longest time at a start, in seconds, for which /health/ready is 503 until index and areas are in memory.")
 }
 
 struct AccessSettings: SettingGroup {
