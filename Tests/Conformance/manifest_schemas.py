@@ -67,6 +67,9 @@ def check_agreement(objects, compose):
     server_environment = compose["services"]["waymark"]["environment"]
     if server_environment.get("API_KEYS_FILE") != compose["services"]["keys"]["environment"]["API_KEYS_FILE"]:
         problems.append("compose.yaml: the server does not read the created key file")
+    # The key is written to the standard error, which logs keep.
+    if "2>/dev/null" not in compose["services"]["keys"]["command"][0]:
+        problems.append("compose.yaml: the logs of the service keys have a key")
     # The settings of the Debian package, including those in comments.
     used |= set(re.findall(r"^#?([A-Z][A-Z_]+)=", pathlib.Path("deploy/debian/waymark.env").read_text(), re.MULTILINE))
     problems += [f"docs/configuration.md does not contain {name}" for name in sorted(used - known)]

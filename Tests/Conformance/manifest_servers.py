@@ -159,8 +159,8 @@ def check_proxies(options, folder):
 
 
 def create_key(program, folder):
-    """Creates a key for writing in `keys.txt`, and returns it."""
-    created = subprocess.run([program, "keys", "create", "check", "--scope", "write"], check=True, capture_output=True, text=True)
+    """Creates a key for everything in `keys.txt`, and returns it."""
+    created = subprocess.run([program, "keys", "create", "check", "--scope", "admin"], check=True, capture_output=True, text=True)
     (folder / "keys.txt").write_text(created.stdout)
     return re.search(r"shown this once: (\S+)", created.stderr).group(1)
 
@@ -220,6 +220,7 @@ class Proxy:
 
 class Nginx(Proxy):
     name = "nginx"
+    example = NGINX
 
     def configure(self):
         server = self.replace_in(
@@ -255,6 +256,7 @@ class Nginx(Proxy):
 
 class Caddy(Proxy):
     name = "Caddy"
+    example = CADDY
 
     def configure(self):
         site = self.replace_in(
@@ -318,7 +320,12 @@ class ProxyCheck:
         expect(f"an import of {rows.stat().st_size} bytes returns 200, got {status}", status == 200)
         large = ["-H", "Content-Type: application/json", "--data-binary", f"@{rows}"]
         expect("a large body other than an import is rejected", self.curl("/locations", *large, *authorized)[0] == 413)
-        expect("this machine can read the metrics", self.curl("/metrics")[0] == 200)
+        found += self.problems_of_bodies(authorized)
+        for target in ("/metrics", "/status/history.json"):
+            expect(f"this machine can read {target}", self.curl(target)[0] == 200)
+        private = re.escape(r"status/history\.json") if self.proxy.name == "nginx" else "/status/history.json"
+        expect("the history of metrics is as private as the metrics",
+               re.search(rf"metrics.*{private}", self.proxy.example.read_text()))
         self.curl("/tiles.json")
         tiles = json.loads((self.folder / "body").read_text())["tiles"][0]
         expect(f"links have the proxy's address, got {tiles}",
@@ -329,6 +336,32 @@ class ProxyCheck:
                 ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{self.proxy.plain_port}/"],
                 capture_output=True, text=True)
             expect("plain HTTP is redirected to HTTPS", finished.stdout == "301")
+        return found
+
+    def problems_of_bodies(self, authorized):
+        """Sends each call that has a body through the proxy and without it, with a small body and with one that is larger
+        than the limit of most: both must have the same status."""
+        found = []
+        calls = [(method.upper(), path, operation)
+                 for path, item in json.loads(get(self.direct_port, "/openapi.json")[0])["paths"].items()
+                 for method, operation in item.items() if "requestBody" in operation]
+        if len(calls) < 10:
+            found.append(f"expected: more than {len(calls)} calls with a body")
+        prefixes = ("", "/poi") if self.proxy.name == "nginx" else ("",)
+        body = self.folder / "sent"
+        for method, path, operation in calls:
+            target = re.sub(r"\{[^}]*\}", "0199a1b2-0000-7000-8000-000000000000", path)
+            media_type = next(iter(operation["requestBody"]["content"]))
+            for size in (0, 3 << 19):
+                body.write_text("{" + " " * size + "}")
+                arguments = ["-X", method, "-H", f"Content-Type: {media_type}", "--data-binary", f"@{body}", *authorized]
+                direct = subprocess.run(
+                    ["curl", "-sS", "--max-time", "120", "-o", "/dev/null", "-w", "%{http_code}", *arguments,
+                     f"http://127.0.0.1:{self.direct_port}{target}"], capture_output=True, text=True).stdout
+                for prefix in prefixes:
+                    status = self.curl(prefix + target, *arguments)[0]
+                    if status != int(direct):
+                        found.append(f"expected: {method} {prefix}{path} with {size} bytes returns {direct}, got {status}")
         return found
 
     def problems_of_the_prefix(self, authorized):

@@ -57,6 +57,12 @@ import Testing
     #expect(missing?.description == "API_KEYS_FILE must be a file that can be read, got '\(path).none'")
   }
 
+  @Test func keyWithoutAScopeOnlyReads() throws {
+    let command = try #require(try Waymark.parseAsRoot(["keys", "create", "a"]) as? CreateKeyCommand)
+
+    #expect(command.scope == "read")
+  }
+
   @Test(arguments: [["keys", "create", "a b"], ["keys", "create", "a", "--scope", "root"]])
   func keyCreationNeedsAValidNameAndScope(arguments: [String]) async throws {
     let command = try #require(try Waymark.parseAsRoot(arguments) as? CreateKeyCommand)

@@ -22,8 +22,9 @@ struct CreateKeyCommand: AsyncParsableCommand {
       line. Only the line is written to standard output, so that it can be appended to the file.
 
       Example:
-        waymark keys create phone-app --scope read >> keys.txt
-        waymark keys create partner --scope read --filter "category <> 'internal'" --area Vienna >> keys.txt
+        waymark keys create phone-app >> keys.txt
+        waymark keys create editor --scope write >> keys.txt
+        waymark keys create partner --filter "category <> 'internal'" --area Vienna >> keys.txt
       """
   )
 
@@ -31,7 +32,7 @@ struct CreateKeyCommand: AsyncParsableCommand {
   var name: String
 
   @Option(help: "read, suggest, write or admin; each includes those before it.")
-  var scope: String = AccessScope.write.rawValue
+  var scope: String = AccessScope.read.rawValue
 
   @Option(help: "Condition in CQL2 on the places that the owner may know of.")
   var filter: String?
