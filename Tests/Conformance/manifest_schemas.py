@@ -59,7 +59,19 @@ def check_agreement(objects, compose):
     if server["terminationGracePeriodSeconds"] < pause + drain + 2:
         problems.append(f"terminationGracePeriodSeconds is less than 2 s more than preStop ({pause} s) and drain ({drain} s)")
 
-    known = set(re.findall(r"`([A-Z][A-Z_]+)`", pathlib.Path("docs/configuration.md").read_text()))
+    for name in ("startupProbe", "livenessProbe"):
+        if container[name]["httpGet"]["path"] != "/health/live":
+            problems.append(f"{name} kills pods while the database is away")
+    if container["readinessProbe"]["httpGet"]["path"] != "/health/ready":
+        problems.append("readinessProbe does not ask whether the pod is ready")
+    start = container["startupProbe"]
+    settings_page = pathlib.Path("docs/configuration.md").read_text()
+    wait = int(settings.get("READY_INDEX_WAIT_S") or re.search(
+        r"`READY_INDEX_WAIT_S` \| [^|]* \| `(\d+)`", settings_page).group(1))
+    if start["periodSeconds"] * start["failureThreshold"] < wait:
+        problems.append(f"startupProbe allows less than READY_INDEX_WAIT_S ({wait} s)")
+
+    known = set(re.findall(r"`([A-Z][A-Z_]+)`", settings_page))
     used = set(settings) | {entry["name"] for entry in container["env"]}
     for name in ("waymark", "migrate", "keys"):
         used |= set(compose["services"][name]["environment"])
