@@ -192,11 +192,10 @@ struct ImportServer {
       throw ImportServerError(error, target: target.base + call)
     }
     guard status == .ok else { throw ImportServerError(status, body: Data(text.readableBytesView), file: file) }
-    do {
-      return try JSONDecoder().decode(ServerReport.self, from: Data(text.readableBytesView))
-    } catch {
-      throw .denied("\(target.base) did not respond as Waymark does")
-    }
+    guard let report = try? JSONDecoder().decode(ServerReport.self, from: Data(text.readableBytesView)),
+      report.isPlausible
+    else { throw .denied("\(target.base) did not respond as Waymark does") }
+    return report
   }
 }
 
@@ -275,6 +274,12 @@ struct ServerReport: Decodable {
   let errors: [Row]
   let warnings: [String]?
   let implausible: Int?
+
+  /// A Boolean value that indicates whether the numbers can be those of an import. Their sums do not overflow.
+  var isPlausible: Bool {
+    let counts = [created, updated, unchanged, deleted ?? 0, rejected, implausible ?? 0]
+    return (counts + errors.map(\.row) + errors.compactMap(\.line)).allSatisfy { 0...1 << 53 ~= $0 }
+  }
 
   /// Returns the report of a file whose rows come after a number of others.
   func counted(after rows: Int, in file: PointFiles.File) -> ImportReport {

@@ -110,6 +110,8 @@ struct FoundPlace: Decodable {
   }
 
   private static func text(ofMetres distance: Double) -> String {
+    // No two places are further from each other than 20,004 km.
+    guard 0...1e8 ~= distance else { return "" }
     if distance < 1000 { return "\(Int(distance.rounded())) m" }
     let kilometres = distance / 1000
     return kilometres < 10 ? "\((kilometres * 10).rounded() / 10) km" : "\(Int(kilometres.rounded())) km"

@@ -42,11 +42,14 @@ struct ServerTarget: Sendable {
     self.authorities = scheme == "https" ? try authorities?.certificates() : nil
   }
 
+  /// The longest time without a byte of a response: a server may copy a large file before it sends it.
+  private static let readTimeout = TimeAmount.hours(1)
+
   /// Calls with a client, which is shut down afterwards.
   ///
-  /// - Parameter readTimeout: the longest time without a byte of a response; `nil` for any time.
+  /// - Parameter readTimeout: the longest time without a byte of a response.
   func withClient<Value, Failure>(
-    readTimeout: TimeAmount? = nil, _ body: (HTTPClient) async throws(Failure) -> Value
+    readTimeout: TimeAmount = Self.readTimeout, _ body: (HTTPClient) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     try await HTTPClient.withClient(trusting: authorities, readTimeout: readTimeout, body)
   }
@@ -73,7 +76,7 @@ struct ServerTarget: Sendable {
     case let error as HTTPClientError: error == .remoteConnectionClosed
     case let error as IOError: [EPIPE, ECONNRESET, ECONNABORTED].contains(error.errnoCode)
     // A response had begun.
-    case is HTTPParserError: true
+    case is HTTPParserError, is InvalidResponse: true
     default: false
     }
   }
@@ -131,7 +134,8 @@ extension HTTPClient {
   /// The timeout of connecting. The server limits the duration of a call.
   private static let connectTimeout = TimeAmount.seconds(10)
 
-  /// Calls with a client that follows no redirects and repeats nothing, and shuts it down.
+  /// Calls with a client that follows no redirects and repeats nothing, and shuts it down. Whatever a peer responds is at
+  /// most an error; see ``ResponseCheck``.
   ///
   /// - Parameters:
   ///   - authorities: the certificates that a server's may be signed with; `nil` for those that the system trusts.
@@ -146,6 +150,9 @@ extension HTTPClient {
     configuration.dnsOverride = addresses
     configuration.timeout.connect = connectTimeout
     configuration.timeout.read = readTimeout
+    // A client has few requests, and HTTP/1.1 alone is checked.
+    configuration.httpVersion = .http1Only
+    configuration.http1_1ConnectionDebugInitializer = ResponseCheck.add
     // A request whose body is a stream can't be sent again to elsewhere.
     configuration.redirectConfiguration = .disallow
     configuration.connectionPool.retryConnectionEstablishment = false
@@ -177,8 +184,11 @@ struct ServerCallError: Error, CustomStringConvertible {
   init(_ error: any Error, target: ServerTarget) {
     isUnavailable = true
     description =
-      ServerTarget.isBreak(error)
-      ? "\(target.base): the connection broke" : "\(target.base) can't be reached: \(ServerTarget.reason(error))"
+      switch error {
+      case let error as InvalidResponse: "\(target.base): \(error)"
+      case _ where ServerTarget.isBreak(error): "\(target.base): the connection broke"
+      default: "\(target.base) can't be reached: \(ServerTarget.reason(error))"
+      }
   }
 
   /// Creates the error of a response that is not the file.

@@ -75,7 +75,11 @@ struct FollowedServer {
   /// The maximum number of changes of a page, and of places of an export that are applied together.
   static let pageLength = 1000
 
-  private static let maximumPageBytes = 1 << 28
+  /// The limit of a page of changes, which has at most 4 MiB of texts and one place more, as JSON.
+  private static let maximumPageBytes = 1 << 26
+
+  /// The limit of a line of an export, and the length of the lines that are applied together.
+  static let maximumLineBytes = 1 << 24
 
   /// The maximum time that a server may name in `Retry-After`.
   private static let maximumRetrySeconds = 3600
@@ -105,7 +109,7 @@ struct FollowedServer {
         default: try reader.skipValue()
         }
       }
-      guard !page.position.isEmpty else { throw FollowError.denied("the server did not respond as Waymark does") }
+      try Self.check(page.position)
       return page
     }
   }
@@ -118,21 +122,27 @@ struct FollowedServer {
     guard let position = response.headers.first(name: "waymark-position") else {
       throw FollowError.unavailable("\(target.base): the export has no position at the moment")
     }
+    try Self.check(position)
     var changes: [FollowedChange] = []
+    var byteCount = 0
     var line: [UInt8] = []
     var body = response.body.makeAsyncIterator()
     while let buffer = try await reporting({ try await body.next() }) {
-      for byte in buffer.readableBytesView {
-        guard byte == UInt8(ascii: "\n") else {
-          line.append(byte)
-          continue
-        }
+      var rest = buffer.readableBytesView[...]
+      while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        line += rest[..<end]
+        rest = rest[(end + 1)...]
+        try Self.checkLength(of: line)
         changes.append(try Self.exported(line))
+        byteCount += line.count
         line.removeAll(keepingCapacity: true)
-        guard changes.count == Self.pageLength else { continue }
+        guard changes.count == Self.pageLength || byteCount > Self.maximumLineBytes else { continue }
         try await consume(changes)
         changes.removeAll(keepingCapacity: true)
+        byteCount = 0
       }
+      line += rest
+      try Self.checkLength(of: line)
     }
     guard line.isEmpty else { throw FollowError.unavailable("\(target.base): the connection broke") }
     try await consume(changes)
@@ -253,6 +263,19 @@ struct FollowedServer {
   }
 
   // MARK: JSON
+
+  private static func check(_ position: String) throws {
+    let (text, mark) = PositionText.parts(of: position)
+    guard PositionText.isPosition(text), (mark ?? "").allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+      throw FollowError.denied("the server did not respond as Waymark does")
+    }
+  }
+
+  private static func checkLength(of line: [UInt8]) throws {
+    guard line.count <= maximumLineBytes else {
+      throw FollowError.denied("the export has a line of more than \(maximumLineBytes) bytes")
+    }
+  }
 
   private static func parsing<Value>(
     _ text: some Collection<UInt8>, _ parse: (inout JSONReader) throws -> Value
