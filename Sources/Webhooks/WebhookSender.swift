@@ -359,7 +359,10 @@ package final class WebhookSender: Sendable {
     state.withLock { state in
       state.progress[webhook.id] = webhook.pending == nil ? (webhook.revision, position) : nil
       state.watches[webhook.id]?.matched.removeAll { changes.includes($0.position, in: position) }
-      if state.watches[webhook.id]?.start != nil { state.watches[webhook.id]?.start = position }
+      // A webhook that is behind its watch reaches the start of it first.
+      if let start = state.watches[webhook.id]?.start, changes.includes(start, in: position) {
+        state.watches[webhook.id]?.start = position
+      }
     }
   }
 

@@ -4,7 +4,8 @@ Clients write as in scripts/faults chaos, beside its faults: connections are cut
 standbys are promoted, the change log is emptied. Followers begin with an export and apply nothing but changes: by pages of
 several lengths, by requests that wait, and by streams, with conditions and without, over either instance. They are absent
 for some time, and forget what they have not kept together with its position. So do processes of `waymark follow`, which
-copy into a file and into a command, and are killed with -9. At the end each copy must equal an export.
+copy into a file and into a command, and are killed with -9. A webhook with a filter has a receiver that keeps a copy: it
+is away, disabled, and set back to an earlier copy whose changes are replayed. At the end each copy must equal an export.
 
   scripts/faults changes                               # two minutes on each store
   scripts/faults changes --store memory --seconds 600 --seed 7
@@ -14,6 +15,7 @@ copy into a file and into a command, and are killed with -9. At the end each cop
 import asyncio
 import collections
 import http.client
+import http.server
 import json
 import os
 import pathlib
@@ -39,6 +41,8 @@ LIMITS = (3, 100, 10_000)
 TIMEOUT_SECONDS = 30
 # The time for which a follower may be behind at the end.
 FINISH_SECONDS = 120
+# That for the receiver of a webhook, for one attempt: a sender that was killed has the lease for half a minute.
+RECEIVER_SECONDS = 45
 # A write of unknown outcome may still be applied between an export and the changes: the comparisons of a copy that differs,
 # and the time between them.
 ATTEMPTS, PAUSE_SECONDS = 6, 5
@@ -286,6 +290,182 @@ class CommandFollower:
         return {id: without(place, self.OWN_MEMBERS) for id, place in places.items()}
 
 
+class Unavailable(Exception):
+    """A call failed that may succeed later."""
+
+
+class Receiver:
+    """The copy of the receiver of a webhook with a filter, which knows of a change what the messages tell."""
+
+    def __init__(self, cluster, seed):
+        self.cluster = cluster
+        self.random = random.Random(f"receiver {seed}")
+        self.query, self.matches = CONDITIONS[2]
+        self.name = "receiver of a webhook with a filter"
+        self.lock = threading.Lock()
+        self.places, self.position, self.saved = {}, None, None
+        # The ids of messages that were received.
+        self.known, self.is_away = set(), True
+        self.id, self.key = None, f"receiver-{seed}"
+        self.counts = collections.Counter()
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["content-length"]))
+                self.send_response(receiver.receive(self.headers["webhook-id"], json.loads(body)))
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    # Messages.
+
+    def receive(self, id, message):
+        """Applies a message, and returns the status of the response."""
+        with self.lock:
+            if id in self.known:
+                return 204
+            if self.is_away:
+                self.counts["rejected messages"] += 1
+                return 503
+            self.known.add(id)
+            for change in message["data"]["changes"]:
+                if "url" in change:
+                    return 500
+                apply(change, self.places)
+            self.position = message["data"].get("position", self.position)
+            self.counts["messages"] += 1
+            return 204
+
+    # Calls.
+
+    def call(self, method, path, body=None, key=None):
+        instance = self.random.choice(self.cluster.instances)
+        connection = http.client.HTTPConnection("127.0.0.1", instance.proxy.port, timeout=TIMEOUT_SECONDS)
+        headers = {"Content-Type": "application/json"} | ({"Idempotency-Key": key} if key else {})
+        try:
+            connection.request(method, path, json.dumps(body) if body else None, headers)
+            response = connection.getresponse()
+            status, text = response.status, response.read()
+            if status >= 500 or status in (408, 429):
+                raise Unavailable(f"{method} {path}: {status}")
+            return status, json.loads(text or b"null")
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Unavailable(f"{method} {path}: {error!r}") from error
+        finally:
+            connection.close()
+
+    def leave(self):
+        with self.lock:
+            self.is_away = True
+
+    def come_back(self):
+        with self.lock:
+            self.is_away = False
+        # The next attempt would follow minutes after the second failed one.
+        self.call("PATCH", f"/webhooks/{self.id}", {"enabled": True})
+
+    def replay(self, places, position):
+        """Sets the copy back to an earlier one. Returns whether the changes since then are known."""
+        self.leave()
+        status, _ = self.call("POST", f"/webhooks/{self.id}/replay?since={position}")
+        if status != 200:
+            return False
+        # A message from before may be on its way.
+        time.sleep(1)
+        with self.lock:
+            self.places, self.position, self.saved = dict(places), position, None
+        self.counts["replays"] += 1
+        self.come_back()
+        return True
+
+    def begin(self):
+        """Begins with an export, in place of what there is."""
+        if self.id is None:
+            body = {"url": f"http://127.0.0.1:{self.server.server_port}/", "filter": {"filter": "lat > 0"}}
+            self.id = self.call("POST", "/webhooks", body, key=self.key)[1]["id"]
+        instance = self.random.choice(self.cluster.instances)
+        connection = http.client.HTTPConnection("127.0.0.1", instance.proxy.port, timeout=TIMEOUT_SECONDS)
+        try:
+            places, position = export(connection, f"/locations/export?f=ndjson&{self.query}")
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Unavailable(f"export: {error!r}") from error
+        finally:
+            connection.close()
+        if not self.replay(places, position):
+            raise Unavailable("the position of the export has expired")
+
+    def is_behind(self):
+        """Returns whether the changes after the position are not known any more."""
+        webhook = self.call("GET", f"/webhooks/{self.id}")[1]
+        return "not known" in (webhook.get("disabledReason") or "")
+
+    def act(self, stopping):
+        if self.position is None or self.is_behind():
+            self.leave()
+            self.position = None
+            return self.begin()
+        match self.random.randrange(5):
+            case 0:
+                self.leave()
+                stopping.wait(self.random.uniform(1, 20))
+                self.come_back()
+            case 1:
+                self.call("PATCH", f"/webhooks/{self.id}", {"enabled": False})
+                stopping.wait(self.random.uniform(1, 20))
+                self.come_back()
+                self.counts["times disabled"] += 1
+            case 2:
+                with self.lock:
+                    self.saved = dict(self.places), self.position
+            case 3 if self.saved:
+                # If the changes since then are not known any more, the copy goes on from its own position.
+                if not self.replay(*self.saved):
+                    self.come_back()
+            case _:
+                stopping.wait(self.random.uniform(0, 5))
+
+    def run(self, stopping):
+        """Receives until the end of the load."""
+        while not stopping.is_set():
+            try:
+                self.act(stopping)
+            except Unavailable:
+                self.counts["failures"] += 1
+                # A replay of unknown outcome sends what a newer copy has already.
+                with self.lock:
+                    self.is_away = self.position is None
+                stopping.wait(0.2)
+
+    def differences(self):
+        """Yields the differences of the copy from an export, once the sender has sent what it has."""
+        deadline, found = time.monotonic() + RECEIVER_SECONDS, None
+        while time.monotonic() < deadline:
+            try:
+                if self.position is None or self.is_behind():
+                    self.leave()
+                    self.position = None
+                    self.begin()
+                self.come_back()
+                connection = http.client.HTTPConnection(
+                    "127.0.0.1", self.cluster.instances[0].proxy.port, timeout=TIMEOUT_SECONDS)
+                present, _ = export(connection, f"/locations/export?f=ndjson&{self.query}")
+                connection.close()
+                with self.lock:
+                    found = list(compare(self.places, present, self.matches))
+                if not found:
+                    break
+            except (Unavailable, OSError, http.client.HTTPException, ValueError):
+                pass
+            time.sleep(2)
+        yield from [(UNEXPECTED, "could not be compared")] if found is None else found
+
+
 def without(place, members):
     return {name: value for name, value in place.items() if name not in members}
 
@@ -312,12 +492,14 @@ class ChangesScenario(Scenario):
 
     def environment(self, folder, options):
         self.folder = folder
-        return super().environment(folder, options)
+        settings, headers = super().environment(folder, options)
+        return settings | {"WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8"}, headers
 
     def injectors(self, cluster, ledger, shared_ids, options):
         self.followers = [Follower(number, cluster, options.seed) for number in range(self.FOLLOWERS)]
         for is_command in (False, True):
             self.followers.append(CommandFollower(is_command, cluster, options.waymark, self.folder, options.seed))
+        self.followers.append(Receiver(cluster, options.seed))
         return super().injectors(cluster, ledger, shared_ids, options)
 
     async def monitor(self, cluster, ledger, clients, injectors):

@@ -207,6 +207,75 @@ import Testing
     }
   }
 
+  /// The reasons for which a sender is behind the position from which on it knows what has matched a filter.
+  enum Absence: CaseIterable {
+    case disabled, replayed, takenOver
+  }
+
+  @Test(arguments: TestedStore.allCases, Absence.allCases)
+  func copyOfAFilterIsRightAfterAnAbsenceOfMorePages(_ kind: TestedStore, _ absence: Absence) async throws {
+    try await kind.with { store in
+      _ = try await store.webhooks.add(1, at: try await store.changes.presentPosition(), filter: "category=cafe", clock)
+      var sender = sender(store)
+      await sender.runOnce()
+      try await importPlaces(1...300, category: "cafe", store.places)
+      await sender.runOnce()
+      let former = try copy()
+      #expect(former.count == 300)
+      let position = try await store.webhooks.stored(1).position
+
+      func set(_ change: (inout Webhook) -> Void) async throws {
+        _ = try await store.webhooks.update(.sample(1)) { webhook in
+          change(&webhook)
+          return true
+        }
+      }
+      if absence == .disabled {
+        try await set { $0.disable(because: "test") }
+        await sender.runOnce()
+      }
+      try await importPlaces(1...150, category: "bar", store.places)
+      for number in 151...300 { try await store.places.delete(id: .sample(UInt64(number)), if: .none) }
+      var count = endpoint.requests.count
+      switch absence {
+      case .disabled: try await set { $0.enable(at: clock.now()) }
+      case .replayed:
+        await sender.runOnce()
+        #expect(try copy().isEmpty)
+        count = endpoint.requests.count
+        try await set { $0.replay(from: position, at: clock.now()) }
+      case .takenOver:
+        clock.advance(by: WebhookSender.leaseDuration)
+        sender = self.sender(store)
+      }
+      await sender.runOnce()
+
+      #expect(try copy(former, after: count).isEmpty)
+    }
+  }
+
+  private func importPlaces(_ numbers: ClosedRange<Int>, category: String, _ places: any PointStore) async throws {
+    let rows = try numbers.map {
+      try ImportRow.sample("place \($0)", 1, 2, category: category, id: .sample(UInt64($0)), number: $0)
+    }
+    let batches = AsyncStream { continuation in
+      continuation.yield(rows)
+      continuation.finish()
+    }
+    _ = try await places.importRows(batches)
+  }
+
+  /// Returns the ids of the places in a receiver's copy after the messages.
+  ///
+  /// - Parameters:
+  ///   - former: the ids before them.
+  ///   - count: the number of the messages that are left out.
+  private func copy(_ former: Set<String> = [], after count: Int = 0) throws -> Set<String> {
+    try bodies().dropFirst(count).flatMap(\.data.changes).reduce(into: former) { copy, change in
+      if change.place == nil { copy.remove(change.id) } else { copy.insert(change.id) }
+    }
+  }
+
   @Test(arguments: TestedStore.allCases)
   func placeThatHasChangedSeveralTimesIsSentOnce(_ kind: TestedStore) async throws {
     try await kind.with { store in
