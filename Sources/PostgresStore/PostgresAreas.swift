@@ -215,6 +215,8 @@ package final class PostgresAreas: AreaStore {
             areas.append(area)
           } else if let area = try row.area(from: 1) {
             areas.append(area)
+          } else {
+            self.store.damagedRows?.note(try row.id(1), in: "areas", reason: "it breaks the rules of areas")
           }
         }
         return .success(Areas(areas, version: version, after: known))

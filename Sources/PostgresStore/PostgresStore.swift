@@ -16,16 +16,22 @@ package final class PostgresStore: Sendable {
   /// The server whose sequence of versions has been moved up to the clock; see ``followClock(again:)``.
   let followedServer = Mutex<FollowedServer?>(nil)
   private let migrations: [Migration]
+  let damagedRows: DamagedRows?
 
   /// Creates a store, which connects on the first call.
   ///
-  /// - Parameter migrations: the migrations that the database must have run for the store to be ready.
+  /// - Parameters:
+  ///   - migrations: the migrations that the database must have run for the store to be ready.
+  ///   - damagedRows: the log of rows that can't be decoded.
   /// - Throws: ``PointStoreError`` when the system can't create a thread.
-  package init(configuration: PostgresConfiguration, migrations: [Migration]) throws(PointStoreError) {
+  package init(
+    configuration: PostgresConfiguration, migrations: [Migration], damagedRows: DamagedRows? = nil
+  ) throws(PointStoreError) {
     guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
     self.thread = thread
     self.configuration = configuration
     self.migrations = migrations
+    self.damagedRows = damagedRows
     pool = ConnectionPool(
       on: thread, configuration, connections: configuration.poolSize, waiters: configuration.maximumWaiters)
     sharedCounts = SharedCounts(waitTimeout: .milliseconds(configuration.waitTimeoutMilliseconds))

@@ -4,7 +4,7 @@ import PostgresClient
 
 /// The SQL of suggested edits.
 private enum SuggestionStatements {
-  static let select = Statement("suggestion", "SELECT document::text FROM suggestions WHERE id = $1::uuid")
+  static let select = Statement("suggestion", "SELECT id, document::text FROM suggestions WHERE id = $1::uuid")
 
   static let selectForUpdate = "SELECT document::text FROM suggestions WHERE id = $1::uuid FOR UPDATE"
 
@@ -13,7 +13,7 @@ private enum SuggestionStatements {
   static let page = Statement(
     "suggestions", planning: .eachTime,
     """
-    SELECT document::text
+    SELECT id, document::text
     FROM suggestions
     WHERE ($1::text IS NULL OR state = $1::text AND expires_at > $4::timestamptz
         OR $1::text = 'expired' AND state = 'open' AND expires_at <= $4::timestamptz
@@ -74,7 +74,7 @@ private enum SuggestionStatements {
   static let eraseCount = 500
 
   static let selectExpired = """
-    SELECT document::text
+    SELECT id, document::text
     FROM suggestions
     WHERE expires_at <= $1::timestamptz AND NOT is_erased
     ORDER BY id
@@ -96,21 +96,29 @@ extension PostgresStore: SuggestionStore {
     guard let row = try await read(SuggestionStatements.select, Parameters { $0.add(id) }).rows.first else {
       return nil
     }
-    return try Suggestion(document: try row.text(0))
+    return try suggestion(of: row)
   }
 
   package func suggestions(matching query: SuggestionQuery) async throws(PointStoreError) -> [Suggestion] {
-    let result = try await read(
-      SuggestionStatements.page,
-      Parameters {
-        $0.add(query.state?.rawValue)
-        $0.add(optional: query.place)
-        $0.add(optional: query.after)
-        $0.add(query.now)
-        $0.add(Int64(query.limit))
-        $0.add(query.requestKey)
-      })
-    return try await Self.suggestions(of: result)
+    var (query, found) = (query, [Suggestion]())
+    let limit = query.limit
+    while true {
+      let result = try await read(
+        SuggestionStatements.page,
+        Parameters {
+          $0.add(query.state?.rawValue)
+          $0.add(optional: query.place)
+          $0.add(optional: query.after)
+          $0.add(query.now)
+          $0.add(Int64(query.limit))
+          $0.add(query.requestKey)
+        })
+      found += try await suggestions(of: result)
+      // In place of rows that can't be decoded come others.
+      guard found.count < limit, result.count == query.limit, let last = result.rows.last else { return found }
+      query.after = try last.id(0)
+      query.limit = limit - found.count
+    }
   }
 
   package func openSuggestions(at now: Timestamp) async throws(PointStoreError) -> OpenSuggestions {
@@ -119,14 +127,48 @@ extension PostgresStore: SuggestionStore {
     return OpenSuggestions(count: Int(try row.integer(0)), mark: try row.text(1))
   }
 
-  private static func suggestions(of result: QueryResult) async throws(PointStoreError) -> [Suggestion] {
+  private func suggestions(of result: QueryResult) async throws(PointStoreError) -> [Suggestion] {
     try await offThreadPool {
       Result { () throws(PointStoreError) -> [Suggestion] in
         var suggestions: [Suggestion] = []
-        for row in result.rows { suggestions.append(try Suggestion(document: try row.text(0))) }
+        for row in result.rows {
+          if let suggestion = try self.suggestion(of: row) { suggestions.append(suggestion) }
+        }
         return suggestions
       }
     }.get()
+  }
+
+  /// Returns the ids of rows, and their documents without data of the senders. A document that can't be decoded stays as
+  /// it is until it is removed.
+  private func erased(_ result: QueryResult) async throws(PointStoreError) -> (ids: [PointID], documents: [String]) {
+    try await offThreadPool {
+      Result { () throws(PointStoreError) -> (ids: [PointID], documents: [String]) in
+        var (ids, documents): ([PointID], [String]) = ([], [])
+        for row in result.rows {
+          ids.append(try row.id(0))
+          if let suggestion = try self.suggestion(of: row) {
+            documents.append(try suggestion.erased.document)
+          } else {
+            documents.append(try row.text(1))
+          }
+        }
+        return (ids, documents)
+      }
+    }.get()
+  }
+
+  /// Returns the suggestion of a row of an id and a document; `nil` if it can't be decoded, after a line in the log.
+  private func suggestion(of row: QueryResult.Row) throws(PointStoreError) -> Suggestion? {
+    let (id, document) = (try row.id(0), try row.text(1))
+    do throws(PointStoreError) {
+      let suggestion = try Suggestion(document: document)
+      if suggestion.id == id { return suggestion }
+      damagedRows?.note(id, in: "suggestions", reason: "its document has the id \(suggestion.id)")
+    } catch {
+      damagedRows?.note(id, in: "suggestions", reason: "\(error)")
+    }
+    return nil
   }
 
   package func add(_ suggestion: Suggestion) async throws(PointStoreError) -> SuggestionAddition {
@@ -207,17 +249,16 @@ extension PostgresStore: SuggestionStore {
     do {
       return try await withTransaction { session -> Int in
         let result = try await session.run(SuggestionStatements.selectExpired, Parameters { $0.add(now) })
-        let suggestions = try await Self.suggestions(of: result)
-        if suggestions.isEmpty { return 0 }
-        let documents = try suggestions.map { try $0.erased.document }
+        if result.count == 0 { return 0 }
+        let (ids, documents) = try await erased(result)
         try await session.run(
           SuggestionStatements.erase,
           Parameters {
-            $0.add(suggestions.map(\.id))
+            $0.add(ids)
             $0.add(documents)
           })
         try await commit(session)
-        return suggestions.count
+        return result.count
       }
     } catch {
       guard case .store(let storeError) = await writeError(error) else { throw .unexpected(reason: "\(error)") }

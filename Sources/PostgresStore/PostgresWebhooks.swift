@@ -6,7 +6,7 @@ package import Webhooks
 private enum WebhookStatements {
   static let select = Statement(
     "webhooks",
-    "SELECT document::text, revision FROM webhooks WHERE id = coalesce($1::uuid, id) ORDER BY id")
+    "SELECT id, document::text, revision FROM webhooks WHERE id = coalesce($1::uuid, id) ORDER BY id")
 
   /// Values: the id, the document and the maximum number of rows.
   static let insert = Statement(
@@ -39,7 +39,14 @@ extension PostgresStore: WebhookStore {
   package func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook] {
     let result = try await read(WebhookStatements.select, Parameters { $0.add(optional: id) })
     var webhooks: [Webhook] = []
-    for row in result.rows { webhooks.append(try Webhook(document: row.text(0), revision: row.integer(1))) }
+    for row in result.rows {
+      let (id, document, revision) = (try row.id(0), try row.text(1), try row.integer(2))
+      do throws(PointStoreError) {
+        webhooks.append(try Webhook(document: document, id: id, revision: revision))
+      } catch {
+        damagedRows?.note(id, in: "webhooks", reason: "\(error)")
+      }
+    }
     return webhooks
   }
 

@@ -14,7 +14,7 @@ enum WebhookRows {
     ) STRICT, WITHOUT ROWID;
     """
 
-  fileprivate static let select = "SELECT document, revision FROM webhook WHERE id = coalesce(?, id) ORDER BY id"
+  fileprivate static let select = "SELECT id, document, revision FROM webhook WHERE id = coalesce(?, id) ORDER BY id"
 
   fileprivate static let insert = """
     INSERT INTO webhook (id, revision, document) SELECT ?, 1, ? WHERE (SELECT count(*) FROM webhook) < ?
@@ -29,16 +29,19 @@ enum WebhookRows {
 
 extension SQLiteJournal: WebhookStore {
   package func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook] {
-    let rows = try await reportingErrors { database in
+    try await reportingErrors { [damagedRows] database in
       try await database.read { database in
-        try Row.fetchAll(database, sql: WebhookRows.select, arguments: [id?.bytes]).map { row in
-          (document: row[0] as String, revision: row[1] as Int64)
+        var webhooks: [Webhook] = []
+        try StoredRow.forEach(database, WebhookRows.select, [id?.bytes]) { row in
+          do throws(RowDamage) {
+            webhooks.append(try row.webhook())
+          } catch {
+            damagedRows?.note(try? row.id(0), in: "webhook", reason: error.reason)
+          }
         }
+        return webhooks
       }
     }
-    var webhooks: [Webhook] = []
-    for row in rows { webhooks.append(try Webhook(document: row.document, revision: row.revision)) }
-    return webhooks
   }
 
   package func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
@@ -70,5 +73,17 @@ extension SQLiteJournal: WebhookStore {
     }
     try checkFiles()
     return isChanged
+  }
+}
+
+extension StoredRow {
+  /// Returns a webhook, from the columns of ``WebhookRows/select``.
+  fileprivate func webhook() throws(RowDamage) -> Webhook {
+    let (id, document, revision) = (try id(0), try text(1, "document"), try integer(2, "revision"))
+    do throws(PointStoreError) {
+      return try Webhook(document: document, id: id, revision: revision)
+    } catch {
+      throw RowDamage("\(error)")
+    }
   }
 }

@@ -15,22 +15,29 @@ package final class SQLiteJournal: Sendable {
   let database: DatabaseQueue
   private let files: JournalFiles
   private let damagePolicy: Loading.DamagePolicy
+  let damagedRows: DamagedRows?
 
-  private init(database: DatabaseQueue, path: String, damagePolicy: Loading.DamagePolicy) {
+  private init(
+    database: DatabaseQueue, path: String, damagePolicy: Loading.DamagePolicy, damagedRows: DamagedRows?
+  ) {
     self.database = database
+    self.damagedRows = damagedRows
     self.damagePolicy = damagePolicy
     files = JournalFiles(path: path)
   }
 
   /// Opens a file, or creates it.
   ///
-  /// - Parameter onDamage: called with each damaged row, which is then skipped; without it, loading a file with a
-  ///   damaged row fails.
+  /// - Parameters:
+  ///   - damagedRows: the log of webhooks that can't be decoded, of which none prevents the others.
+  ///   - onDamage: called with each damaged row, which is then skipped; without it, loading a file with a damaged row
+  ///     fails.
   /// - Throws: ``Points/PointStoreError``: `unavailable` where the file can't be opened or is in use by another
   ///   process, `schemaMismatch` where it is not a journal or one of another schema version, `unexpected` where it
   ///   is damaged. The reason names the file.
   package static func open(
     path: String,
+    damagedRows: DamagedRows? = nil,
     onDamage: (@Sendable (JournalDamage) -> Void)? = nil
   ) async throws(PointStoreError) -> SQLiteJournal {
     let opened: Result<DatabaseQueue, PointStoreError> = await offThreadPool {
@@ -47,7 +54,8 @@ package final class SQLiteJournal: Sendable {
       }
     }
     return SQLiteJournal(
-      database: try opened.get(), path: path, damagePolicy: onDamage.map { .skip($0) } ?? .reject)
+      database: try opened.get(), path: path, damagePolicy: onDamage.map { .skip($0) } ?? .reject,
+      damagedRows: damagedRows)
   }
 
   /// Writes the write-ahead log into the file and closes both; later calls fail.

@@ -235,6 +235,14 @@ package struct WebhookSecret: Codable, Sendable {
 
   private init(text: String) { self.text = text }
 
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    guard let secret = WebhookSecret(try container.decode(String.self, forKey: .text)) else {
+      throw DecodingError.dataCorruptedError(forKey: .text, in: container, debugDescription: "the secret is invalid")
+    }
+    self = secret
+  }
+
   /// Returns the signature of a message (Standard Webhooks 1.0.0, symmetric signatures).
   func signature(id: String, timestamp: Int64, body: String) -> String {
     let key = SymmetricKey(data: Data(base64Encoded: String(text.dropFirst(Self.prefix.count))) ?? Data())
@@ -379,12 +387,15 @@ extension Webhook {
     }
   }
 
-  /// Creates the webhook of a stored document.
-  package init(document: String, revision: Int64) throws(PointStoreError) {
+  /// Creates the webhook of a stored row.
+  package init(document: String, id: PointID, revision: Int64) throws(PointStoreError) {
     do {
       self = try JSONDecoder().decode(Webhook.self, from: Data(document.utf8))
     } catch {
       throw .unexpected(reason: "a stored webhook can't be decoded: \(error)")
+    }
+    guard self.id == id, 0...1 << 32 ~= pending?.attempts ?? 0 else {
+      throw .unexpected(reason: "a stored webhook has the id of another one, or an impossible number of attempts")
     }
     self.revision = revision
   }

@@ -6,6 +6,7 @@ import Points
 import Synchronization
 import TestSupport
 import Testing
+import Webhooks
 
 @testable import SQLiteJournal
 
@@ -129,5 +130,41 @@ private struct Xorshift {
     state ^= state >> 7
     state ^= state << 17
     return state
+  }
+
+  @Test(arguments: [
+    "'{}'", "'null'", "'{'", "''", "json_set(document, '$.positionTime', \(Int64.max))",
+    "json_set(document, '$.secrets.current.text', 'whsec_')",
+    "(SELECT document FROM webhook ORDER BY id LIMIT 1)",
+  ])
+  func webhookThatCannotBeDecodedIsLoggedOnceAndPreventsNoOther(_ document: String) async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    for number in 1...3 { #expect(try await journal.insert(.sample(UInt64(number)))) }
+    await journal.close()
+    let file = try DatabaseQueue(path: folder.path)
+    try await file.write { database in
+      try database.execute(
+        sql: "UPDATE webhook SET document = \(document) WHERE id = ?", arguments: [PointID.sample(2).bytes])
+    }
+    try file.close()
+    let log = LogRecorder()
+    let reopened = try await SQLiteJournal.open(path: folder.path, damagedRows: DamagedRows(logger: log.logger))
+
+    for _ in 0..<2 { #expect(try await reopened.webhooks(id: nil).map(\.id) == [.sample(1), .sample(3)]) }
+
+    #expect(try await reopened.webhooks(id: .sample(2)).isEmpty)
+    #expect(log.lines.count == 1)
+    #expect(log.lines.first?.contains("webhook") == true && log.lines.first?.contains("\(PointID.sample(2))") == true)
+    #expect(try await reopened.removeWebhook(id: .sample(2)))
+    await reopened.close()
+  }
+}
+
+extension Webhook {
+  fileprivate static func sample(_ number: UInt64) -> Webhook {
+    Webhook(
+      id: .sample(number), url: "https://example.com", filter: nil, secrets: WebhookSecrets(.generate()),
+      position: "1.2", createdAt: Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000))
   }
 }

@@ -100,8 +100,14 @@ extension Timestamp {
 }
 
 extension Timestamp: Codable {
+  /// - Throws: `DecodingError` also for a time beyond the years 0 to 9999, with which sums could overflow.
   public init(from decoder: any Decoder) throws {
-    self.init(microsecondsSinceEpoch: try decoder.singleValueContainer().decode(Int64.self))
+    let container = try decoder.singleValueContainer()
+    let microseconds = try container.decode(Int64.self)
+    guard -62_167_219_200_000_000..<253_402_300_800_000_000 ~= microseconds else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "the time is beyond the years 0 to 9999")
+    }
+    self.init(microsecondsSinceEpoch: microseconds)
   }
 
   public func encode(to encoder: any Encoder) throws {

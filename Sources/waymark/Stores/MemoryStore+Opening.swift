@@ -19,13 +19,14 @@ extension MemoryStore {
     path: String, files: () -> IndexFiles?, skipsDamaged: Bool, text: TextIndexConfiguration = .init(),
     clock: MonotoneClock, logger: Logger
   ) async throws(PointStoreError) -> (MemoryStore, SQLiteJournal, IndexFiles?) {
+    let damagedRows = DamagedRows(logger: logger)
     guard skipsDamaged else {
-      let journal = try await SQLiteJournal.open(path: path)
+      let journal = try await SQLiteJournal.open(path: path, damagedRows: damagedRows)
       let files = files()
       return (try await MemoryStore(journal: journal, files: files, text: text, clock: clock), journal, files)
     }
     let damage = DamageReport(path: path, logger: logger)
-    let journal = try await SQLiteJournal.open(path: path) { damage.note($0) }
+    let journal = try await SQLiteJournal.open(path: path, damagedRows: damagedRows) { damage.note($0) }
     let memory = try await MemoryStore(journal: journal, text: text, clock: clock)
     damage.finish()
     return (memory, journal, nil)

@@ -182,7 +182,9 @@ struct RunningStore: Service {
     metrics: any MetricsFactory, logger: Logger
   ) throws -> RunningStore {
     let migrations = try Self.migrations(of: database)
-    let store = try PostgresStore(configuration: try PostgresConfiguration(database), migrations: migrations)
+    let store = try PostgresStore(
+      configuration: try PostgresConfiguration(database), migrations: migrations,
+      damagedRows: DamagedRows(logger: logger))
     logger.info("places are in PostgreSQL", metadata: ["pool_size": .stringConvertible(database.poolSize)])
     var running = try withIndex(of: store, database, text: search.textIndex, metrics: metrics, logger: logger)
     let searchLog = keepsSearches ? PostgresSearchLog(store, minimumTextCount: search.minimumTextCount) : nil
