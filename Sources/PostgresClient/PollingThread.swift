@@ -227,11 +227,11 @@ package final class PollingThread: SerialExecutor {
 }
 
 /// A thread for blocking work, which must not run on Swift's cooperative pool.
-enum DetachedThread {
+package enum DetachedThread {
   /// Starts a thread that runs the body and then ends.
   ///
   /// - Returns: `false` if the system could not create a thread.
-  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+  package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     let argument = Unmanaged.passRetained(Body(run: body))
     #if canImport(Darwin)
       var thread: pthread_t?

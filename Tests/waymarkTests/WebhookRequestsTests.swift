@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPServer
 import NIOCore
 import Synchronization
@@ -9,10 +10,13 @@ import Webhooks
 /// The addresses that webhooks may have, without connections.
 @Suite struct WebhookRequestsTests {
   private static func requests(
-    allowing networks: String..., resolve: @escaping WebhookRequests.Resolver = { _ in [] }
+    allowing networks: String..., lookupTimeLimit: Duration = .seconds(600),
+    resolve: @escaping WebhookRequests.Resolver = { _ in [] }
   ) throws -> WebhookRequests {
     let networks = try networks.map { try #require(IPNetwork($0)) }
-    return WebhookRequests(networks: WebhookNetworks(allowed: networks), authorities: nil, resolve: resolve)
+    return WebhookRequests(
+      networks: WebhookNetworks(allowed: networks), authorities: nil, lookupTimeLimit: lookupTimeLimit,
+      resolve: resolve)
   }
 
   @Test(arguments: [
@@ -81,10 +85,69 @@ import Webhooks
     #expect(reason.contains("WEBHOOK_ALLOWED_NETWORKS") && lookUps.withLock { $0 } == 2)
   }
 
-  @Test func systemResolvesNames() async throws {
-    let addresses = try await WebhookRequests.systemAddresses(of: "localhost")
+  @Test func systemResolvesNames() {
+    let addresses = WebhookRequests.systemAddresses(of: "localhost")
     #expect(!addresses.isEmpty && addresses.allSatisfy { IPAddress($0)?.isLoopback == true })
-    #expect(try await WebhookRequests.systemAddresses(of: "2130706433").compactMap(\.ipAddress) == ["127.0.0.1"])
-    #expect(try await WebhookRequests.systemAddresses(of: "no-such-host.invalid").isEmpty)
+    #expect(WebhookRequests.systemAddresses(of: "2130706433").compactMap(\.ipAddress) == ["127.0.0.1"])
+    #expect(WebhookRequests.systemAddresses(of: "no-such-host.invalid").isEmpty)
+  }
+
+  // MARK: Slow names
+
+  /// A resolver whose names that begin with `slow` wait until they are released.
+  private final class SlowResolver: Sendable {
+    private let released = DispatchSemaphore(value: 0)
+    private let count = Mutex(0)
+
+    @Sendable func resolve(_ host: String) throws -> [SocketAddress] {
+      if host.hasPrefix("slow") {
+        count.withLock { $0 += 1 }
+        released.wait()
+        released.signal()
+      }
+      return [try SocketAddress(ipAddress: "127.0.0.1", port: 0)]
+    }
+
+    func release() { released.signal() }
+
+    /// Returns when a number of names wait.
+    func wait(for number: Int) async throws {
+      while count.withLock({ $0 }) < number { try await Task.sleep(for: .milliseconds(5)) }
+    }
+  }
+
+  @Test func slowNamesDelayNoOther() async throws {
+    let resolver = SlowResolver()
+    let requests = try Self.requests(allowing: "127.0.0.0/8", resolve: resolver.resolve)
+    // More than there are threads for calls that block.
+    let slow = (0..<32).map { number in Task { await requests.rejection(of: "https://slow-\(number).example/") } }
+    // Of one name, which share a thread.
+    let same = (0..<8).map { _ in Task { await requests.rejection(of: "https://slow-0.example/") } }
+    try await resolver.wait(for: 32)
+
+    let refused = await requests.rejection(of: "https://fast.example/")
+    let sent = await requests.send("{}", headers: [], to: "http://fast.example:1/")
+    resolver.release()
+
+    #expect(refused?.contains("too many names are being looked up") == true)
+    if case .failure(let reason) = sent { #expect(!reason.contains("looked up"), "\(reason)") }
+    for task in slow + same { #expect(await task.value == nil) }
+    #expect(await requests.rejection(of: "https://fast.example/") == nil)
+  }
+
+  @Test func lookUpThatTakesTooLongIsAFailure() async throws {
+    let resolver = SlowResolver()
+    let requests = try Self.requests(lookupTimeLimit: .milliseconds(50), resolve: resolver.resolve)
+
+    let rejection = await requests.rejection(of: "https://slow.example/")
+    let outcome = await requests.send("{}", headers: [], to: "https://slow.example/")
+    resolver.release()
+
+    #expect(rejection == "names the host 'slow.example', whose look-up took too long")
+    guard case .failure(let reason) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(reason.contains("whose look-up took too long"))
   }
 }

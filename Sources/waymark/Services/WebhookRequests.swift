@@ -3,7 +3,6 @@ import Foundation
 import HTTPServer
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 import NIOSSL
 import Webhooks
 
@@ -44,21 +43,29 @@ struct WebhookNetworks: Sendable {
 
 /// The HTTP requests of webhooks.
 ///
-/// The name in an address is looked up once for each request, all of its addresses are checked, and the connection is
-/// made to the one that was checked, whatever the name stands for by then. A response's body is not read, so that nobody
+/// The name in an address is looked up for each request, all of its addresses are checked, and the connection is made to
+/// the one that was checked, whatever the name stands for by then. A response's body is not read, so that nobody
 /// learns from a webhook what another service responds. Each request has a client of its own: no connection outlives the
 /// check of its address.
 struct WebhookRequests: WebhookTransport {
-  /// Returns the addresses of a name, and throws where there are none.
-  typealias Resolver = @Sendable (_ host: String) async throws -> [SocketAddress]
+  /// Returns the addresses of a name, after any time; it may block its thread.
+  typealias Resolver = @Sendable (_ host: String) throws -> [SocketAddress]
 
   /// The timeout of a whole request, with the look-up of the name.
   static let timeLimit = Duration.seconds(15)
 
+  /// The timeout of the look-up of a name.
+  static let lookupTimeLimit = Duration.seconds(10)
+
   private let networks: WebhookNetworks
   private let authorities: AuthorityFile?
   private let timeLimit: Duration
-  private let resolve: Resolver
+
+  /// The look-ups of messages. Each webhook has one at a time, and a few more if its address was changed meanwhile.
+  private let messageLookups: NameLookups
+
+  /// The look-ups of addresses that are registered, which delay no message.
+  private let registrationLookups: NameLookups
 
   /// Creates the requests.
   ///
@@ -66,31 +73,33 @@ struct WebhookRequests: WebhookTransport {
   ///   those that the system trusts.
   init(
     networks: WebhookNetworks, authorities: AuthorityFile?, timeLimit: Duration = Self.timeLimit,
-    resolve: @escaping Resolver = Self.systemAddresses
+    lookupTimeLimit: Duration = Self.lookupTimeLimit, resolve: @escaping Resolver = Self.systemAddresses
   ) {
     self.networks = networks
     self.authorities = authorities
     self.timeLimit = timeLimit
-    self.resolve = resolve
+    messageLookups = NameLookups(
+      maximumThreads: Webhook.maximumCount + 28, timeLimit: lookupTimeLimit, resolve: resolve)
+    registrationLookups = NameLookups(maximumThreads: 32, timeLimit: lookupTimeLimit, resolve: resolve)
   }
 
-  /// Looks a name up as the system does, on a thread that may block.
+  /// Looks a name up as the system does. Blocks the thread.
+  ///
+  /// - Returns: none if the name is not known.
   @Sendable
-  static func systemAddresses(of host: String) async throws -> [SocketAddress] {
-    try await NIOThreadPool.singleton.runIfActive {
-      var (hints, result) = (addrinfo(), UnsafeMutablePointer<addrinfo>?.none)
-      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-      hints.ai_flags = AI_ADDRCONFIG
-      guard getaddrinfo(host, nil, &hints, &result) == 0 else { return [] }
-      defer { freeaddrinfo(result) }
-      var addresses: [SocketAddress] = []
-      var next = result
-      while let info = next {
-        if let address = info.pointee.ai_addr.flatMap(Self.address) { addresses.append(address) }
-        next = info.pointee.ai_next
-      }
-      return addresses
+  static func systemAddresses(of host: String) -> [SocketAddress] {
+    var (hints, result) = (addrinfo(), UnsafeMutablePointer<addrinfo>?.none)
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_ADDRCONFIG
+    guard getaddrinfo(host, nil, &hints, &result) == 0 else { return [] }
+    defer { freeaddrinfo(result) }
+    var addresses: [SocketAddress] = []
+    var next = result
+    while let info = next {
+      if let address = info.pointee.ai_addr.flatMap(Self.address) { addresses.append(address) }
+      next = info.pointee.ai_next
     }
+    return addresses
   }
 
   private static func address(_ address: UnsafeMutablePointer<sockaddr>) -> SocketAddress? {
@@ -130,14 +139,22 @@ struct WebhookRequests: WebhookTransport {
     return (bare, url.scheme == "https")
   }
 
-  private func target(of url: String) async throws(Rejection) -> Target {
+  private func target(of url: String, by lookups: NameLookups) async throws(Rejection) -> Target {
     let (host, isEncrypted) = try Self.parts(of: url)
     guard isEncrypted || !networks.allowed.isEmpty else { throw Rejection(reason: "must begin with https://") }
     let addresses: [SocketAddress]
     if let address = try? SocketAddress(ipAddress: host, port: 0) {
       addresses = [address]
     } else {
-      addresses = (try? await resolve(host)) ?? []
+      do {
+        addresses = try await lookups.addresses(of: host)
+      } catch NameLookups.Failure.timeout {
+        throw Rejection(reason: "names the host '\(host)', whose look-up took too long")
+      } catch NameLookups.Failure.overloaded {
+        throw Rejection(reason: "names the host '\(host)', and too many names are being looked up; try again later")
+      } catch {
+        addresses = []
+      }
     }
     guard let first = addresses.first?.ipAddress else {
       throw Rejection(reason: "names the host '\(host)', which is not known")
@@ -153,7 +170,7 @@ struct WebhookRequests: WebhookTransport {
 
   func rejection(of url: String) async -> String? {
     do throws(Rejection) {
-      _ = try await target(of: url)
+      _ = try await target(of: url, by: registrationLookups)
       return nil
     } catch {
       return error.reason
@@ -179,7 +196,7 @@ struct WebhookRequests: WebhookTransport {
   ) async -> WebhookOutcome {
     let (target, roots): (Target, [NIOSSLCertificate]?)
     do throws(Rejection) {
-      target = try await self.target(of: url)
+      target = try await self.target(of: url, by: messageLookups)
     } catch {
       return .failure(reason: "the address \(error.reason)")
     }
