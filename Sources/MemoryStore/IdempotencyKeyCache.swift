@@ -23,8 +23,8 @@ enum IdempotencyKeyLimits {
 ///
 /// No outcome is evicted before it expires, so that no client loses one because of another: a client whose share is
 /// full gets no new key. The share of each client is a part of what is free (the dynamic thresholds of Choudhury and
-/// Hahne, 1998): one client alone gets a fifth of the size, a hundred that all take what they can get get 1/104 each,
-/// and as much is left for another one.
+/// Hahne, 1998): one client alone gets a fifth of the size, and each further one that takes what it can get a fifth of
+/// what is left.
 ///
 /// Finding an outcome and adding one are O(1) on average, as is removing one that has expired.
 struct IdempotencyKeyCache<Outcome: Sendable>: Sendable {

@@ -43,11 +43,12 @@ struct FollowTests {
     let served = try await source.serve()
     let driver = ServerDriver(port: try await served.port())
     let json = ["Content-Type": "application/json"]
+    let lines = ["Content-Type": "application/x-ndjson"]
     func row(_ source: String) -> Data {
       Data(#"{"name":"one","lat":1,"long":1,"source":"\#(source)","sourceId":"1"}"#.utf8)
     }
     let licence = "licence=ODbL-1.0&attribution=%C2%A9%20OpenStreetMap"
-    _ = try await driver.send("POST", "/locations/import?source=osm&\(licence)", headers: json, body: row("osm"))
+    _ = try await driver.send("POST", "/locations/import?source=osm&\(licence)", headers: lines, body: row("osm"))
     var ids: [String] = []
     for (name, number) in [("North", "1"), ("South", "2"), ("West", "3")] {
       let created = try await driver.send("POST", "/areas", headers: json, body: Data(Self.zone(name, number).utf8))
@@ -72,7 +73,7 @@ struct FollowTests {
     _ = try await driver.send("DELETE", "/locations?source=osm&confirm=true")
     try #require(try await driver.send("DELETE", "/sources/osm").status == 204)
     _ = try await driver.send(
-      "POST", "/locations/import?source=town&attribution=Town", headers: json,
+      "POST", "/locations/import?source=town&attribution=Town", headers: lines,
       body: row("town"))
     try await follower.catchUp()
     try await follower.catchUp()
@@ -92,7 +93,7 @@ struct FollowTests {
     let served = try await source.serve()
     let driver = ServerDriver(port: try await served.port())
     _ = try await driver.send(
-      "POST", "/locations/import?source=a&attribution=Town", headers: ["Content-Type": "application/json"],
+      "POST", "/locations/import?source=a&attribution=Town", headers: ["Content-Type": "application/x-ndjson"],
       body: Data(#"{"name":"one","lat":1,"long":1,"source":"a","sourceId":"1"}"#.utf8))
 
     let outcome = try await WaymarkProcess.run(["follow", "--url", "http://127.0.0.1:\(driver.port)", "--once"])

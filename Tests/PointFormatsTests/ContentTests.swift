@@ -1,4 +1,5 @@
 import Foundation
+import Geo
 import Gzip
 import PointFormats
 import Points

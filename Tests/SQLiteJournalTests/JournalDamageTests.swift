@@ -117,20 +117,6 @@ import Webhooks
       source: place.origin?.source, sourceID: place.origin?.sourceID)
     #expect(valid == place, "round \(round)")
   }
-}
-
-/// A generator of pseudorandom numbers that are the same in every run.
-private struct Xorshift {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
-  }
 
   @Test(arguments: [
     "'{}'", "'null'", "'{'", "''", "json_set(document, '$.positionTime', \(Int64.max))",
@@ -158,6 +144,20 @@ private struct Xorshift {
     #expect(log.lines.first?.contains("webhook") == true && log.lines.first?.contains("\(PointID.sample(2))") == true)
     #expect(try await reopened.removeWebhook(id: .sample(2)))
     await reopened.close()
+  }
+}
+
+/// A generator of pseudorandom numbers that are the same in every run.
+private struct Xorshift {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+  mutating func next() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
   }
 }
 

@@ -1,3 +1,4 @@
+import AccessControl
 import AsyncHTTPClient
 import Foundation
 import HTTPServer

@@ -142,10 +142,14 @@ import Testing
     #expect(repeated == report)
   }
 
+  @Test func clientWhoseKeysFillItsShareIsToldToWait() {
+    let problem = Problem(PointWriteError.store(.keysExhausted))
+
+    #expect(problem.status == .serviceUnavailable && problem.code == "overloaded")
+    #expect(problem.headers["retry-after"] == ["600"])
+  }
+
   @Test func conflictWithAnImportInProgressHasRetryAfter() {
-    let exhausted = Problem(PointWriteError.store(.keysExhausted))
-    #expect(exhausted.status == .serviceUnavailable && exhausted.code == "overloaded")
-    #expect(exhausted.headers["retry-after"] == ["600"])
     let problem = Problem(PointWriteError.keyInFlight)
 
     #expect(problem.status == .conflict)
