@@ -5,7 +5,7 @@ import Basics
 package enum HoursEdition {
   /// The edition of the language. It grows with each change of what ``HoursExpression`` accepts, or of what an expression
   /// is said to depend on.
-  private static let language: UInt64 = 1
+  private static let language: UInt64 = 2
 
   /// A hash of the edition of the language, the number of bytes of the zones and regions by position, and the holidays.
   package static let current: UInt64 = {

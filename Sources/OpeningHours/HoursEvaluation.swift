@@ -293,8 +293,7 @@ private struct HoursEvaluation {
           if shift == 0 { paint(0, 1_440, .unknown, index, rule.separator, on: &segments) }
           continue
         }
-        // An end that is not after the start is on the next day.
-        end = minutes <= start ? minutes + 1_440 : minutes
+        end = span.end(startingAt: start, minutes)
         paint(start + shift, end + shift, rule.state, index, rule.separator, on: &segments)
       }
       if span.end == nil || span.isOpenEnded {
@@ -358,6 +357,42 @@ private struct HoursEvaluation {
       case .above: return event == .dawn || event == .sunrise ? 0 : 1_440
       case .below: return event == .dawn || event == .sunrise ? 1_440 : 0
       }
+    }
+  }
+}
+
+extension TimeSpan {
+  /// Returns the minutes of the end of a span whose start and end have these minutes: an end that is not after the start
+  /// is on the next day, unless an event of the sun is earlier or later than on other days: `18:00-sunset` and
+  /// `sunset-22:00` are empty if the sun sets at 15:00, or at 23:00.
+  fileprivate func end(startingAt start: Int, _ minutes: Int) -> Int {
+    guard minutes <= start else { return minutes }
+    return usesSun && !crossesMidnight ? start : minutes + 1_440
+  }
+
+  /// A Boolean value that indicates whether a span with events of the sun ends on the next day: the end is before the
+  /// start wherever and whenever the events are.
+  private var crossesMidnight: Bool {
+    guard let end else { return false }
+    switch (start.event, end.event) {
+    case (let first?, let last?):
+      return (last.usualMinutes.middle + end.minutes) <= (first.usualMinutes.middle + start.minutes)
+    case (let first?, nil): return end.minutes < first.usualMinutes.earliest + start.minutes
+    case (nil, let last?): return last.usualMinutes.latest + end.minutes <= start.minutes
+    case (nil, nil): return end.minutes <= start.minutes
+    }
+  }
+}
+
+extension SunEvent {
+  /// The minutes of a day between which the event is, by the clock, wherever the sun rises and sets, and those of a day
+  /// and a night of twelve hours.
+  fileprivate var usualMinutes: (earliest: Int, middle: Int, latest: Int) {
+    switch self {
+    case .dawn: (240, 330, 720)
+    case .sunrise: (240, 360, 720)
+    case .sunset: (720, 1_080, 1_440)
+    case .dusk: (720, 1_110, 1_440)
     }
   }
 }
@@ -430,20 +465,6 @@ extension NthWeekday {
 }
 
 extension DateRange {
-  /// The dates of each year from one day to another, without offsets, as numbers that ascend in a year.
-  private var plainDays: (first: Int, last: Int)? {
-    func number(_ point: DatePoint, _ isEnd: Bool) -> Int? {
-      guard point.year == nil, point.dayOffset == 0, point.weekday == nil else { return nil }
-      switch point.anchor {
-      case .month(let month): return month * 32 + (isEnd ? 31 : 1)
-      case .day(let month, let day): return month * 32 + day
-      case .weekday, .easter: return nil
-      }
-    }
-    guard let end, let first = number(start, false), let last = number(end, true) else { return nil }
-    return (first, last)
-  }
-
   fileprivate func contains(_ day: Day) -> Bool {
     let year = day.date.year
     if let (first, last) = plainDays {

@@ -94,6 +94,28 @@ package struct DaySelector: Hashable, Sendable {
   /// A Boolean value that indicates whether all days are selected.
   var isEveryDay: Bool { count == 0 }
 
+  /// A Boolean value that indicates whether holidays are selected and no weekdays, or no holidays.
+  var hasHolidaysOrWeekdaysAlone: Bool { holidays.isEmpty || weekdays == 0 && nthWeekdays.isEmpty }
+
+  /// A Boolean value that indicates whether dates are selected and nothing else.
+  var hasOnlyDates: Bool { !dates.isEmpty && weekdays == 0 && nthWeekdays.isEmpty && holidays.isEmpty }
+
+  /// A Boolean value that indicates whether no day is in both selectors, by weekdays or by dates of each year alone.
+  func isDisjoint(from other: DaySelector) -> Bool {
+    if isWeekly, other.isWeekly { return weekdays != 0 && other.weekdays != 0 && weekdays & other.weekdays == 0 }
+    guard !dates.isEmpty, !other.dates.isEmpty else { return false }
+    return dates.allSatisfy { date in other.dates.allSatisfy(date.isDisjoint) }
+  }
+
+  /// A Boolean value that indicates whether the other days are exceptions to these: some of the weekdays of each week, or
+  /// dates and holidays.
+  func isMoreGeneral(than other: DaySelector) -> Bool {
+    guard isWeekly else { return false }
+    guard other.isWeekly else { return true }
+    let all = weekdays == 0 ? 0x7F : weekdays
+    return other.weekdays != 0 && other.weekdays != all && other.weekdays & ~all == 0
+  }
+
   /// A Boolean value that indicates whether only weekdays matter, so that weeks are alike.
   var isWeekly: Bool { count == (weekdays == 0 ? 0 : 1) }
 }
@@ -117,6 +139,30 @@ struct DateRange: Hashable, Sendable {
   var start: DatePoint
   /// The last day; `nil` for all days from the first: to the end of the year if it has none.
   var end: DatePoint?
+
+  /// The dates of each year from one day to another, without offsets, as numbers that ascend in a year.
+  var plainDays: (first: Int, last: Int)? {
+    func number(_ point: DatePoint, _ isEnd: Bool) -> Int? {
+      guard point.year == nil, point.dayOffset == 0, point.weekday == nil else { return nil }
+      switch point.anchor {
+      case .month(let month): return month * 32 + (isEnd ? 31 : 1)
+      case .day(let month, let day): return month * 32 + day
+      case .weekday, .easter: return nil
+      }
+    }
+    guard let end, let first = number(start, false), let last = number(end, true) else { return nil }
+    return (first, last)
+  }
+
+  /// Returns whether no day of each year is in both ranges; `false` if a range is not that of each year.
+  func isDisjoint(from other: DateRange) -> Bool {
+    guard let one = plainDays, let two = other.plainDays else { return false }
+    let (oneWraps, twoWraps) = (one.first > one.last, two.first > two.last)
+    if oneWraps && twoWraps { return false }
+    if oneWraps { return two.first > one.last && two.last < one.first }
+    if twoWraps { return one.first > two.last && one.last < two.first }
+    return one.last < two.first || two.last < one.first
+  }
 
   var cost: Int { start.isComputed || end?.isComputed == true ? 4 : 1 }
 }

@@ -26,6 +26,9 @@ struct HoursLexer {
   /// The words with several meanings, by language.
   private var ambiguous: [(token: Int, length: Int, meanings: [HoursWords.Meaning])] = []
 
+  /// The tokens that are the first letter of a weekday.
+  private var initials: [Int] = []
+
   private init(_ text: String) {
     scalars = Array(text.unicodeScalars)
   }
@@ -34,7 +37,9 @@ struct HoursLexer {
     var lexer = HoursLexer(text)
     while try lexer.next() {}
     try lexer.resolveLanguages()
+    try lexer.checkInitials()
     lexer.tokens.removeAll { $0.kind == .word(.ignored) }
+    try lexer.removeHolidayKinds()
     lexer.removeDoubled()
     lexer.tokens.append(HoursToken(kind: .end, start: lexer.scalars.count, followsSpace: true))
     return lexer.tokens
@@ -49,6 +54,33 @@ struct HoursLexer {
       kept.append(token)
     }
     tokens = kept
+  }
+
+  /// Rejects the first letters of weekdays if they may be those of another language: `M` is Tuesday in Spanish. They are
+  /// English in a text of English words with Monday before a Wednesday, Thursday or Friday, as in `M-F` and `M,W,F`.
+  private func checkInitials() throws(HoursError) {
+    let days = initials.filter { if case .word(.weekday) = tokens[$0].kind { true } else { false } }
+    guard let first = days.first else { return }
+    let isEnglish = ambiguous.allSatisfy { word in
+      word.meanings.contains { $0.languages & HoursWords.english != 0 && .word($0.word) == tokens[word.token].kind }
+    }
+    let mondays = days.filter { tokens[$0].kind == .word(.weekday(0)) }
+    for monday in mondays.isEmpty ? [first] : mondays {
+      guard isEnglish, tokens[monday].kind == .word(.weekday(0)), monday + 2 < tokens.count,
+        [.dash, .comma, .word(.to), .word(.and)].contains(tokens[monday + 1].kind),
+        case .word(.weekday(2...4)) = tokens[monday + 2].kind
+      else { throw error("expected a weekday of at least two letters", at: tokens[monday].start) }
+    }
+  }
+
+  /// Removes the words that qualify the holidays behind them.
+  private mutating func removeHolidayKinds() throws(HoursError) {
+    for (index, token) in tokens.enumerated() where token.kind == .word(.holidayKind) {
+      guard index + 1 < tokens.count,
+        [.word(.holidayKind), .word(.holiday(.publicHoliday))].contains(tokens[index + 1].kind)
+      else { throw error("expected 'holidays' behind the word", at: token.start) }
+    }
+    tokens.removeAll { $0.kind == .word(.holidayKind) }
   }
 
   private func error(_ reason: String, at start: Int) -> HoursError { HoursError(character: start + 1, reason: reason) }
@@ -82,7 +114,7 @@ struct HoursLexer {
     switch scalar {
     case "-", "\u{2010}"..."\u{2015}", "\u{2212}", "~", "\u{301C}", "\u{FF5E}", "\u{FF0D}", "\u{30FC}":
       append(.dash, to: &self)
-    case ",", "\u{3001}", "\u{FF0C}", "\u{60C}": append(.comma, to: &self)
+    case ",", "\u{3001}", "\u{FF0C}", "\u{60C}", "\u{30FB}", "\u{FF65}": append(.comma, to: &self)
     case "&": append(.word(.and), to: &self)
     case ";", "\u{FF1B}", "\u{61B}": append(.semicolon, to: &self)
     case "|":
@@ -163,11 +195,15 @@ struct HoursLexer {
     if meanings.count > 1 || first.languages != HoursWords.everyLanguage {
       ambiguous.append((tokens.count, end - start, meanings))
     }
+    guard first.word != .season else {
+      throw error("expected months, got '\(string(start..<end))', which has no fixed dates", at: start)
+    }
+    if end == start + 1, first.languages == HoursWords.english { initials.append(tokens.count) }
     tokens.append(HoursToken(kind: .word(first.word), start: start, followsSpace: hasSpace))
     index = end
     // The dot of an abbreviation.
     switch first.word {
-    case .weekday, .month, .hour, .holiday: if scalar(at: index) == "." { index += 1 }
+    case .weekday, .month, .hour, .holiday, .state: if scalar(at: index) == "." { index += 1 }
     default: break
     }
   }
@@ -211,7 +247,7 @@ struct HoursLexer {
   /// of writing rather than Czech.
   private mutating func resolveLanguages() throws(HoursError) {
     guard !ambiguous.isEmpty else { return }
-    let english: HoursWords.Languages = 1
+    let english = HoursWords.english
     var pure = HoursWords.everyLanguage
     var mixed = HoursWords.everyLanguage
     for (token, length, meanings) in ambiguous {

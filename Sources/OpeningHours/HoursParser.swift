@@ -28,10 +28,50 @@ extension HoursRule {
   }
 }
 
+/// A rule with what its text tells beyond its meaning.
+private struct ParsedRule {
+  var rule = HoursRule()
+
+  /// The index of its first token.
+  var start = 0
+
+  /// A Boolean value that indicates whether the text has a state.
+  var hasState = false
+
+  /// A Boolean value that indicates whether the state is before the days: `closed Su`.
+  var isStateFirst = false
+
+  /// A Boolean value that indicates whether the text has `24/7`.
+  var isAlwaysOpen = false
+
+  /// A Boolean value that indicates whether another rule follows without a separator.
+  var isUnseparated = false
+
+  /// A Boolean value that indicates whether a colon is between holidays and their weekdays: `PH: Su`.
+  var hasDaysOfHolidays = false
+
+  /// The days that are left out of those of the rule: `daily except Mo`.
+  var exception: DaySelector?
+
+  /// The rule that closes those of them that the days cannot leave out, such as holidays.
+  var exceptionRule: HoursRule?
+
+  /// A Boolean value that indicates whether the rule is behind all others: `closed PH; 10:00-18:00`.
+  var isLast = false
+
+  /// A Boolean value that indicates whether a state before the days ends the hours of other rules.
+  var closesFirst: Bool { isStateFirst && rule.state != .open }
+
+  /// A Boolean value that indicates whether the text has nothing but a state.
+  var isBare: Bool { hasState && !isAlwaysOpen && rule.days.isEveryDay && rule.times.isEmpty }
+}
+
 private struct HoursParser {
   let tokens: [HoursToken]
   private var index = 0
-  private var selectors = 0
+
+  /// The state of the next rule, if it continues a list of days behind a state: `closed Su, Dec 25`.
+  private var continuedState: HoursState?
 
   init(tokens: [HoursToken]) {
     self.tokens = tokens
@@ -81,9 +121,17 @@ private struct HoursParser {
     case year, date, week, weekday, time, state, comment, always
   }
 
+  /// The end of a rule.
+  private enum RuleEnd {
+    case text, semicolon, comma, fallback
+    /// Another rule without a separator.
+    case none
+  }
+
   mutating func rules() throws(HoursError) -> [HoursRule] {
-    var rules: [HoursRule] = []
+    var rules: [ParsedRule] = []
     var separator = HoursRule.Separator.normal
+    var selectors = 0
     while true {
       while kind() == .semicolon || kind() == .comma { index += 1 }
       guard kind() != .end else { break }
@@ -93,129 +141,366 @@ private struct HoursParser {
         separator = .fallback
         continue
       }
-      var rule = HoursRule()
-      rule.separator = rules.isEmpty ? .normal : separator
-      separator = try parse(&rule)
-      rule.attachYear()
-      selectors += rule.selectorCount
+      var parsed = ParsedRule()
+      parsed.start = index
+      parsed.rule.separator = rules.isEmpty ? .normal : separator
+      if let state = continuedState {
+        parsed.rule.state = state
+        parsed.hasState = true
+        parsed.isStateFirst = true
+        continuedState = nil
+      }
+      let end = try parse(&parsed, after: rules)
+      parsed.isUnseparated = end == .none
+      separator = end == .comma ? .additional : .normal
+      parsed.rule.attachYear()
+      try leaveOutException(&parsed, after: rules)
+      try checkSeparation(of: parsed, end, after: rules.last)
+      try orderClosedDays(before: parsed, in: &rules)
+      selectors += parsed.rule.selectorCount + (parsed.exceptionRule?.selectorCount ?? 0)
       guard selectors <= HoursExpression.maximumSelectors else {
         throw error("expected at most \(HoursExpression.maximumSelectors) selectors")
       }
-      if !Self.merge(rule, into: &rules) { rules.append(rule) }
+      if !Self.merge(parsed, into: &rules) { rules.append(parsed) }
       guard rules.count <= HoursExpression.maximumRules else {
         throw error("expected at most \(HoursExpression.maximumRules) rules")
       }
     }
     guard !rules.isEmpty else { throw expected("days or times") }
-    return rules
+    var ordered: [HoursRule] = []
+    for parsed in rules.filter({ !$0.isLast }) + rules.filter(\.isLast) {
+      ordered.append(parsed.rule)
+      if parsed.isLast { ordered[ordered.count - 1].separator = .normal }
+      if let rule = parsed.exceptionRule { ordered.append(rule) }
+    }
+    ordered[0].separator = .normal
+    guard ordered.count <= HoursExpression.maximumRules else {
+      throw error("expected at most \(HoursExpression.maximumRules) rules")
+    }
+    return ordered
   }
 
   /// Joins the times of a rule with those of the rule before if, read as it stands, it would delete them: it selects the
   /// same days or none, and its times are later. `Mo-Fr 09:00-12:00; 14:00-18:00`.
-  private static func merge(_ rule: HoursRule, into rules: inout [HoursRule]) -> Bool {
-    guard rule.separator == .normal, let last = rules.last, !rule.times.isEmpty, !last.times.isEmpty,
+  private static func merge(_ parsed: ParsedRule, into rules: inout [ParsedRule]) -> Bool {
+    let rule = parsed.rule
+    guard rule.separator == .normal, let last = rules.last?.rule, !rule.times.isEmpty, !last.times.isEmpty,
       rule.state == .open, last.state == .open, rule.comment == nil, last.comment == nil,
-      rule.days == last.days || rule.days.isEveryDay,
+      rule.days == last.days || rule.days.isEveryDay, parsed.exceptionRule == nil,
       let end = last.times.last?.end, end.event == nil, let start = rule.times.first?.start, start.event == nil,
       end.minutes <= start.minutes, end.minutes > last.times.last!.start.minutes, !last.times.last!.isOpenEnded
     else { return false }
-    rules[rules.count - 1].times += rule.times
+    rules[rules.count - 1].rule.times += rule.times
     return true
   }
 
-  /// Parses a rule and the separator behind it, which it returns.
-  private mutating func parse(_ rule: inout HoursRule) throws(HoursError) -> HoursRule.Separator {
+  // MARK: Texts in doubt
+
+  private func error(_ reason: String, at parsed: ParsedRule) -> HoursError {
+    HoursError(character: tokens[parsed.start].start + 1, reason: reason)
+  }
+
+  /// Rejects rules of which it is in doubt to which days and times a state belongs: in `Mo-Sa 10:00-18:00, closed, Su`
+  /// and `Mo-Fr closed Sa`, it may be those before or behind it.
+  private func checkSeparation(
+    of parsed: ParsedRule, _ end: RuleEnd, after last: ParsedRule?
+  ) throws(HoursError) {
+    let endsClearly = end == .text || end == .semicolon || kind() == .fallback
+    if parsed.isBare, parsed.rule.separator != .fallback {
+      let beginsClearly = last.map { parsed.rule.separator == .normal && !$0.isUnseparated } ?? true
+      // A comment tells the reason for which all is closed.
+      guard beginsClearly, endsClearly, last == nil || parsed.rule.state == .unknown || parsed.rule.comment != nil
+      else {
+        throw error("expected days or times for the state", at: parsed)
+      }
+    }
+    if parsed.closesFirst, parsed.rule.separator == .fallback, parsed.rule.state == .closed {
+      throw error("expected an open or unknown state", at: parsed)
+    }
+    guard let last else { return }
+    let isInDoubt =
+      last.closesFirst || last.isBare && last.rule.separator != .fallback
+      || last.isUnseparated && last.hasState && last.rule.state != .open
+    if isInDoubt, parsed.rule.times.isEmpty, !parsed.hasState, !parsed.isAlwaysOpen, parsed.rule.comment == nil {
+      throw error("expected times or a state for the days", at: parsed)
+    }
+    if isInDoubt, last.isUnseparated, !last.isStateFirst, last.rule.times.isEmpty, last.rule.days.hasOnlyDates,
+      parsed.rule.days.dates.isEmpty, parsed.rule.days.years.isEmpty
+    {
+      // `Jan-Mar closed Mo-Fr 10:00-12:00`
+      throw error("expected ';'", at: parsed)
+    }
+  }
+
+  /// Puts closed days behind a rule whose hours would replace them though they are written before it only because of the
+  /// order of words: `closed PH; Mo-Fr 10:00-18:00`, `Mo closed, 10:00-18:00`.
+  private func orderClosedDays(before parsed: ParsedRule, in rules: inout [ParsedRule]) throws(HoursError) {
+    guard parsed.rule.state != .closed else { return }
+    let days = parsed.rule.days
+    for index in rules.indices {
+      let closed = rules[index]
+      // A comma adds hours, but those of every day hardly to days that are closed.
+      let completesAllDays =
+        parsed.rule.separator == .additional && days.isEveryDay && !parsed.rule.times.isEmpty
+      let isReplaced =
+        completesAllDays && closed.hasState && closed.rule.state == .closed && closed.rule.times.isEmpty
+        && !closed.rule.days.isEveryDay
+      guard closed.exceptionRule == nil || !completesAllDays else {
+        throw error("expected the hours before the days on which they do not hold", at: parsed)
+      }
+      guard closed.closesFirst || closed.isLast || isReplaced, !closed.rule.days.isDisjoint(from: days) else {
+        continue
+      }
+      // A date is an exception to weekdays and holidays.
+      if closed.rule.days.dates.isEmpty, !days.dates.isEmpty, !closed.isLast { continue }
+      guard closed.rule.times.isEmpty, parsed.rule.separator != .fallback, days.isMoreGeneral(than: closed.rule.days)
+      else { throw error("expected the hours before the days on which they do not hold", at: parsed) }
+      rules[index].isLast = true
+    }
+  }
+
+  // MARK: Exceptions
+
+  /// Takes the exception of a rule from its weekdays; what these cannot leave out becomes a rule that closes.
+  private func leaveOutException(_ parsed: inout ParsedRule, after rules: [ParsedRule]) throws(HoursError) {
+    guard var exception = parsed.exception else { return }
+    let days = parsed.rule.days
+    guard parsed.rule.state == .open, parsed.rule.separator != .fallback, days.holidays.isEmpty,
+      days.nthWeekdays.isEmpty, !exception.intersectsHolidays,
+      exception.isWeekly || exception.dates.isEmpty && exception.years.isEmpty && exception.weeks.isEmpty
+        || exception.weekdays == 0 && exception.nthWeekdays.isEmpty && exception.holidays.isEmpty
+    else { throw error("expected ';' and the days that are closed", at: parsed) }
+    if exception.weekdays != 0 {
+      parsed.rule.days.weekdays = (days.weekdays == 0 ? 0x7F : days.weekdays) & ~exception.weekdays
+      guard parsed.rule.days.weekdays != 0 else { throw error("expected other days than the exception", at: parsed) }
+      exception.weekdays = 0
+    }
+    guard !exception.isEveryDay else { return }
+    var rule = HoursRule()
+    rule.state = .closed
+    rule.days = parsed.rule.days
+    if !exception.holidays.isEmpty {
+      guard exception.nthWeekdays.isEmpty, !rules.contains(where: { !$0.rule.days.holidays.isEmpty }) else {
+        throw error("expected the hours of holidays behind those of other days", at: parsed)
+      }
+      rule.days.holidays = exception.holidays
+      rule.days.intersectsHolidays = rule.days.weekdays != 0
+    } else {
+      guard days.isWeekly, exception.nthWeekdays.isEmpty || exception.dates.isEmpty else {
+        throw error("expected ';' and the days that are closed", at: parsed)
+      }
+      if !exception.nthWeekdays.isEmpty { rule.days.weekdays = 0 }
+      rule.days.dates = exception.dates
+      rule.days.years = exception.years
+      rule.days.weeks = exception.weeks
+      rule.days.nthWeekdays = exception.nthWeekdays
+    }
+    parsed.exceptionRule = rule
+  }
+
+  private mutating func parseException(_ parsed: inout ParsedRule, _ stage: inout Stage) throws(HoursError) {
+    guard parsed.rule.state == .open, parsed.exception == nil else { throw expected("days or times") }
+    index += 1
+    var excepted = ParsedRule()
+    switch element(after: .start) {
+    case .weekday?: try parseWeekdays(&excepted)
+    case .date?: try parseDates(&excepted.rule, .date)
+    case .year?: try parseDates(&excepted.rule, .year)
+    case .week?: try parseDates(&excepted.rule, .week)
+    default: throw expected("days")
+    }
+    guard excepted.exception == nil else { throw expected("days") }
+    excepted.rule.attachYear()
+    parsed.exception = excepted.rule.days
+    guard stage < .times else {
+      stage = .modifier
+      return
+    }
+    // Without times, the days may be those of which nothing is known.
+    guard kind() != .end, kind() != .semicolon else { throw expected("times") }
+    stage = .weekdays
+  }
+
+  // MARK: Parts of rules
+
+  /// Parses a rule and the separator behind it; returns how it ends.
+  private mutating func parse(_ parsed: inout ParsedRule, after rules: [ParsedRule]) throws(HoursError) -> RuleEnd {
     var stage = Stage.start
-    var isAlwaysOpen = false
     while true {
       switch kind() {
-      case .end: return .normal
+      case .end: return .text
       case .semicolon:
         index += 1
         // `April-September; Mo-Fr 09:00-13:00` has no times for the months alone; the specification reads it so.
-        return .normal
-      case .fallback: return .normal
+        return .semicolon
+      case .fallback: return .fallback
       case .slash where stage >= .times:
         // An abused separator: `6:00-18:00 / Sa 6:00-13:00`.
         index += 1
-        if element(after: stage) == .time { continue }
-        return .normal
+        if element(after: stage) == .time, !parsed.closesFirst { continue }
+        return .none
       case .colon where stage == .dates || stage == .weekdays:
+        index += 1
+        if stage == .weekdays, element(after: stage) == .weekday { try parseDaysOfHolidays(&parsed) }
+        continue
+      case .word(.except) where stage > .start && stage < .modifier:
+        try parseException(&parsed, &stage)
+        continue
+      case .comma where stage > .start && stage < .modifier && word(1) == .except:
         index += 1
         continue
       case .comma where stage > .start, .word(.and) where stage > .start:
         index += 1
-        guard let element = element(after: stage) else { return .additional }
+        guard let element = element(after: stage) else { return .comma }
+        if parsed.closesFirst {
+          try endClosedDays(parsed, before: element, after: rules)
+          return .comma
+        }
         switch element {
-        case .time where stage < .modifier && !isAlwaysOpen: continue
+        case .time where stage < .modifier && !parsed.isAlwaysOpen: continue
         case .weekday where stage < .times:
           // `Apr-Oct, PH 09:00-20:00` may mean every day of these months.
           if stage == .dates, case .holiday? = word() { throw expected("weekdays or times") }
           continue
         case .year, .date, .week: if stage <= .dates { continue }
+        case .weekday where parsed.hasDaysOfHolidays: throw expected("';'")
         default: break
         }
-        return .additional
+        return .comma
       default: break
       }
       guard let element = element(after: stage) else { throw expected("days or times") }
       switch element {
-      case .comment:
-        try parseComment(&rule, &stage)
-        continue
+      case .comment: try parseComment(&parsed, &stage)
       case .state:
         guard stage < .modifier, case .state(let state)? = word() else { throw expected("the end of the rule") }
+        if parsed.hasState {
+          // `closed Su open Mo-Sa 10:00-18:00`
+          guard parsed.isStateFirst else { throw expected("the end of the rule") }
+          return .none
+        }
+        // `Mo-Fr 09:00-17:00 closed Sa`
+        if stage == .times, state != .open, beginsSelectors(1) { return .none }
         index += 1
-        rule.state = state
+        parsed.rule.state = state
+        parsed.hasState = true
+        if parsed.isBare {
+          if kind() == .colon { index += 1 }
+          if beginsSelectors(0) {
+            parsed.isStateFirst = true
+            continue
+          }
+        }
         stage = .modifier
         if case .comment(let comment) = kind() {
-          rule.comment = comment.isEmpty ? rule.comment : ExactText(comment)
+          parsed.rule.comment = comment.isEmpty ? parsed.rule.comment : ExactText(comment)
           index += 1
         }
-        continue
       case .year, .date, .week:
         // `Mo-Fr 10:00-18:00 Sep-Jun …` begins another rule.
-        guard stage < .times else { return .normal }
-        if stage == .weekdays, !(rule.days.dates.isEmpty && rule.days.years.isEmpty && rule.days.weeks.isEmpty) {
-          return .normal
-        }
-        guard element == .week || rule.days.dates.isEmpty else { throw expected("',' between dates") }
-        try parseDates(&rule, element)
+        guard stage < .times, !parsed.closesFirst || stage < .weekdays else { return try endUnseparated(parsed) }
+        let days = parsed.rule.days
+        if stage == .weekdays, !(days.dates.isEmpty && days.years.isEmpty && days.weeks.isEmpty) { return .none }
+        guard element == .week || days.dates.isEmpty else { throw expected("',' between dates") }
+        try parseDates(&parsed.rule, element)
         stage = max(stage, .dates)
       case .weekday:
-        guard stage < .times else { return .normal }
-        try parseWeekdays(&rule)
+        guard stage < .times else { return try endUnseparated(parsed) }
+        try parseWeekdays(&parsed)
         stage = .weekdays
       case .always:
-        guard stage < .times else { return .normal }
+        guard stage < .times, !parsed.closesFirst || parsed.rule.days.isEveryDay else {
+          return try endUnseparated(parsed)
+        }
         skipAlways()
-        isAlwaysOpen = true
+        parsed.isAlwaysOpen = true
         stage = .times
       case .time:
-        guard stage < .modifier, !isAlwaysOpen else { throw expected("the end of the rule") }
-        try parseTimes(&rule)
+        guard stage < .modifier, !parsed.isAlwaysOpen else { throw expected("the end of the rule") }
+        if parsed.closesFirst {
+          try parseClosedTimes(&parsed, after: rules)
+        } else {
+          try parseTimes(&parsed.rule)
+        }
         stage = .times
       }
     }
   }
 
-  private mutating func parseComment(_ rule: inout HoursRule, _ stage: inout Stage) throws(HoursError) {
+  /// Returns whether days or times begin at a token.
+  private func beginsSelectors(_ distance: Int) -> Bool {
+    var next = self
+    next.index += distance
+    switch next.element(after: .start) {
+    case .year?, .date?, .week?, .weekday?, .time?, .always?: return true
+    case .state?, .comment?, nil: return false
+    }
+  }
+
+  /// Ends a rule without a separator; in doubt behind closed days, whose hours may follow, and holidays with a colon.
+  private func endUnseparated(_ parsed: ParsedRule) throws(HoursError) -> RuleEnd {
+    guard !parsed.closesFirst, !parsed.hasDaysOfHolidays else { throw expected("';'") }
+    return .none
+  }
+
+  /// Ends the list of days behind a state at a comma, if it is not in doubt that it is continued, or ends: `closed Su, PH`,
+  /// `closed Su, Dec 25`, `closed Su, 10:00-18:00`.
+  private mutating func endClosedDays(
+    _ parsed: ParsedRule, before element: Element, after rules: [ParsedRule]
+  ) throws(HoursError) {
+    switch element {
+    case .state, .comment: return
+    case .time:
+      guard parsed.rule.times.isEmpty, !rules.contains(where: { $0.rule.state == .open }) else {
+        throw expected("';'")
+      }
+    case .year, .date, .week, .weekday:
+      guard parsed.rule.times.isEmpty else { throw expected("';'") }
+      continuedState = parsed.rule.state
+    case .always: throw expected("';'")
+    }
+  }
+
+  /// Parses the times of closed days if it is not in doubt that they are closed: in `closed Sa, Su 10:00-12:00` they may be
+  /// the hours of Sunday, and in `closed Su 10:00-18:00` alone those of other days.
+  private mutating func parseClosedTimes(_ parsed: inout ParsedRule, after rules: [ParsedRule]) throws(HoursError) {
+    let days = tokens[parsed.start..<index]
+    let names = days.count {
+      switch $0.kind {
+      case .word(.weekday), .word(.weekdays), .word(.holiday), .word(.daily), .word(.workingDays): true
+      default: false
+      }
+    }
+    let ranges = days.count { $0.kind == .dash || $0.kind == .word(.to) }
+    guard let last = rules.last, rules.contains(where: { $0.rule.state == .open }), !last.isUnseparated,
+      parsed.rule.days.count <= 1, names - ranges <= 1,
+      case .word(.state) = days.first?.kind,
+      !days.contains(where: { $0.kind == .comma || $0.kind == .word(.and) }),
+      // A date in numbers: 24.12.
+      number() == nil || kind(1) != .dot
+    else { throw expected("';' between the closed days and the times") }
+    parsed.rule.times = [try timeSpan()]
+    guard parsed.rule.times[0].end != nil || parsed.rule.times[0].isOpenEnded else { throw expected("'-'") }
+    guard !(isList() && isTimeStart(1)), !isTimeStart(0) else { throw expected("';'") }
+  }
+
+  private mutating func parseComment(_ parsed: inout ParsedRule, _ stage: inout Stage) throws(HoursError) {
     guard case .comment(let comment) = kind() else { return }
     guard stage < .modifier else { throw expected("the end of the rule") }
     index += 1
-    if !comment.isEmpty { rule.comment = ExactText(comment) }
+    if !comment.isEmpty { parsed.rule.comment = ExactText(comment) }
     if stage == .start {
       // `"summer": Mo` is open; `"perhaps" Mo` is `Mo "perhaps"`.
       let hasColon = take(.colon)
       switch element(after: .dates) {
       case .comment?, nil: if hasColon { throw expected("days or times") }
       default:
-        if !hasColon, !comment.isEmpty { rule.state = .unknown }
+        if !hasColon, !comment.isEmpty { parsed.rule.state = .unknown }
         stage = .dates
         return
       }
     }
-    if !comment.isEmpty { rule.state = .unknown }
+    if !comment.isEmpty, !parsed.hasState { parsed.rule.state = .unknown }
     stage = .modifier
   }
 
@@ -226,11 +511,11 @@ private struct HoursParser {
     case .open: return .time
     case .word(let word):
       switch word {
-      case .weekday, .holiday, .daily: return .weekday
+      case .weekday, .weekdays, .workingDays, .holiday, .daily: return .weekday
       case .always: return .always
       case .month, .easter: return .date
       case .week: return .week
-      case .event: return .time
+      case .event, .noon, .midnight: return .time
       case .state: return .state
       default: return nil
       }
@@ -257,7 +542,7 @@ private struct HoursParser {
     if kind(next) == .slash, number(next + 1) != nil { next += 2 }
     if isDate(next) || kind(next) == .open || number(next) != nil && kind(next + 1) == .colon { return true }
     switch word(next) {
-    case .weekday, .holiday, .daily, .week, .event, .state: return true
+    case .weekday, .weekdays, .workingDays, .holiday, .daily, .week, .event, .state: return true
     default: return false
     }
   }
@@ -375,8 +660,15 @@ private struct HoursParser {
   private mutating func parseDateRanges(_ rule: inout HoursRule, year: Int?) throws(HoursError) {
     var year = year
     var month: Int?
+    var isBareDay = false
     while true {
       let start = try datePoint(year: year, month: month)
+      // In `Dec 25, 10-18`, 10 may be an hour.
+      if isBareDay, let previous = rule.days.dates.last, case .day(let month, let last)? = previous.end?.anchor,
+        case .day(month, let day) = start.anchor, day <= last
+      {
+        throw HoursError(character: token(-1).start + 1, reason: "expected a later day, or minutes")
+      }
       var range = DateRange(start: start, end: start)
       month = Self.monthOfDay(start)
       if isRange(), let end = try rangeEnd(start: start) {
@@ -389,6 +681,7 @@ private struct HoursParser {
       year = start.year
       // Another date, or another day of the month.
       guard isList() else { return }
+      isBareDay = false
       if isDate(1) { index += 1; continue }
       if isYear(1), isDate(2) {
         index += 1
@@ -399,6 +692,7 @@ private struct HoursParser {
         return
       }
       index += 1
+      isBareDay = true
     }
   }
 
@@ -537,45 +831,74 @@ private struct HoursParser {
 
   // MARK: Weekdays
 
-  private mutating func parseWeekdays(_ rule: inout HoursRule) throws(HoursError) {
+  private mutating func parseWeekdays(_ parsed: inout ParsedRule) throws(HoursError) {
     while true {
       switch word() {
       case .daily:
         index += 1
-        // Alone it has no hours.
-        guard kind() != .end, kind() != .semicolon else { throw expected("times") }
-        rule.days.weekdays = 0x7F
+        // Alone it has no hours, and `täglich Mo-Fr` is in doubt.
+        guard kind() != .end, kind() != .semicolon, !isWeekday(0) else { throw expected("times") }
+        parsed.rule.days.weekdays = 0x7F
+      case .weekdays(let weekdays):
+        index += 1
+        parsed.rule.days.weekdays |= weekdays
+      case .workingDays:
+        index += 1
+        guard parsed.exception == nil, parsed.rule.days.weekdays == 0, parsed.rule.days.holidays.isEmpty,
+          !(isList() && isWeekday(1)), !isWeekday(0)
+        else { throw expected("working days alone") }
+        parsed.rule.days.weekdays = 0x1F
+        parsed.exception = DaySelector()
+        parsed.exception?.holidays = [HolidaySelector(kind: .publicHoliday)]
       case .weekday(let first):
         index += 1
-        try parseWeekday(first, &rule)
+        try parseWeekday(first, &parsed.rule)
       case .holiday(let kind):
         index += 1
         // `Mo-Th PH`: holidays on these days.
         var selector = HolidaySelector(kind: kind)
         if let days = try dayOffset() { selector.dayOffset = days }
-        rule.days.holidays.append(selector)
+        parsed.rule.days.holidays.append(selector)
       default: throw expected("a weekday")
       }
       if isWeekday(0) {
         // Without a comma: `PH Mo-Fr` are holidays on these days, `Mo Fr` a list.
-        let follows = isHoliday(0) != isHoliday(-1)
-        if follows, rule.days.holidays.isEmpty || rule.days.weekdays == 0 && rule.days.nthWeekdays.isEmpty {
-          rule.days.intersectsHolidays = true
+        // `土日祝` is a list, too.
+        let follows = isHoliday(0) != isHoliday(-1) && (isHoliday(-1) || token().followsSpace)
+        // `closed PH Mo-Fr` may be two rules.
+        if parsed.closesFirst,
+          follows || tokens[parsed.start..<index].contains(where: { $0.kind == .dash })
+            || kind(1) == .dash || word(1) == .to
+        {
+          throw expected("';' or ','")
         }
+        if follows, parsed.rule.days.hasHolidaysOrWeekdaysAlone { parsed.rule.days.intersectsHolidays = true }
         continue
       }
       guard isList(), isWeekday(1) else { break }
       // `Sa,Su,PH` and `PH,SH Mo-Fr` are lists; a list after `PH Mo` continues it.
       index += 1
     }
-    if rule.days.holidays.isEmpty || rule.days.weekdays == 0 && rule.days.nthWeekdays.isEmpty {
-      rule.days.intersectsHolidays = false
+    if parsed.rule.days.hasHolidaysOrWeekdaysAlone { parsed.rule.days.intersectsHolidays = false }
+  }
+
+  /// Parses the weekdays behind holidays and a colon: `SH: Mo-Fr 10:00-12:00` are the school holidays on these days.
+  private mutating func parseDaysOfHolidays(_ parsed: inout ParsedRule) throws(HoursError) {
+    let holidays = parsed.rule.days.holidays
+    guard !holidays.isEmpty, parsed.rule.days.hasHolidaysOrWeekdaysAlone, parsed.exception == nil, !parsed.closesFirst
+    else { throw expected("times") }
+    let start = token()
+    try parseWeekdays(&parsed)
+    guard parsed.rule.days.holidays == holidays, parsed.exception == nil else {
+      throw HoursError(character: start.start + 1, reason: "expected weekdays of the holidays")
     }
+    parsed.rule.days.intersectsHolidays = true
+    parsed.hasDaysOfHolidays = true
   }
 
   private func isWeekday(_ distance: Int) -> Bool {
     switch word(distance) {
-    case .weekday, .holiday, .daily: return true
+    case .weekday, .weekdays, .workingDays, .holiday, .daily: return true
     default: return false
     }
   }
@@ -628,9 +951,22 @@ private struct HoursParser {
 
   private enum Meridiem { case am, pm }
 
+  /// The half of the day of the last time alone; `nil` if the text has none.
+  private var lastMeridiem: Meridiem?
+
   private mutating func parseTimes(_ rule: inout HoursRule) throws(HoursError) {
+    var isUnmarked = false
     while true {
-      rule.times.append(try timeSpan())
+      let start = token().start
+      let span = try timeSpan()
+      if span.end == nil, span.start.event == nil {
+        // `6:30, 8:30 pm` may be 18:30.
+        guard !isUnmarked || lastMeridiem != .pm else {
+          throw HoursError(character: start + 1, reason: "expected am or pm behind each time, or none")
+        }
+        isUnmarked = lastMeridiem == nil && span.start.minutes < 780
+      }
+      rule.times.append(span)
       if isList(), isTimeStart(1) {
         index += 1
       } else if kind() == .slash, isTimeStart(1), number(1) != nil {
@@ -647,7 +983,7 @@ private struct HoursParser {
 
   private func isTimeStart(_ distance: Int) -> Bool {
     switch kind(distance) {
-    case .open, .word(.event): return true
+    case .open, .word(.event), .word(.noon), .word(.midnight): return true
     case .number(let value, let digits):
       if digits <= 2, (1...31).contains(value),
         isMonth(distance + 1) || kind(distance + 1) == .dot && isMonth(distance + 2)
@@ -667,9 +1003,12 @@ private struct HoursParser {
     guard isRange() else {
       // A number alone may be anything, and `09:18:00` may be 09:00-18:00.
       let length = index - begin
+      Self.apply(&start.minutes, startMeridiem)
+      lastMeridiem = startMeridiem
+      span.start = start
       if take(.plus) {
         span.isOpenEnded = true
-      } else if start.event == nil, length == 1 || length > 4 {
+      } else if start.event == nil, length == 1 && startMeridiem == nil || length > 4 {
         throw expected("'-'")
       }
       guard start.event != nil || start.minutes < 1_440 else { throw expected("a time before 24:00") }
@@ -688,25 +1027,31 @@ private struct HoursParser {
     {
       throw HoursError(character: tokens[endIndex].start + 1, reason: "expected a later hour, or am or pm")
     }
+    // `5-midnight` may begin at 17:00.
+    if tokens[endIndex].kind == .word(.midnight), startMeridiem == nil, endIndex == begin + 2, start.event == nil,
+      (1..<720).contains(start.minutes)
+    {
+      throw HoursError(character: tokens[begin].start + 1, reason: "expected am or pm, or minutes")
+    }
     if start.event == nil, end.event == nil {
       Self.apply(&start.minutes, &startMeridiem, &end.minutes, &endMeridiem)
-      // 00:00 at the end is the end of the day.
-      if end.minutes == 0 { end.minutes = 1_440 }
     } else {
-      Self.apply(&start.minutes, startMeridiem)
-      Self.apply(&end.minutes, endMeridiem)
+      if start.event == nil { Self.apply(&start.minutes, startMeridiem) }
+      if end.event == nil { Self.apply(&end.minutes, endMeridiem) }
     }
+    // 00:00 at the end is the end of the day.
+    if end.event == nil, end.minutes == 0 { end.minutes = 1_440 }
     guard start.event != nil || start.minutes < 1_440 else {
       throw HoursError(character: tokens[begin].start + 1, reason: "expected a time before 24:00")
     }
     span.start = start
     span.end = end
     if take(.plus) { span.isOpenEnded = true }
-    if kind() == .slash, let (value, digits) = number(1) {
+    if kind() == .slash, let (value, digits) = number(1), !beginsSpan(1) {
       // An interval, unless another span follows: `09:00-12:00/13:00-19:00`.
       let isHours = kind(2) == .colon || word(2) == .hour
       let length = kind(2) == .colon ? 4 : word(2) == .hour ? 3 : 2
-      if !isRange(length), word(length) != .am, word(length) != .pm, digits <= 3 || isHours {
+      if digits <= 3 || isHours {
         let minutes = kind(2) == .colon ? value * 60 + (number(3)?.value ?? 0) : isHours ? value * 60 : value
         guard minutes > 0, minutes <= 1_440 else { throw expected("an interval of at most 24 hours") }
         span.intervalMinutes = minutes
@@ -714,6 +1059,14 @@ private struct HoursParser {
       }
     }
     return span
+  }
+
+  /// Returns whether a time with an end, an open end or a half of the day begins at a token.
+  private func beginsSpan(_ distance: Int) -> Bool {
+    var next = self
+    next.index += distance
+    guard let (_, meridiem) = try? next.time(isEnd: false) else { return false }
+    return meridiem != nil || next.isRange() || next.kind() == .plus
   }
 
   /// Applies the halves of the day to the ends of a span; an end without one takes that of the other.
@@ -729,7 +1082,8 @@ private struct HoursParser {
       return
     }
     apply(&start, first)
-    if last == nil, first != nil, end < start, end < 720 { end += 720 }
+    // `11am-2`, but not `5pm-2`
+    if last == nil, first != nil, end < start, end < 720, end + 720 > start { end += 720 }
     apply(&end, last)
   }
 
@@ -756,6 +1110,11 @@ private struct HoursParser {
       index += 3
       guard take(.close) else { throw expected("')'") }
       return (TimePoint(event: event, minutes: (isLater ? 1 : -1) * (hours * 60 + minutes)), nil)
+    }
+    if word() == .noon || word() == .midnight {
+      let isNoon = word() == .noon
+      index += 1
+      return (TimePoint(minutes: isNoon ? 720 : 0), isNoon ? .pm : .am)
     }
     let begin = token().start
     guard let (value, count) = number() else { throw expected("a time") }
@@ -787,6 +1146,10 @@ private struct HoursParser {
       meridiem = word() == .am ? .am : .pm
       index += 1
       guard hours <= 12 || meridiem == .pm && hours < 24 else { throw expected("an hour from 1 to 12") }
+    } else if word() == .noon || word() == .midnight, hours == 12, minutes == 0 {
+      // `12 noon`
+      meridiem = word() == .noon ? .pm : .am
+      index += 1
     }
     return (TimePoint(minutes: hours * 60 + minutes), meridiem)
   }

@@ -15,7 +15,10 @@ extension HoursExpression {
       // A comma would continue a list of days, or of times.
       let next = index + 1 < rules.count ? rules[index + 1] : nil
       text += rule.text(
-        isContinued: next?.separator == .additional && (rule.times.isEmpty || next?.beginsWithTimes == true))
+        isContinued: next?.separator == .additional && (rule.times.isEmpty || next?.beginsWithTimes == true)
+          || rule.separator == .additional && rule.isYear,
+        // A state without days among other rules may be that of the days before or behind it.
+        isAlone: rules.count == 1 || rule.separator == .fallback)
     }
     return text
   }
@@ -24,13 +27,17 @@ extension HoursExpression {
 extension HoursRule {
   fileprivate var beginsWithTimes: Bool { days.isEveryDay && !times.isEmpty }
 
-  fileprivate func text(isContinued: Bool) -> String {
+  /// A Boolean value that indicates whether the rule has nothing but a year, which is a time behind a comma.
+  fileprivate var isYear: Bool { days.years.count == 1 && days.count == 1 && times.isEmpty }
+
+  fileprivate func text(isContinued: Bool, isAlone: Bool) -> String {
     var parts = days.parts
     if !times.isEmpty { parts.append(times.map(\.text).joined(separator: ",")) }
-    let isBare = parts.isEmpty
+    let isBare = parts.isEmpty && isAlone
+    if parts.isEmpty, !isAlone { parts.append("24/7") }
     switch state {
     case .open:
-      if isBare && comment == nil {
+      if isBare, comment == nil {
         parts.append("24/7")
       } else if comment != nil || isContinued {
         parts.append("open")

@@ -1,6 +1,10 @@
 /// A word of an expression.
 enum HoursWord: Hashable, Sendable {
   case weekday(Int)
+  /// Several weekdays, a bit each, Monday first: `weekends`.
+  case weekdays(UInt8)
+  /// Monday to Friday without public holidays.
+  case workingDays
   case month(Int)
   case event(SunEvent)
   case state(HoursState)
@@ -8,6 +12,8 @@ enum HoursWord: Hashable, Sendable {
   case week, easter
   /// `day` or `days`.
   case day
+  /// A word that qualifies public holidays: `bank holidays`.
+  case holidayKind
   /// Every day of the week.
   case daily
   /// At all times.
@@ -16,7 +22,12 @@ enum HoursWord: Hashable, Sendable {
   case to
   /// The word before the last element of a list.
   case and
+  /// The word between days and those of them that are left out.
+  case except
   case am, pm
+  case noon, midnight
+  /// A season, which has no fixed dates.
+  case season
   /// The mark after an hour (`8h30`), or hours as such (`24 hours`).
   case hour
   /// The mark after a minute.
@@ -31,6 +42,7 @@ enum HoursWords {
   typealias Languages = UInt32
 
   static let everyLanguage = Languages.max
+  static let english: Languages = 1
   static let german: Languages = 1 << 1
 
   struct Meaning {
@@ -102,11 +114,14 @@ enum HoursWords {
     ("dawn", .event(.dawn)), ("sunrise", .event(.sunrise)), ("sunset sundown", .event(.sunset)),
     ("dusk", .event(.dusk)),
     ("open", .state(.open)), ("closed off close", .state(.closed)), ("unknown", .state(.unknown)),
+    ("except excluding excl", .except), ("noon midday", .noon), ("midnight", .midnight),
+    ("winter summer spring autumn", .season), ("public bank legal statutory", .holidayKind),
+    ("weekend weekends", .weekdays(0x60)),
     ("ph holidays holiday", .holiday(.publicHoliday)), ("sh", .holiday(.schoolHoliday)),
     ("week weeks wk", .week), ("easter", .easter), ("day days", .day),
     ("am a.m", .am), ("pm p.m", .pm), ("to till til until thru through bis", .to), ("and und", .and),
     ("h hr hrs hour hours uhr std 時 时 點 点 시", .hour), ("分 분 min", .minute),
-    ("daily everyday", .daily), ("always nonstop круглосуточно цілодобово", .always), ("from", .ignored),
+    ("daily everyday", .daily), ("always nonstop круглосуточно цілодобово", .always), ("from on", .ignored),
   ]
 
   private struct Language {
@@ -120,14 +135,15 @@ enum HoursWords {
     // English
     Language(
       weekdays: [
-        "mo mon monday mondays", "tu tue tues tuesday tuesdays", "we wed weds wednesday wednesdays",
-        "th thu thur thurs thursday thursdays", "fr fri friday fridays", "sa sat saturday saturdays",
+        "mo mon monday mondays m", "tu tue tues tuesday tuesdays", "we wed weds wednesday wednesdays w",
+        "th thu thur thurs thursday thursdays", "fr fri friday fridays f", "sa sat saturday saturdays",
         "su sun sunday sundays",
       ],
       months: [
         "jan january", "feb february", "mar march", "apr april", "may", "jun june", "jul july", "aug august",
         "sep sept september", "oct october", "nov november", "dec december",
-      ]),
+      ],
+      others: [("weekday weekdays", .weekdays(0x1F)), ("fall", .season)]),
     // German
     Language(
       weekdays: [
@@ -140,7 +156,9 @@ enum HoursWords {
         "oktober okt", "november nov", "dezember dez",
       ],
       others: [
-        ("geschlossen ruhetag zu", .state(.closed)), ("geöffnet offen", .state(.open)), ("von", .ignored),
+        ("geschlossen geschl ruhetag zu", .state(.closed)), ("geöffnet offen", .state(.open)), ("von an", .ignored),
+        ("außer ausser ausgenommen", .except), ("mitternacht", .midnight), ("wochenende wochenenden", .weekdays(0x60)),
+        ("sommer frühling frühjahr herbst", .season), ("gesetzliche gesetzlichen", .holidayKind),
         ("feiertag feiertage feiertags feiertagen", .holiday(.publicHoliday)), ("täglich", .daily), ("kw", .week),
         ("sonnenaufgang", .event(.sunrise)), ("sonnenuntergang", .event(.sunset)), ("tag tage", .day),
         ("stunden", .hour), ("ostern", .easter),
@@ -158,7 +176,8 @@ enum HoursWords {
       others: [
         ("à a au", .to), ("et", .and), ("fermé fermée ferme", .state(.closed)), ("ouvert", .state(.open)),
         ("du de le les la des", .ignored), ("heures heure", .hour), ("fériés férié", .holiday(.publicHoliday)),
-        ("jours jour", .ignored), ("lever", .event(.sunrise)),
+        ("jours jour", .ignored), ("lever", .event(.sunrise)), ("tous quotidien", .daily), ("sauf excepté", .except),
+        ("midi", .noon), ("minuit", .midnight), ("hiver été printemps automne", .season),
       ]),
     // Spanish
     Language(
@@ -174,7 +193,8 @@ enum HoursWords {
         ("a al hasta", .to), ("y e", .and), ("cerrado cerrados", .state(.closed)), ("abierto", .state(.open)),
         ("de desde los el las la del", .ignored), ("horas hora hs", .hour),
         ("feriados festivos feriado festivo", .holiday(.publicHoliday)),
-        ("diario", .daily),
+        ("diario todos", .daily), ("días día", .ignored), ("excepto salvo", .except), ("mediodía", .noon),
+        ("medianoche", .midnight), ("invierno verano primavera otoño", .season),
       ]),
     // Italian
     Language(
@@ -188,7 +208,9 @@ enum HoursWords {
       ],
       others: [
         ("a al alle ad", .to), ("e", .and), ("chiuso", .state(.closed)), ("aperto", .state(.open)),
-        ("dal dalle da il la", .ignored), ("ore", .ignored), ("festivi", .holiday(.publicHoliday)),
+        ("dal dalle da il la i giorni", .ignored), ("ore", .ignored), ("festivi", .holiday(.publicHoliday)),
+        ("tutti", .daily), ("tranne eccetto salvo", .except), ("mezzogiorno", .noon), ("mezzanotte", .midnight),
+        ("inverno estate primavera autunno", .season),
       ]),
     // Portuguese
     Language(
@@ -203,6 +225,7 @@ enum HoursWords {
       others: [
         ("a à às as até ao", .to), ("e", .and), ("fechado", .state(.closed)), ("aberto", .state(.open)),
         ("de das da do", .ignored), ("feira", .ignored), ("horas hs", .hour), ("feriados", .holiday(.publicHoliday)),
+        ("todos diariamente", .daily), ("os dias", .ignored), ("exceto", .except), ("inverno verão", .season),
       ]),
     // Dutch
     Language(
@@ -215,7 +238,9 @@ enum HoursWords {
         "november", "december",
       ],
       others: [
-        ("tot", .to), ("en", .and), ("gesloten", .state(.closed)), ("van", .ignored),
+        ("tot", .to), ("en", .and), ("gesloten gesl", .state(.closed)), ("geopend", .state(.open)),
+        ("van op", .ignored), ("behalve", .except), ("middernacht", .midnight), ("weekdagen", .weekdays(0x1F)),
+        ("zomer herfst lente", .season),
         ("feestdagen", .holiday(.publicHoliday)),
         ("uur", .hour), ("dagelijks", .daily),
       ]),
@@ -229,7 +254,10 @@ enum HoursWords {
         "styczeń", "luty", "marzec", "kwiecień", "maj", "czerwiec", "lipiec", "sierpień", "wrzesień", "październik",
         "listopad", "grudzień",
       ],
-      others: [("do", .to), ("i", .and), ("nieczynne zamknięte", .state(.closed)), ("od", .ignored)]),
+      others: [
+        ("do", .to), ("i", .and), ("nieczynne zamknięte", .state(.closed)), ("od w", .ignored), ("codziennie", .daily),
+        ("oprócz", .except), ("zima lato", .season),
+      ]),
     // Czech and Slovak
     Language(
       weekdays: [
@@ -237,12 +265,15 @@ enum HoursWords {
         "pá pátek pi piatok",
         "so sobota", "ne neděle nedeľa",
       ],
-      others: [("až", .to), ("zavřeno zatvorené", .state(.closed))]),
+      others: [
+        ("až", .to), ("zavřeno zatvorené", .state(.closed)), ("denně denne", .daily), ("kromě okrem", .except),
+      ]),
     // Russian
     Language(
       weekdays: [
-        "пн пон понедельник", "вт вто вторник", "ср сре среда", "чт чет четверг", "пт пят пятница", "сб суб суббота",
-        "вс вск вос воскресенье",
+        "пн пон понедельник понедельника", "вт вто вторник вторника", "ср сре среда среды среду",
+        "чт чет четверг четверга", "пт пят пятница пятницы пятницу", "сб суб суббота субботы субботу",
+        "вс вск вос воскресенье воскресенья",
       ],
       months: [
         "январь янв", "февраль фев", "март мар", "апрель апр", "май", "июнь", "июль", "август авг", "сентябрь сен",
@@ -252,7 +283,9 @@ enum HoursWords {
         ("до по", .to), ("и", .and), ("выходной закрыто вых", .state(.closed)), ("открыто", .state(.open)),
         ("с от", .ignored),
         ("рассвет рассвета", .event(.dawn)), ("восход восхода", .event(.sunrise)), ("закат заката", .event(.sunset)),
-        ("ежедневно", .daily), ("часов часа час", .hour),
+        ("ежедневно", .daily), ("часов часа час", .hour), ("в во", .ignored), ("кроме", .except),
+        ("будни будням", .weekdays(0x1F)),
+        ("полдень полудня", .noon), ("полночь полуночи", .midnight), ("лето летом зима зимой", .season),
       ]),
     // Ukrainian
     Language(
@@ -263,7 +296,7 @@ enum HoursWords {
       others: [
         ("до по", .to), ("і та", .and), ("вихідний зачинено", .state(.closed)), ("відчинено", .state(.open)),
         ("з від", .ignored),
-        ("щодня", .daily), ("годин години", .hour),
+        ("щодня", .daily), ("годин години", .hour), ("крім", .except),
       ]),
     // Japanese
     Language(
@@ -271,18 +304,29 @@ enum HoursWords {
         "月 月曜 月曜日", "火 火曜 火曜日", "水 水曜 水曜日", "木 木曜 木曜日", "金 金曜 金曜日", "土 土曜 土曜日",
         "日 日曜 日曜日",
       ],
-      others: [("定休日 休業", .state(.closed)), ("祝 祝日", .holiday(.publicHoliday)), ("毎日", .daily), ("時間", .hour)]),
+      others: [
+        ("定休日 定休 休業 休業日 休館 休館日 休み", .state(.closed)), ("営業", .state(.open)),
+        ("祝 祝日", .holiday(.publicHoliday)), ("毎日", .daily), ("時間", .hour), ("平日", .workingDays),
+        ("週末", .weekdays(0x60)), ("正午", .noon), ("夏季 冬季 夏期 冬期", .season),
+      ]),
     // Chinese
     Language(
       weekdays: [
         "周一 星期一 礼拜一 週一", "周二 星期二 礼拜二 週二", "周三 星期三 礼拜三 週三", "周四 星期四 礼拜四 週四",
         "周五 星期五 礼拜五 週五", "周六 星期六 礼拜六 週六", "周日 星期日 礼拜日 週日 星期天 周天",
       ],
-      others: [("至 到", .to), ("休息 關閉", .state(.closed)), ("每天 每日", .daily), ("小时 小時", .hour)]),
+      others: [
+        ("至 到", .to), ("休息 關閉 关闭 休馆 休館", .state(.closed)), ("每天 每日", .daily), ("小时 小時", .hour),
+        ("工作日 平日", .workingDays), ("周末 週末", .weekdays(0x60)), ("正午", .noon), ("午夜", .midnight),
+        ("公众假期 公眾假期", .holiday(.publicHoliday)), ("除", .except),
+      ]),
     // Korean
     Language(
       weekdays: ["월 월요일", "화 화요일", "수 수요일", "목 목요일", "금 금요일", "토 토요일", "일 일요일"],
-      others: [("매일", .daily), ("휴무", .state(.closed)), ("시간", .hour)]),
+      others: [
+        ("매일", .daily), ("휴무 휴무일", .state(.closed)), ("시간", .hour), ("평일", .workingDays),
+        ("주말", .weekdays(0x60)), ("공휴일", .holiday(.publicHoliday)), ("정오", .noon), ("자정", .midnight),
+      ]),
     // Danish, Norwegian and Swedish
     Language(
       weekdays: [
@@ -294,7 +338,11 @@ enum HoursWords {
         "september",
         "oktober okt", "november", "december desember",
       ],
-      others: [("til till", .to), ("og och", .and), ("lukket stängt stengt", .state(.closed)), ("kl", .ignored)]),
+      others: [
+        ("til till", .to), ("og och", .and), ("lukket stängt stengt", .state(.closed)), ("kl", .ignored),
+        ("undtagen unntatt utom", .except), ("dagligen dagligt daglig", .daily), ("midnat midnatt", .midnight),
+        ("vinter sommer sommar", .season),
+      ]),
     // Finnish
     Language(
       weekdays: [
