@@ -376,7 +376,9 @@ extension TimeSpan {
     guard let end else { return false }
     switch (start.event, end.event) {
     case (let first?, let last?):
-      return (last.usualMinutes.middle + end.minutes) <= (first.usualMinutes.middle + start.minutes)
+      // An event that is later on each day is not on the next one: `dawn-(sunrise-01:00)`.
+      return last.rawValue <= first.rawValue
+        && last.usualMinutes.middle + end.minutes <= first.usualMinutes.middle + start.minutes
     case (let first?, nil): return end.minutes < first.usualMinutes.earliest + start.minutes
     case (nil, let last?): return last.usualMinutes.latest + end.minutes <= start.minutes
     case (nil, nil): return end.minutes <= start.minutes

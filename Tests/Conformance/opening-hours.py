@@ -168,8 +168,12 @@ class Generator:
     def value(self):
         text = self.rule()
         for _ in range(self.random.choice([0, 0, 1, 1, 2, 3])):
-            text += self.random.choice(["; ", "; ", "; ", ", ", " || "])
-            text += self.rule()
+            separator = self.random.choice(["; ", "; ", "; ", ", ", " || "])
+            rule = self.rule()
+            # Behind closed days, a comma and hours of all days are in doubt.
+            if separator == ", " and " off" in text and re.match(r"[\d(dsu]", rule):
+                separator = "; "
+            text += separator + rule
         return text
 
 
@@ -190,6 +194,8 @@ def listed_difference(text):
         return "holidays on weekdays"
     if re.search(r"week (?:[\d,/-]*,)?(\d\d)-(\d\d)", bare) and any(a > b for a, b in re.findall(r"(\d\d)-(\d\d)", bare.split("week")[1].split(" ")[1])):
         return "weeks across the year"
+    if any(event in bare for event in EVENTS) and not re.fullmatch(r".*(?:sunrise-sunset|dawn-dusk|sunset-sunrise|dusk-dawn).*", bare):
+        return "spans that the sun reverses"
     return None
 
 

@@ -184,4 +184,40 @@ struct HoursEvaluationTests {
     #expect(try lines("sunrise-sunset", from: "2026-12-21", position: tromsø) == [])
     #expect(try lines("sunset-sunrise", from: "2026-12-21", position: tromsø) == ["0 00:00-1 00:00 open"])
   }
+
+  // The sun rises at 03:53 and sets at 22:49 on 20 June, at 09:12 and 15:13 on 10 December.
+  @Test(arguments: [
+    ("sunset-22:00", "2026-06-20", []), ("sunset-22:00", "2026-12-10", ["15:13-22:00"]),
+    ("18:00-sunset", "2026-12-10", []), ("18:00-sunset", "2026-06-20", ["18:00-22:49"]),
+    ("sunset-17:00", "2026-06-20", []), ("sunset-23:30", "2026-06-20", ["22:49-23:30"]),
+    ("sunset-02:00", "2026-06-20", ["00:00-02:00", "22:49-24:00"]), ("dusk-23:00", "2026-06-20", []),
+    ("sunrise-06:00", "2026-12-10", []), ("sunrise-08:00", "2026-06-20", ["03:53-08:00"]),
+    ("06:00-sunrise", "2026-06-20", []), ("22:00-sunrise", "2026-06-20", ["00:00-03:53", "22:00-24:00"]),
+    ("sunrise-01:00", "2026-06-20", ["00:00-01:00", "03:53-24:00"]),
+    ("(sunrise+03:00)-(sunset-03:30)", "2026-12-10", []), ("dawn-(sunrise-01:00)", "2026-12-10", []),
+    ("(sunset-01:00)-(sunset+01:00)", "2026-12-10", ["14:13-16:13"]),
+    ("Mo-Su 10:00-12:00; sunset-22:00", "2026-06-20", []),
+  ])
+  func spansThatTheSunReversesAreEmpty(text: String, date: String, expected: [String]) throws {
+    let context = HoursContext(
+      zone: try systemZone("Europe/Helsinki"), position: try Coordinate(latitude: 60.17, longitude: 24.94))
+    let midnight = context.zone.instant(ofLocalSeconds: try seconds(date + "T00:00"))
+    let intervals = try HoursExpression(text: text).intervals(
+      from: try #require(RFC3339.date(of: date)), days: 1, in: context)
+    let spans = intervals.filter { $0.state == .open }.map { interval in
+      let minutes = [interval.start, interval.end].map { Int($0 - midnight) / 60 }
+      return minutes.map { String(format: "%02d:%02d", $0 / 60, $0 % 60) }.joined(separator: "-")
+    }
+    #expect(spans == expected)
+    #expect(intervals.allSatisfy { $0.state != .unknown })
+  }
+
+  @Test func openEndOfAnEmptySpanBeginsAtItsStart() throws {
+    // At 56° north, the sun sets at 15:40 in UTC on 10 December.
+    let position = try Coordinate(latitude: 56, longitude: 0)
+    #expect(
+      try lines("18:00-sunset+", from: "2026-12-10", position: position) == [
+        "0 00:00-0 04:00 unknown", "0 18:00-1 00:00 unknown",
+      ])
+  }
 }

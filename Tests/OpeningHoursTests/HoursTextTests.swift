@@ -15,7 +15,8 @@ struct HoursTextTests {
     "Dec 01 +Su 10:00-12:00",
     "Dec 24+ off", "open \"always\"", "09:00-18:00 open, 07:30-18:00 open \"shop\"",
     "Mo 10:00-12:00, 24/7", "Mo 10:00-12:00, 2033 01:00-17:00 off", "2020 Dec 24+ off", "Su,Mo off",
-    "Mar-Oct: Su[-1] 07:30-11:00", "Oct Su[-1] 07:30-11:00",
+    "Mar-Oct: Su[-1] 07:30-11:00", "Oct Su[-1] 07:30-11:00", "Mo 10:00-12:00; 24/7 off \"renovation\"",
+    "24/7 off; Su 10:00-12:00", "Mo-Fr 09:00-17:00; PH Mo-Fr off", "12:00, 2026 open",
   ])
   func canonicalTextIsPrintedAsItIs(text: String) throws {
     #expect(try HoursExpression(text: text).text == text)
