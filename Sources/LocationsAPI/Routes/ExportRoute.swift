@@ -109,9 +109,7 @@ private final class RunningExport: Sendable {
     // Writing and packing text is work enough to hold up the other connections of this one's event loop.
     task = Task(executorPreference: request.transferExecutor) {
       do {
-        let reservation = try await request.reserveMemory(bytes: ExportText.memoryBytes(isGzip: arguments.isGzip))
-        defer { extendLifetime(reservation) }
-        let text = Mutex(try ExportText(format: arguments.format, isGzip: arguments.isGzip))
+        let text = RunningText(arguments, request)
         let output = Mutex<HTTPResponseWriter?>(nil)
         let write = { @Sendable (bytes: ByteBuffer) async throws in
           begun.finish()
@@ -126,9 +124,11 @@ private final class RunningExport: Sendable {
         try await service.exportPoints(matching: arguments.query) { points in
           // Chunk by chunk: a batch of long places is megabytes. What is written is not kept while that waits.
           var rest = ArraySlice(points)
-          repeat { try await write(text.withLock { $0.take(&rest) }) } while !rest.isEmpty
+          try await text.begin()
+          repeat { try await write(text.take(&rest)) } while !rest.isEmpty
         }
-        try await write(text.withLock { $0.finish() })
+        try await text.begin()
+        try await write(text.finish())
       } catch {
         begun.finish(throwing: error)
         throw error
@@ -180,6 +180,35 @@ private struct ExportArguments {
     format = try .chosen(by: values[.format], accept: request.headers, from: PointFormat.exports)
     isGzip = ContentCoding.prefersGzip(request.headers)
   }
+}
+
+/// The text of an export in progress, and the reservation of its memory.
+///
+/// The memory is reserved when there is something to write: an export that waits for a connection to the database holds
+/// nothing.
+private final class RunningText: Sendable {
+  private let arguments: ExportArguments
+  private let request: HTTPRequest
+  private let state = Mutex<(text: ExportText, reservation: MemoryReservation?)?>(nil)
+
+  init(_ arguments: ExportArguments, _ request: HTTPRequest) {
+    (self.arguments, self.request) = (arguments, request)
+  }
+
+  /// Reserves the memory, once.
+  ///
+  /// - Throws: `Problem` 503; an error of gzip.
+  func begin() async throws {
+    guard state.withLock({ $0 == nil }) else { return }
+    let reservation = try await request.reserveMemory(bytes: ExportText.memoryBytes(isGzip: arguments.isGzip))
+    try state.withLock { $0 = (try ExportText(format: arguments.format, isGzip: arguments.isGzip), reservation) }
+  }
+
+  func take(_ points: inout ArraySlice<PointOfInterest>) -> ByteBuffer {
+    state.withLock { $0?.text.take(&points) ?? ByteBuffer() }
+  }
+
+  func finish() -> ByteBuffer { state.withLock { $0?.text.finish() ?? ByteBuffer() } }
 }
 
 /// The text of an export as it grows.

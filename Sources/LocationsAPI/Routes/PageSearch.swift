@@ -141,12 +141,13 @@ extension PointsService {
     inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
-    var reservation: MemoryReservation?
-    if let bytes = query.memoryBytes { reservation = try await request.reserveMemory(bytes: bytes) }
-    defer { extendLifetime(reservation) }
     let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any IndexSnapshot)? in
       try await self.snapshot(for: operation, isRequired: needsIndex)
     }
+    // After the wait for the index, during which nothing is held.
+    var reservation: MemoryReservation?
+    if let bytes = query.memoryBytes { reservation = try await request.reserveMemory(bytes: bytes) }
+    defer { extendLifetime(reservation) }
     guard let snapshot else {
       let found = try await request.reportingStoreErrors { () throws(PointStoreError) in try await inStore(false) }
       return try await request.computing { () throws(Problem) in try response(found) }

@@ -5,13 +5,14 @@ import Synchronization
 ///
 /// Connections count their unsent bytes in the ``OutputLedger`` of their event loop, which adds them to the budget in
 /// steps of ``ledgerStep``. The memory of a long response that is being produced is counted by a ``MemoryReservation``.
-/// Above ``highWaterMark`` memory is short: long responses wait for their reservations, streams pause until their
-/// connections have sent everything, and connections whose peers acknowledge nothing are closed, those that have been
-/// idle for the longest first. The rest, up to ``limit``, is for short responses.
+/// Memory is short above ``highWaterMark``, and while a reservation does not fit below it: long responses wait for their
+/// reservations, streams pause until their connections have sent everything, and connections whose peers acknowledge
+/// nothing are closed, those that have been idle for the longest first. The rest, up to ``limit``, is for short
+/// responses.
 final class OutputBudget: Sendable {
   let limit: Int
 
-  /// The number of bytes above which memory is short: three quarters of ``limit``.
+  /// The number of bytes up to which reservations are granted: three quarters of ``limit``.
   let highWaterMark: Int
 
   /// The time for which a peer may acknowledge nothing while memory is short.
@@ -41,11 +42,13 @@ final class OutputBudget: Sendable {
       timeout: TimeAmount(timeouts.share), maximumCount: limits.requestsWaitingForMemory, eventLoop: eventLoop)
   }
 
-  var isShort: Bool { used.load(ordering: .relaxed) > highWaterMark }
+  var isShort: Bool { used.load(ordering: .relaxed) > highWaterMark || queue.count > 0 }
 
   /// The number of bytes that are held, but for what ledgers have not passed on.
   var heldBytes: Int { used.load(ordering: .relaxed) }
-  fileprivate var excess: Int { used.load(ordering: .relaxed) - highWaterMark }
+
+  /// The number of bytes to be released until memory is no longer short.
+  fileprivate var excess: Int { used.load(ordering: .relaxed) + queue.firstBytes - highWaterMark }
 
   func hasRoom(for bytes: Int) -> Bool { used.load(ordering: .relaxed) &+ bytes <= limit }
 
@@ -55,25 +58,53 @@ final class OutputBudget: Sendable {
   ///
   /// - Throws: ``ShareQueue/Rejection`` where too many wait already, or where it took too long; `CancellationError`.
   nonisolated(nonsending) func reserve(bytes: Int) async throws -> MemoryReservation {
-    let mustWait = isShort || queue.count > 0
-    if mustWait { try await queue.wait { self.grantedShares } }
-    let reservation = MemoryReservation(bytes: bytes, of: self, isShare: mustWait)
-    count(bytes)
-    return reservation
+    if let reservation = reserveAtOnce(bytes: bytes) { return reservation }
+    try await queue.wait(bytes: needed(for: bytes)) { granted in
+      self.hasShare(beside: granted) && self.take(bytes)
+    } whenWaiting: {
+      self.beginRelief()
+    }
+    return MemoryReservation(bytes: bytes, of: self, isShare: true)
+  }
+
+  /// Counts memory that a response takes while it is being produced; `nil` where it would have to wait.
+  func reserveAtOnce(bytes: Int) -> MemoryReservation? {
+    guard queue.count == 0, take(bytes) else { return nil }
+    return MemoryReservation(bytes: bytes, of: self, isShare: false)
   }
 
   fileprivate func end(_ reservation: MemoryReservation) {
     count(-reservation.bytes)
-    if reservation.isShare { queue.endShare { self.grantedShares } }
+    if reservation.isShare { queue.endShare() }
   }
 
   /// The number of bytes that must be free for each of those that wait to go on.
   private static let shareBytes = 1024 * 1024
 
-  /// The number of responses that there is room for.
-  private var grantedShares: Int {
+  /// Returns a Boolean value that indicates whether there is room for a response beside others that have waited.
+  private func hasShare(beside granted: Int) -> Bool {
     let room = highWaterMark - used.load(ordering: .relaxed)
-    return room < 0 ? 0 : max(1, room / Self.shareBytes)
+    return room >= 0 && granted < max(1, room / Self.shareBytes)
+  }
+
+  /// Returns the number of bytes that must be free for a reservation. A long one would never find more than half free
+  /// beside others.
+  private func needed(for bytes: Int) -> Int { min(bytes, highWaterMark / 2) }
+
+  /// Counts the bytes of a reservation if there is room for it.
+  private func take(_ bytes: Int) -> Bool {
+    let needed = needed(for: bytes)
+    var before = used.load(ordering: .relaxed)
+    while before + needed <= highWaterMark {
+      let (isExchanged, original) = used.compareExchange(
+        expected: before, desired: before + bytes, ordering: .relaxed)
+      if isExchanged {
+        if before + bytes > highWaterMark { beginRelief() }
+        return true
+      }
+      before = original
+    }
+    return false
   }
 
   // MARK: Accounting
@@ -93,10 +124,15 @@ final class OutputBudget: Sendable {
   fileprivate func count(_ bytes: Int) {
     let (before, now) = used.wrappingAdd(bytes, ordering: .relaxed)
     if before <= highWaterMark, now > highWaterMark {
-      for ledger in ledgers.withLock({ Array($0.values) }) { ledger.beginRelief() }
+      beginRelief()
     } else if now <= highWaterMark, queue.count > 0 {
-      queue.grant { self.grantedShares }
+      queue.grant()
     }
+  }
+
+  /// Has connections whose peers acknowledge nothing closed while memory is short.
+  private func beginRelief() {
+    for ledger in ledgers.withLock({ Array($0.values) }) { ledger.beginRelief() }
   }
 }
 
@@ -104,15 +140,16 @@ final class OutputBudget: Sendable {
 public final class MemoryReservation: Sendable {
   fileprivate let bytes: Int
   fileprivate let isShare: Bool
-  private let budget: OutputBudget
+  private let budget: OutputBudget?
 
-  fileprivate init(bytes: Int, of budget: OutputBudget, isShare: Bool) {
+  /// Creates a reservation of bytes that the budget counts already; `nil` for none.
+  fileprivate init(bytes: Int, of budget: OutputBudget?, isShare: Bool) {
     self.bytes = bytes
     self.budget = budget
     self.isShare = isShare
   }
 
-  deinit { budget.end(self) }
+  deinit { budget?.end(self) }
 }
 
 extension HTTPRequest {
@@ -131,6 +168,15 @@ extension HTTPRequest {
     } catch {
       throw server.outOfMemory
     }
+  }
+
+  /// Reserves memory for producing a response if there is room, without a wait.
+  ///
+  /// - Returns: the reservation, to be kept as long as the memory is used; `nil` where memory is short. A request that
+  ///   was created in process has room for everything.
+  package func reserveMemoryAtOnce(bytes: Int) -> MemoryReservation? {
+    guard let server else { return MemoryReservation(bytes: 0, of: nil, isShare: false) }
+    return server.budget.reserveAtOnce(bytes: bytes)
   }
 }
 
@@ -251,7 +297,8 @@ final class OutputMemory {
   static var current: OutputMemory { perThread.current }
 }
 
-/// The queue of requests that wait for memory before their responses are produced, first come first served.
+/// The queue of requests that wait for memory before their responses are produced. The first one that there is room for
+/// is the next.
 final class ShareQueue: Sendable {
   /// The reason why a request got no share.
   enum Rejection: Error, Hashable {
@@ -260,8 +307,20 @@ final class ShareQueue: Sendable {
     case timedOut
   }
 
+  /// A function that takes the share of a waiting request, and returns whether there is one.
+  ///
+  /// Its parameter is the number of shares that are in use.
+  typealias Take = @Sendable (_ granted: Int) -> Bool
+
+  private struct Waiting {
+    let id: Int
+    let bytes: Int
+    let take: Take
+    let continuation: CheckedContinuation<Void, any Error>
+  }
+
   private struct State {
-    var waiting = CircularBuffer<(id: Int, continuation: CheckedContinuation<Void, any Error>)>()
+    var waiting = CircularBuffer<Waiting>()
     var granted = 0
     var nextID = 0
   }
@@ -271,7 +330,11 @@ final class ShareQueue: Sendable {
   private let eventLoop: any EventLoop
   private let state = Mutex(State())
   private let waitingCount = Atomic(0)
+  private let firstWaitingBytes = Atomic(0)
   var count: Int { waitingCount.load(ordering: .relaxed) }
+
+  /// The number of bytes that the first waiting request needs; 0 if none waits.
+  var firstBytes: Int { firstWaitingBytes.load(ordering: .relaxed) }
 
   init(timeout: TimeAmount, maximumCount: Int, eventLoop: any EventLoop) {
     self.timeout = timeout
@@ -281,9 +344,14 @@ final class ShareQueue: Sendable {
 
   /// Waits for a share.
   ///
-  /// - Parameter shares: returns the number of shares at the moment, including those in use.
+  /// - Parameters:
+  ///   - bytes: the number of bytes that must be free.
+  ///   - take: takes the share, if there is one at the moment.
+  ///   - whenWaiting: called when the request waits, because there was none at once.
   /// - Throws: ``Rejection``, or `CancellationError`.
-  nonisolated(nonsending) func wait(for shares: @Sendable () -> Int) async throws {
+  nonisolated(nonsending) func wait(
+    bytes: Int = 0, for take: @escaping Take, whenWaiting: () -> Void = {}
+  ) async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
@@ -295,45 +363,56 @@ final class ShareQueue: Sendable {
         let rejection = state.withLock { state -> (any Error)? in
           if Task.isCancelled { return CancellationError() }
           guard state.waiting.count < maximumCount else { return Rejection.full }
-          state.waiting.append((id, continuation))
-          waitingCount.store(state.waiting.count, ordering: .relaxed)
+          state.waiting.append(Waiting(id: id, bytes: bytes, take: take, continuation: continuation))
+          note(state)
           return nil
         }
         if let rejection { return continuation.resume(throwing: rejection) }
         // Not before the request waits, because an expiry without a waiting request has no effect.
         expiry = eventLoop.scheduleTask(in: timeout) { self.fail(id, Rejection.timedOut) }
         // Something may have been released before this one waited.
-        grant(shares)
+        grant()
+        if count > 0 { whenWaiting() }
       }
     } onCancel: {
       fail(id, CancellationError())
     }
   }
 
-  /// Resumes as many requests as there are shares for.
-  func grant(_ shares: () -> Int) {
-    let available = shares()
+  /// Resumes the requests that there are shares for. One that needs more than is free does not hold up those behind it.
+  func grant() {
     let granted = state.withLock { state in
       var granted: [CheckedContinuation<Void, any Error>] = []
-      while state.granted < available, let first = state.waiting.popFirst() {
+      var passed = 0
+      while passed < state.waiting.count {
+        let index = state.waiting.index(state.waiting.startIndex, offsetBy: passed)
+        guard state.waiting[index].take(state.granted) else {
+          passed += 1
+          continue
+        }
         state.granted += 1
-        granted.append(first.continuation)
+        granted.append(state.waiting.remove(at: index).continuation)
       }
-      waitingCount.store(state.waiting.count, ordering: .relaxed)
+      note(state)
       return granted
     }
     for continuation in granted { continuation.resume() }
   }
 
-  func endShare(_ shares: () -> Int) {
+  func endShare() {
     state.withLock { $0.granted -= 1 }
-    grant(shares)
+    grant()
+  }
+
+  private func note(_ state: State) {
+    waitingCount.store(state.waiting.count, ordering: .relaxed)
+    firstWaitingBytes.store(state.waiting.first?.bytes ?? 0, ordering: .relaxed)
   }
 
   private func fail(_ id: Int, _ error: any Error) {
     let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
       guard let index = state.waiting.firstIndex(where: { $0.id == id }) else { return nil }
-      defer { waitingCount.store(state.waiting.count, ordering: .relaxed) }
+      defer { note(state) }
       return state.waiting.remove(at: index).continuation
     }
     continuation?.resume(throwing: error)

@@ -70,9 +70,9 @@ struct ClustersRoute: CallHandler {
     return try await revalidation.respond(
       to: request, in: .geoJSON, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in
+      let snapshot = try await service.mapSnapshot(as: .clusters, for: request, text: text)
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)
       defer { extendLifetime(reservation) }
-      let snapshot = try await service.mapSnapshot(as: .clusters, for: request, text: text)
       return try await request.computing { () throws(Problem) in
         let cells = try request.reportingSearchErrors { () throws(PointStoreError) in
           try service.cells(matching: query, in: snapshot, limit: Self.maximumCount)
