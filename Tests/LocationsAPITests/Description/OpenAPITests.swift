@@ -66,6 +66,24 @@ import Testing
     #expect(listed == Set(calls.map { "\($0.method.rawValue) \($0.path)" }))
   }
 
+  @Test func pagesOfOtherOriginsMaySendEveryDescribedHeaderField() async throws {
+    let router = DescribedService.api().router(middlewares: [CORSPolicy()])
+    let response = await router.respond(
+      to: ServiceDriver.request(
+        .OPTIONS, "/changes",
+        headers: [
+          "origin": "https://x.example", "access-control-request-method": "GET",
+          "access-control-request-headers": "last-event-id",
+        ]))
+
+    let allowed = Set(response.headers[canonicalForm: "access-control-allow-headers"].map { $0.lowercased() })
+    // The fields that need no permission (Fetch standard, "CORS-safelisted request-header").
+    let safe: Set = ["accept", "accept-language", "content-language"]
+    let described = Set(DescribedService.calls.flatMap(\.requestHeaders).map { $0.name.lowercased() })
+    #expect(described.subtracting(safe).subtracting(allowed) == [])
+    #expect(allowed.isSuperset(of: ["last-event-id", "if-unmodified-since"]))
+  }
+
   @Test func everyListMayComeInSeveralParameters() {
     for parameter in Parameter.allCases {
       guard case .array = parameter.description.schema.kind else { continue }
