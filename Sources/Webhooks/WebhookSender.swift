@@ -421,7 +421,7 @@ package final class WebhookSender: Sendable {
       first.utf8.elementsEqual(start.utf8) || changes.includes(first, in: start)
     else { return nil }
     let deadline = ContinuousClock.now + Self.deliveryTimeout
-    while changes.deliveredPosition.map({ !changes.includes(end, in: $0) }) ?? true {
+    while watch.subscription.deliveredPosition.map({ !changes.includes(end, in: $0) }) ?? true {
       guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
       try? await Task.sleep(for: .milliseconds(20))
     }

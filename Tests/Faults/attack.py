@@ -1,6 +1,8 @@
 """Measures the peak memory with clients that read no responses, and the requests of others meanwhile.
 
-The clients request pages, exports and pages of very long places. Exits with 1 if the peak reaches the limit.
+The clients request pages, exports and pages of very long places. Then the changes are attacked: polls that wait,
+streams that read nothing while a place of 1 MB changes, streams with long filters, and more streams than the share of a
+client. Exits with 1 if the peak reaches the limit, or if others are not served meanwhile.
 
   scripts/faults attack
   scripts/faults attack --before /path/waymark   # compare with another build
@@ -10,11 +12,13 @@ The clients request pages, exports and pages of very long places. Exits with 1 i
 import json
 import os
 import resource
+import socket
 import sys
 import tempfile
 import time
+import urllib.parse
 
-from http_clients import get_request, responds_with_200, silent_client
+from http_clients import Client, get, get_request, metrics, responds_with_200, silent_client
 from servers import Waymark, argument_parser, memory_mib
 
 PAGE = "/locations?bbox=0,0,20,20&limit=1000"
@@ -30,6 +34,11 @@ ATTACKS = {
 STEADY_SECONDS = 10
 MAXIMUM_SECONDS = 180
 PROBE_PAUSE_SECONDS = 0.05
+
+# The attackers of changes come from another address than the others: the server has shares for each.
+ATTACKER = "127.0.0.2"
+PROBE_ID = "0190b7c5-7e5a-7000-8000-000000000001"
+STREAM_SECONDS = 30
 
 
 def write_places(path):
@@ -81,6 +90,152 @@ def attack(program, data, budget, targets):
         server.kill()
 
 
+def stream_request(target):
+    return f"GET {target} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".encode()
+
+
+def attacker(port, request):
+    """Sends a request from the attacker's address and returns the socket, which is not read."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.bind((ATTACKER, 0))
+    client.connect(("127.0.0.1", port))
+    client.sendall(request)
+    return client
+
+
+def put(port, tags):
+    """Replaces the place of probes, and returns the status."""
+    place = {"name": "probe", "lat": 50, "long": 50, "tags": tags}
+    return Client(port).send("PUT", f"/locations/{PROBE_ID}", place)[0]
+
+
+def seconds_until(client, text):
+    """Reads a stream until a text has come, and returns the time, or none if it takes too long."""
+    begin = time.monotonic()
+    received = b""
+    while text not in received:
+        client.settimeout(max(0.01, begin + STREAM_SECONDS - time.monotonic()))
+        try:
+            piece = client.recv(65_536)
+        except TimeoutError:
+            return None
+        if not piece:
+            return None
+        received = received[-len(text) :] + piece
+    return time.monotonic() - begin
+
+
+def await_streams(server, count):
+    """Waits until so many streams are open."""
+    end = time.monotonic() + STREAM_SECONDS
+    while metrics(server.port)["change_streams_open"] < count:
+        if time.monotonic() > end:
+            raise RuntimeError(f"there are not {count} streams")
+        time.sleep(0.2)
+
+
+def check_polls(server):
+    """Long polls that wait hold nothing that others need."""
+    position = json.loads(get(server.port, "/changes")[0])["position"]
+    polls = [
+        attacker(server.port, get_request(f"/changes?since={position}&wait=60{limit}"))
+        for limit in ["&limit=10000"] * 12 + [""] * 110
+    ]
+    time.sleep(2)
+    failed = [
+        target
+        for target in (PAGE, EXPORT, f"/changes?since={position}&limit=10000", "/locations?lat=1&long=1&limit=101")
+        if not responds_with_200(server.port, target)
+    ]
+    for poll in polls:
+        poll.close()
+    return [f"{target} is not served beside polls that wait" for target in failed]
+
+
+def check_silent_streams(server, count=1_500):
+    """Streams that read nothing share the text of a place of 1 MB."""
+    streams = [attacker(server.port, stream_request("/changes")) for _ in range(count)]
+    await_streams(server, count)
+    before = memory_mib(server.process.pid, "VmRSS")
+    errors = []
+    if put(server.port, {f"key {key}": "x" * 1990 for key in range(500)}) not in (200, 201):
+        errors.append("the place of 1 MB is not written")
+    slowest = 0.0
+    end = time.monotonic() + STEADY_SECONDS
+    while time.monotonic() < end:
+        start = time.monotonic()
+        if not responds_with_200(server.port, "/health/live"):
+            errors.append("/health/live is not served")
+            break
+        slowest = max(slowest, time.monotonic() - start)
+        time.sleep(PROBE_PAUSE_SECONDS)
+    growth = memory_mib(server.process.pid, "VmHWM") - before
+    print(f"{count} silent streams and a place of 1 MB: {growth:.0f} MiB, /health/live in {slowest:.2f} s", flush=True)
+    if growth > 300:
+        errors.append(f"{count} silent streams took {growth:.0f} MiB")
+    if slowest > 5:
+        errors.append(f"/health/live took {slowest:.1f} s beside silent streams")
+    for stream in streams:
+        stream.close()
+    return errors
+
+
+def check_filters(server, count=1_000, writes=30):
+    """The filters of a client's streams do not delay the changes of others."""
+    terms = " OR ".join(f"CASEI(ACCENTI(description)) LIKE '%{term}iz%'" for term in range(100))
+    plain = socket.create_connection(("127.0.0.1", server.port))
+    plain.sendall(stream_request("/changes"))
+    filtered = socket.create_connection(("127.0.0.1", server.port))
+    own = urllib.parse.quote("name LIKE 'prob%'")
+    filtered.sendall(stream_request(f"/changes?filter={own}"))
+    streams = []
+    for number in range(count):
+        condition = urllib.parse.quote(f"name = '{number}' OR {terms}")
+        streams.append(attacker(server.port, stream_request(f"/changes?filter={condition}")))
+    await_streams(server, count + 2)
+    for number in range(writes):
+        put(server.port, {"number": f"write {number}", "description": "a quiet corner " * 130})
+    text = f"write {writes - 1}".encode()
+    times = {"without conditions": seconds_until(plain, text), "with a filter": seconds_until(filtered, text)}
+    print(f"{count} streams with long filters, {writes} writes, the last one after: {times}", flush=True)
+    for client in [plain, filtered, *streams]:
+        client.close()
+    return [f"a stream {kind} is behind the filters of others" for kind, value in times.items() if value is None]
+
+
+def check_share(server):
+    """One client can't take all streams."""
+    streams = [attacker(server.port, stream_request("/changes")) for _ in range(400)]
+    await_streams(server, 100)
+    other = socket.create_connection(("127.0.0.1", server.port))
+    other.sendall(stream_request("/changes"))
+    is_admitted = seconds_until(other, b"event: position") is not None
+    for stream in [other, *streams]:
+        stream.close()
+    return [] if is_admitted else ["no stream is left beside those of one client"]
+
+
+def check_changes(program, data, budget):
+    """Returns the errors of the attacks on changes."""
+    errors = []
+    for check, settings in [
+        (check_polls, {}), (check_silent_streams, {}), (check_filters, {}),
+        (check_share, {"CHANGES_MAX_STREAMS": "200"}),
+    ]:
+        settings = {
+            "POINT_STORE": "memory", "DATA_FILE": data, "HTTP_MAX_BUFFERED_BYTES": str(budget), "ANALYTICS": "off",
+        } | settings
+        server = Waymark(program, settings)
+        server.start()
+        try:
+            server.wait_until_ready(seconds=120)
+            errors += check(server)
+        finally:
+            server.kill()
+    return errors
+
+
 def main():
     parser = argument_parser(__doc__, stores=False, seed=False)
     parser.add_argument("--before", help="path of another build to compare with")
@@ -104,8 +259,11 @@ def main():
                     f"{slowest * 1000:.0f} ms |", flush=True)
                 if build == "after":
                     worst = max(worst, peak)
+        errors = check_changes(options.waymark, data, budget)
     if worst >= options.limit_mib:
-        sys.exit(f"the peak of {worst:.0f} MiB is not below {options.limit_mib} MiB")
+        errors.append(f"the peak of {worst:.0f} MiB is not below {options.limit_mib} MiB")
+    if errors:
+        sys.exit("\n".join(errors))
 
 
 if __name__ == "__main__":

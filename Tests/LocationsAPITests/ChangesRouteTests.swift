@@ -1,8 +1,12 @@
 import Foundation
+import Geo
 import HTTPServer
+import HTTPTestSupport
+import Logging
 import MemoryStore
 import NIOCore
 import NIOHTTP1
+import PointIndex
 import Points
 import Synchronization
 import TestSupport
@@ -14,7 +18,7 @@ import Testing
 /// `GET /changes` over places in memory.
 @Suite struct ChangesRouteTests {
   private let store = MemoryStore()
-  private let streams = ChangeStreams(limit: 2)
+  private let streams = ChangeStreams(limit: 4)
   private let access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
   private var changes: any PointFeed { store.changes }
@@ -136,6 +140,46 @@ import Testing
     #expect(page["position"] as? String == start)
   }
 
+  @Test func pollsThatWaitHoldNoMemoryOfLongResponses() async throws {
+    for number in 0..<200 { _ = try await store.create(.sample("place \(number)"), once: nil) }
+    let position = try await position()
+    var configuration = HTTPServerConfiguration(port: 0)
+    configuration.threads = 1
+    configuration.limits.bufferedBytes = 16 << 20
+    configuration.timeouts.share = .milliseconds(100)
+    let server = try await HTTPServer.bind(
+      configuration: configuration, responder: api(store.changes).router(),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    var polls: [RawHTTPConnection] = []
+    for _ in 0..<12 {
+      let poll = try await RawHTTPConnection.open(port: server.port)
+      try await poll.send("GET /changes?since=\(position)&wait=60&limit=10000 HTTP/1.1\r\nHost: test\r\n\r\n")
+      polls.append(poll)
+    }
+    while server.requestsInFlight < 12 { await Task.yield() }
+
+    let other = try await RawHTTPConnection.open(port: server.port)
+    for target in ["/locations?limit=1000", "/locations/export", "/changes?since=\(position)&limit=10000"] {
+      #expect(try await other.get(target).status == 200, "\(target)")
+    }
+    _ = try await store.create(.sample("awaited"), once: nil)
+    for poll in polls { #expect(try await poll.response().text.contains(#""name":"awaited""#)) }
+    await server.shutdown(gracePeriod: .zero)
+  }
+
+  @Test(arguments: [1, 3, 100]) func pageThatIsAwaitedHasAtMostTheLimitOfChanges(limit: Int) async throws {
+    let start = try await position()
+    async let response = driver.send(.GET, "/changes?since=\(start)&wait=60&limit=\(limit)")
+    while !store.changes.hasSubscriptions { await Task.yield() }
+    let rows = try (0..<50).map { try ImportRow.sample("\($0)", 1, 2, number: $0) }
+    _ = try await store.importRows(rows)
+
+    let page = try await response.object
+
+    #expect((page["changes"] as? [Any])?.count == min(limit, 50))
+    #expect(page["more"] as? Bool == (limit < 50))
+  }
+
   @Test func storeWithoutChangesIsNotImplemented() async throws {
     let response = try await ServiceDriver(api(nil)).send(.GET, "/changes")
     #expect(response.status == 501)
@@ -149,10 +193,13 @@ import Testing
     private let task: Mutex<Task<Void, any Error>?> = Mutex(nil)
     let response: HTTPResponse
 
-    init(_ api: LocationsAPI, _ target: String, headers: HTTPHeaders = [:]) async {
+    init(
+      _ api: LocationsAPI, _ target: String, headers: HTTPHeaders = [:], from address: String = "127.0.0.1"
+    ) async {
       var headers = headers
       headers.replaceOrAdd(name: "accept", value: "text/event-stream")
-      response = await api.router().respond(to: ServiceDriver.request(.GET, target, headers: headers))
+      response = await api.router().respond(
+        to: ServiceDriver.request(.GET, target, headers: headers, from: address))
     }
 
     func start() throws {
@@ -370,12 +417,45 @@ import Testing
   }
 
   @Test func streamThatIsTooManyIsRejected() async throws {
-    let open = [await Stream(api(store.changes), "/changes"), await Stream(api(store.changes), "/changes")]
-    let other = await Stream(api(store.changes), "/changes")
+    let (first, second) = (await Stream(api(store.changes), "/changes"), await Stream(api(store.changes), "/changes"))
+    let third = await Stream(api(store.changes), "/changes", from: "192.0.2.1")
+    let open = [first, second, third, await Stream(api(store.changes), "/changes", from: "192.0.2.2")]
+    let other = await Stream(api(store.changes), "/changes", from: "192.0.2.3")
 
     #expect(open.allSatisfy { $0.response.status == .ok })
     #expect(other.response.status == .serviceUnavailable && other.response.headers.contains(name: "retry-after"))
-    #expect(streams.counts.open == 2)
+    #expect(streams.counts.open == 4)
+  }
+
+  @Test func clientHasAsManyStreamsAsAreFreeBesideThem() async throws {
+    let streams = ChangeStreams(limit: 9)
+    func streamsUntilRejected(from address: String) async -> [Stream] {
+      var open: [Stream] = []
+      while true {
+        let next = await Stream(api(store.changes, streams: streams), "/changes", from: address)
+        guard next.response.status == .ok else { return open }
+        open.append(next)
+      }
+    }
+
+    let first = await streamsUntilRejected(from: "192.0.2.1")
+    let second = await streamsUntilRejected(from: "192.0.2.2")
+    let third = await streamsUntilRejected(from: "192.0.2.3")
+    let counts: [Int] = [first.count, second.count, third.count]
+    #expect(counts == [5, 2, 1])
+  }
+
+  @Test func streamThatEndsMakesRoomForAnotherOfItsClient() async throws {
+    let streams = ChangeStreams(limit: 2)
+    do {
+      let open = await Stream(api(store.changes, streams: streams), "/changes")
+      let other = await Stream(api(store.changes, streams: streams), "/changes")
+      #expect(open.response.status == .ok && other.response.status == .serviceUnavailable)
+    }
+
+    let next = await Stream(api(store.changes, streams: streams), "/changes")
+
+    #expect(next.response.status == .ok && streams.counts.open == 1)
   }
 
   @Test func streamThatIsNeverReadIsNotCounted() async throws {
@@ -395,6 +475,103 @@ import Testing
     try await stream.end()
 
     #expect(stream.text.withLock { $0 }.components(separatedBy: "event: position").count == 3)
+  }
+
+  /// The beginnings of the memory of pieces that streams write, and the gate that they wait at.
+  private final class Pieces: Sendable {
+    let gate = Gate()
+    let addresses = Mutex<[UInt: Int]>([:])
+    let waiting = Counter()
+
+    /// Takes a piece. One with a long place is counted by its memory, and waits.
+    func take(_ bytes: ByteBuffer) async {
+      guard bytes.readableBytes > 16 * 1024 else { return }
+      let address = bytes.withUnsafeReadableBytes { UInt(bitPattern: $0.baseAddress) }
+      addresses.withLock { $0[address, default: 0] += 1 }
+      waiting.add()
+      await gate.pass()
+    }
+  }
+
+  @Test(arguments: ["/changes", "/changes?category=cafe", "/changes?filter=name%20LIKE%20'l%25'"])
+  func streamsThatReadNothingShareTheTextOfALongPlace(target: String) async throws {
+    let streams = ChangeStreams(limit: 1_000)
+    let (pieces, count) = (Pieces(), 100)
+    var tasks: [Task<Void, any Error>] = []
+    for _ in 0..<count {
+      let stream = await Stream(api(store.changes, streams: streams), target)
+      guard case .live(let body) = stream.response.body else { continue }
+      tasks.append(Task { try await body(HTTPResponseWriter { await pieces.take($0) }) })
+    }
+
+    let note = String(repeating: "x", count: 1_900)
+    let tags = try Tags(Dictionary(uniqueKeysWithValues: (0..<100).map { ("key \($0)", note) }))
+    let long = try PointDraft(
+      name: "long", category: "cafe", coordinate: try Coordinate(latitude: 1, longitude: 2), tags: tags)
+    _ = try await store.create(long, once: nil)
+    while pieces.waiting.value < count { await Task.yield() }
+
+    #expect(pieces.addresses.withLock { Array($0.values) } == [count])
+    for task in tasks { task.cancel() }
+    pieces.gate.open()
+    for task in tasks { try? await task.value }
+  }
+
+  @Test func longPlacesOfTheLogAreWrittenWholeAndOneAfterTheOther() async throws {
+    let start = try await position()
+    let note = String(repeating: "ä\u{1}\"", count: 600)
+    for number in 0..<5 {
+      let tags = try Tags(Dictionary(uniqueKeysWithValues: (0..<40).map { ("key \($0)", note) }))
+      _ = try await store.create(
+        PointDraft(
+          name: "long \(number)", category: nil, coordinate: try Coordinate(latitude: 1, longitude: 2), tags: tags),
+        once: nil)
+      _ = try await store.create(.sample("short \(number)"), once: nil)
+    }
+    let page = try await driver.send(.GET, "/changes?since=\(start)").object
+
+    let stream = await Stream(api(store.changes), "/changes?since=\(start)")
+    try stream.start()
+    let text = try await stream.wait(for: #""name":"short 4""#)
+
+    let received = try text.components(separatedBy: "event: change\ndata: ").dropFirst().compactMap { part in
+      try JSONSerialization.jsonObject(with: Data(part.components(separatedBy: "\n")[0].utf8)) as? NSDictionary
+    }
+    #expect(received == page["changes"] as? [NSDictionary] && received.count == 10)
+    stream.cancel()
+  }
+
+  @Test func changeThatWaitsAtACheckOfTheAccessIsNotSkipped() async throws {
+    let streams = ChangeStreams(interval: .milliseconds(1))
+    let stream = await Stream(api(store.changes, streams: streams), "/changes")
+    guard case .live(let body) = stream.response.body else { return }
+    let text = Mutex("")
+    let (gate, isWaiting) = (Gate(), Counter())
+    let task = Task {
+      try await body(
+        HTTPResponseWriter { bytes in
+          text.withLock { $0 += String(buffer: bytes) }
+          guard String(buffer: bytes).contains(#""name":"first""#) else { return }
+          isWaiting.add()
+          await gate.pass()
+        })
+    }
+    let other = store.changes.subscribe(matching: PointQuery())
+    _ = try await store.create(.sample("first"), once: nil)
+    while isWaiting.value == 0 { await Task.yield() }
+    _ = try await store.create(.sample("second"), once: nil)
+    let end = try await position()
+    // The stream's subscription has the change, too.
+    while other.deliveredPosition.map({ !changes.includes(end, in: $0) }) ?? true { await Task.yield() }
+    try await Task.sleep(for: .milliseconds(5))
+
+    gate.open()
+    for _ in 0..<6_000 where !text.withLock({ $0.contains(#""name":"second""#) }) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+
+    #expect(text.withLock { $0.contains(#""name":"second""#) })
+    task.cancel()
   }
 
   @Test func slowReaderIsSentToTheLogAndMissesNothing() async throws {

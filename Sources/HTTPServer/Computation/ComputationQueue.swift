@@ -200,6 +200,11 @@ final class BackgroundExecutor: TaskExecutor {
 }
 
 extension HTTPRequest {
+  /// The sender, to whom the use of what clients share counts.
+  package var sender: RequestSender {
+    server?.configuration.sender(self) ?? .address(TrustedProxies().client(of: self))
+  }
+
   /// Runs a computation that may take long, where it does not hold up the other connections of the event loop: on a
   /// thread for computations, once one is free. Then the caller continues on the event loop.
   ///

@@ -414,20 +414,18 @@ struct RestrictedFeed: PointFeed {
     return try feed.changes(changes, matching: query)
   }
 
-  func subscribe(matching query: PointQuery) -> ChangeSubscription {
+  func subscribe(matching query: PointQuery, for reader: ChangeReader) -> ChangeSubscription {
     var joined = query
     do throws(PointStoreError) {
       try joined.join(judge.restriction)
     } catch {
-      let subscription = ChangeSubscription(matching: query) { _ in }
+      let subscription = ChangeSubscription(matching: query)
       subscription.close()
       return subscription
     }
-    return feed.subscribe(matching: joined)
+    return feed.subscribe(matching: joined, for: reader)
   }
 
   /// Does nothing: the changes are those of others too.
   func close() {}
-
-  var deliveredPosition: String? { feed.deliveredPosition }
 }

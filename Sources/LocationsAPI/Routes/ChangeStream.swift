@@ -26,8 +26,15 @@ package final class ChangeStreams: Sendable {
     package var lagSeconds = 0.0
   }
 
+  private struct State {
+    var counts = Counts()
+    /// The numbers of open streams of those clients that have some.
+    var open: [RequestSender: Int] = [:]
+  }
+
   private let limit: Int
-  private let counted = Mutex(Counts())
+  private let state = Mutex(State())
+  fileprivate let texts = ChangeTexts()
 
   /// The time after which a stream has a comment or a position, and its sender's access is checked again.
   fileprivate let interval: Duration
@@ -43,27 +50,41 @@ package final class ChangeStreams: Sendable {
   }
 
   /// The numbers so far.
-  package var counts: Counts { counted.withLock { $0 } }
+  package var counts: Counts { state.withLock { $0.counts } }
 
-  fileprivate func count(_ change: (inout Counts) -> Void) { counted.withLock { change(&$0) } }
+  fileprivate func count(_ change: (inout Counts) -> Void) { state.withLock { change(&$0.counts) } }
 
-  /// Counts a stream until the result is released; `nil` if there are too many.
-  fileprivate func begin() -> OpenStream? {
-    let isAdmitted = counted.withLock { counts in
-      guard counts.open < limit else { return false }
-      counts.open += 1
+  /// Counts a stream of a client until the result is released; `nil` if there are too many.
+  ///
+  /// A client may have as many streams as are free beside them. So one alone has half of them at most, and there is
+  /// always room for another one.
+  fileprivate func begin(for client: RequestSender) -> OpenStream? {
+    let isAdmitted = state.withLock { state in
+      let own = state.open[client] ?? 0
+      guard own < limit - state.counts.open else { return false }
+      state.counts.open += 1
+      state.open[client] = own + 1
       return true
     }
-    return isAdmitted ? OpenStream(self) : nil
+    return isAdmitted ? OpenStream(self, client) : nil
+  }
+
+  private func end(of client: RequestSender) {
+    state.withLock { state in
+      state.counts.open -= 1
+      let rest = (state.open[client] ?? 0) - 1
+      state.open[client] = rest > 0 ? rest : nil
+    }
   }
 
   /// A stream that is counted.
   fileprivate final class OpenStream: Sendable {
     let streams: ChangeStreams
+    private let client: RequestSender
 
-    init(_ streams: ChangeStreams) { self.streams = streams }
+    init(_ streams: ChangeStreams, _ client: RequestSender) { (self.streams, self.client) = (streams, client) }
 
-    deinit { streams.count { $0.open -= 1 } }
+    deinit { streams.end(of: client) }
   }
 }
 
@@ -77,66 +98,146 @@ extension ChangesRoute {
   func stream(
     _ changes: any PointFeed, _ arguments: ChangesArguments, to request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    guard let counted = streams.begin() else {
+    guard let counted = streams.begin(for: request.sender) else {
       throw Problem(
         .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
-        detail: "too many streams of changes are open",
+        detail: "too many streams of changes are open, of this client or of all",
         headers: ["retry-after": "\(Int.random(in: ChangeEvents.retrySeconds))"])
     }
-    let subscription = changes.subscribe(matching: arguments.query)
-    let start = try await firstEvents(changes, arguments, request)
+    let subscription = changes.subscribe(matching: arguments.query, for: ChangeReader(request))
     let stream = ChangeStream(self, changes, arguments, request, subscription, counted)
+    try await stream.open(arguments)
     return HTTPResponse(
       headers: [
         "content-type": Self.eventStream, "cache-control": "no-store", "vary": "accept",
         // nginx buffers responses otherwise.
         "x-accel-buffering": "no",
       ],
-      body: .live { writer in try await stream.run(from: start, to: writer) })
+      body: .live { writer in try await stream.run(to: writer) })
   }
+}
 
-  /// The events at the beginning of a stream, and the position that they lead to.
-  struct FirstEvents: Sendable {
-    var text: ByteBuffer
-    var position: String
-    /// A Boolean value that indicates whether there are more changes in the log.
-    var hasMore = false
-    var count = 0
-  }
+/// The texts of the changes of long places, each made once for all streams that send it.
+private final class ChangeTexts: Sendable {
+  /// A text, which is kept and counted as long as a stream sends it.
+  final class Text: Sendable {
+    let bytes: ByteBuffer
+    private let reservation: MemoryReservation?
+    private let onEnd: @Sendable () -> Void
 
-  private func firstEvents(
-    _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest
-  ) async throws(Problem) -> FirstEvents {
-    var text = ByteBuffer()
-    ChangeEvents.writeRetry(to: &text)
-    if let since = arguments.since {
-      do {
-        try arguments.checkMark()
-        let page = try await read(changes, after: since, limit: arguments.limit, arguments.query, request)
-        ChangeEvents.write(page.changes, position: arguments.marking(page.position), to: &text)
-        return FirstEvents(text: text, position: page.position, hasMore: page.hasMore, count: page.changes.count)
-      } catch {
-        guard error.code == ProblemCode.positionExpired.rawValue || arguments.isContinued && error.status == .badRequest
-        else { throw error }
-        let position = try await presentPosition(changes, request)
-        streams.count { $0.resets += 1 }
-        ChangeEvents.writeReset(reason: error.detail ?? "", position: arguments.marking(position), to: &text)
-        return FirstEvents(text: text, position: position)
-      }
+    init(_ bytes: ByteBuffer, _ reservation: MemoryReservation?, onEnd: @escaping @Sendable () -> Void) {
+      (self.bytes, self.reservation, self.onEnd) = (bytes, reservation, onEnd)
     }
-    let position = try await presentPosition(changes, request)
-    ChangeEvents.writePosition(arguments.marking(position), to: &text)
-    return FirstEvents(text: text, position: position)
+
+    deinit { onEnd() }
   }
 
-  private func presentPosition(_ changes: any PointFeed, _ request: HTTPRequest) async throws(Problem) -> String {
-    try await request.reportingStoreErrors { () throws(PointStoreError) in try await changes.presentPosition() }
+  private struct Key: Hashable {
+    let id: PointID
+    let version: Int64
+  }
+
+  private struct WeakText {
+    weak var value: Text?
+  }
+
+  private enum Entry {
+    case making(Task<Result<Text, Problem>, Never>)
+    case made(WeakText)
+  }
+
+  /// The number of bytes of a name and tags up to which each stream writes a change by itself.
+  static let shortBytes = 4 * 1024
+
+  private let entries = Mutex<[Key: Entry]>([:])
+
+  /// Returns the text of the change to a place, which is made beside the event loop unless another stream has it.
+  ///
+  /// - Parameter reservation: one of memory for the text; `nil` to wait for one.
+  /// - Throws: `Problem` 503 if there is no memory.
+  func text(
+    of point: PointOfInterest, _ reservation: MemoryReservation?, for request: HTTPRequest
+  ) async throws(Problem) -> Text {
+    let key = Key(id: point.id, version: point.version)
+    let (made, making) = entries.withLock { entries -> (Text?, Task<Result<Text, Problem>, Never>?) in
+      switch entries[key] {
+      case .made(let text): if let text = text.value { return (text, nil) }
+      case .making(let task): return (nil, task)
+      case nil: break
+      }
+      let task = Task(executorPreference: request.transferExecutor) {
+        await self.make(point, key, reservation, for: request)
+      }
+      entries[key] = .making(task)
+      return (nil, task)
+    }
+    if let made { return made }
+    guard let making else { throw .internal }
+    return try await making.value.get()
+  }
+
+  private func make(
+    _ point: PointOfInterest, _ key: Key, _ reservation: MemoryReservation?, for request: HTTPRequest
+  ) async -> Result<Text, Problem> {
+    do throws(Problem) {
+      let textBytes = point.draft.textBytes
+      var held = reservation
+      // The capacity of a buffer is a power of two.
+      if held == nil { held = try await request.reserveMemory(bytes: 2 * textBytes) }
+      var bytes = ByteBuffer()
+      bytes.reserveCapacity(textBytes)
+      var json = JSONWriter(bytes)
+      bytes = ByteBuffer()
+      ChangeJSON.write(.put(point), to: &json)
+      let text = Text(json.sink, held) { [weak self] in self?.remove(key) }
+      entries.withLock { $0[key] = .made(WeakText(value: text)) }
+      return .success(text)
+    } catch {
+      entries.withLock { $0[key] = nil }
+      return .failure(error)
+    }
+  }
+
+  private func remove(_ key: Key) {
+    entries.withLock { entries in
+      if case .made(let text) = entries[key], text.value == nil { entries[key] = nil }
+    }
   }
 }
 
 /// A stream of changes: it reads the log up to the present, and then has what the subscription is sent. A reader that
 /// is slower than the changes is sent to the log again.
+///
+/// While its client takes nothing, a stream holds at most a piece of its own, texts of long places that it shares, and
+/// changes that it shares with all subscriptions.
 private final class ChangeStream: Sendable {
+  /// Events that are written together.
+  private struct Events {
+    /// The texts of long places, each with the stream's own text before it.
+    var shared: [(before: ByteBuffer, text: ChangeTexts.Text)] = []
+    /// The text after these.
+    var text = ByteBuffer()
+    var count = 0
+    var lagSeconds = 0.0
+
+    /// A Boolean value that indicates whether they are to be written before more are added.
+    var isFull: Bool { !shared.isEmpty || text.readableBytes >= ChangesRoute.shortBytes }
+  }
+
+  /// The events at the beginning of a stream, and the position that they lead to.
+  private struct Start {
+    var events = Events()
+    var position: String
+    /// A Boolean value that indicates whether there are more changes in the log.
+    var hasMore = false
+  }
+
+  /// The maximum number of changes of a page of the log.
+  private static let maximumPage = 256
+
+  /// The number of bytes of a long place that are written at once. The connection takes a long piece without a copy.
+  private static let pieceBytes = 32 * 1024
+
   /// The time after which the log is read again after a failure.
   private static let retryInterval = Duration.seconds(2)
 
@@ -152,6 +253,7 @@ private final class ChangeStream: Sendable {
   private let request: HTTPRequest
   private let subscription: ChangeSubscription
   private let counted: ChangeStreams.OpenStream
+  private let start = Mutex<Start?>(nil)
 
   private var streams: ChangeStreams { counted.streams }
 
@@ -171,28 +273,69 @@ private final class ChangeStream: Sendable {
 
   // Each idle stream has the frame of `run`. So neither it nor what it calls is inlined.
 
+  /// Reads the events at the beginning.
+  ///
+  /// - Throws: `Problem` of the request.
+  func open(_ arguments: ChangesArguments) async throws(Problem) {
+    var start = try await beginning(arguments)
+    var text = ByteBuffer()
+    ChangeEvents.writeRetry(to: &text)
+    if start.events.shared.isEmpty {
+      text.writeBuffer(&start.events.text)
+      start.events.text = text
+    } else {
+      text.writeBuffer(&start.events.shared[0].before)
+      start.events.shared[0].before = text
+    }
+    self.start.withLock { $0 = start }
+  }
+
+  private func beginning(_ arguments: ChangesArguments) async throws(Problem) -> Start {
+    if let since = arguments.since {
+      do {
+        try arguments.checkMark()
+        let page = try await eventsOfPage(after: since, limit: min(limit, Self.maximumPage))
+        return Start(events: page.events, position: page.position, hasMore: page.hasMore)
+      } catch {
+        guard error.code == ProblemCode.positionExpired.rawValue || arguments.isContinued && error.status == .badRequest
+        else { throw error }
+        var start = Start(position: try await presentPosition())
+        streams.count { $0.resets += 1 }
+        ChangeEvents.writeReset(reason: error.detail ?? "", position: marking(start.position), to: &start.events.text)
+        return start
+      }
+    }
+    var start = Start(position: try await presentPosition())
+    ChangeEvents.writePosition(marking(start.position), to: &start.events.text)
+    return start
+  }
+
+  private func presentPosition() async throws(Problem) -> String {
+    try await request.reportingStoreErrors { () throws(PointStoreError) in try await changes.presentPosition() }
+  }
+
   /// Writes events until the client has gone, its access has ended, or the server shuts down.
   @inline(never)
-  func run(from start: ChangesRoute.FirstEvents, to writer: HTTPResponseWriter) async throws {
-    var position = start.position
-    try await begin(start, &position, writer)
+  func run(to writer: HTTPResponseWriter) async throws {
+    var position = try await begin(writer)
     var nextCheck = ContinuousClock.now + streams.interval
     while true {
       if .now >= nextCheck {
         nextCheck = .now + streams.interval
         guard try await checkAccess(writer), try await checkAreas(writer) else { return }
-        try await writeBookmark(&position, writer)
+        guard try await writeBookmark(&position, writer) else { return }
       }
       guard try await write(await subscription.next(until: nextCheck), &position, writer) else { return }
     }
   }
 
+  /// Writes the events at the beginning, and returns the position after them.
   @inline(never)
-  private func begin(
-    _ start: ChangesRoute.FirstEvents, _ position: inout String, _ writer: HTTPResponseWriter
-  ) async throws {
-    try await write(start.text, count: start.count, to: writer)
-    if start.hasMore { try await readLog(after: &position, writer) }
+  private func begin(_ writer: HTTPResponseWriter) async throws -> String {
+    guard var start = start.withLock({ $0.take() }) else { throw HTTPConnectionClosed() }
+    try await write(&start.events, to: writer)
+    if start.hasMore { try await readLog(after: &start.position, writer) }
+    return start.position
   }
 
   /// Writes what a wait has ended with, and returns whether the stream goes on.
@@ -203,8 +346,7 @@ private final class ChangeStream: Sendable {
     switch event {
     case .batches(let batches):
       guard try await checkAreas(writer) else { return false }
-      let events = events(of: batches, after: &position)
-      try await write(events.text, count: events.count, lagSeconds: events.lagSeconds, to: writer)
+      if try await !write(batches, &position, writer) { try await readLog(after: &position, writer) }
     case .interrupted:
       streams.count { $0.interruptions += 1 }
       try await readLog(after: &position, writer)
@@ -220,20 +362,55 @@ private final class ChangeStream: Sendable {
     return true
   }
 
-  /// Returns the events of what was not written yet, and sets the position to the last one.
+  /// Writes the events of what was not written yet, and sets the position to that of the last one.
+  ///
+  /// - Returns: `false` if there was no memory for a long place, so that the log must be read.
   @inline(never)
-  private func events(
-    of batches: [ChangeSubscription.Batch], after position: inout String
-  ) -> (text: ByteBuffer, count: Int, lagSeconds: Double) {
-    var events = (text: ByteBuffer(), count: 0, lagSeconds: 0.0)
+  private func write(
+    _ batches: [ChangeSubscription.Batch], _ position: inout String, _ writer: HTTPResponseWriter
+  ) async throws -> Bool {
+    var events = Events()
     let now = ContinuousClock.now
     for batch in batches where !changes.includes(batch.position, in: position) {
-      ChangeEvents.write(batch.changes, position: marking(batch.position), to: &events.text)
+      for (index, change) in batch.changes.enumerated() {
+        let isLast = index == batch.changes.count - 1
+        do throws(Problem) {
+          try await append(change, position: isLast ? batch.position : nil, to: &events)
+        } catch {
+          try await write(&events, to: writer)
+          try await pause(writer)
+          return false
+        }
+        if events.isFull { try await write(&events, to: writer) }
+      }
       position = batch.position
-      events.count += batch.changes.count
       events.lagSeconds += (now - batch.time) / .seconds(1) * Double(batch.changes.count)
     }
-    return events
+    try await write(&events, to: writer)
+    return true
+  }
+
+  /// Appends the event of a change.
+  ///
+  /// - Parameters:
+  ///   - position: the position that the event has; `nil` for none.
+  ///   - reservation: one of memory for the text of a long place; `nil` to wait for one.
+  private func append(
+    _ change: PointChange, position: String?, to events: inout Events, _ reservation: MemoryReservation? = nil
+  ) async throws(Problem) {
+    var shared: ChangeTexts.Text?
+    if case .put(let point) = change, point.draft.textBytes > ChangeTexts.shortBytes {
+      shared = try await streams.texts.text(of: point, reservation, for: request)
+    }
+    ChangeEvents.beginChange(position: position.map(marking), to: &events.text)
+    if let shared {
+      events.shared.append((events.text, shared))
+      events.text = ByteBuffer()
+    } else {
+      ChangeEvents.write(change, to: &events.text)
+    }
+    ChangeEvents.endChange(to: &events.text)
+    events.count += 1
   }
 
   /// Ends the stream and returns `false` where the request would be rejected now.
@@ -291,51 +468,103 @@ private final class ChangeStream: Sendable {
 
   private func marking(_ position: String) -> String { PositionText.marking(position, mark) }
 
-  /// Writes a comment, or the position up to which the subscription has everything, if that is later.
+  /// Writes what the subscription was sent, or else the position up to which it has everything, if that is later than
+  /// the stream's, or a comment.
+  ///
+  /// - Returns: `false` if the stream ends.
   @inline(never)
-  private func writeBookmark(_ position: inout String, _ writer: HTTPResponseWriter) async throws {
+  private func writeBookmark(_ position: inout String, _ writer: HTTPResponseWriter) async throws -> Bool {
+    // What was sent before this is read must be written first: the position has it.
+    let delivered = subscription.deliveredPosition
+    let event = await subscription.next(until: .now)
+    guard case .timedOut = event else { return try await write(event, &position, writer) }
+    try Task.checkCancellation()
     var text = ByteBuffer()
-    if let delivered = changes.deliveredPosition, !changes.includes(delivered, in: position) {
+    if let delivered, !changes.includes(delivered, in: position) {
       position = delivered
       ChangeEvents.writePosition(marking(position), to: &text)
     } else {
       ChangeEvents.writeComment(to: &text)
     }
     try await write(text, to: writer)
+    return true
+  }
+
+  /// Returns the events of the next page of the log. The page itself is not held while they are written.
+  @inline(never)
+  private func eventsOfPage(
+    after position: String, limit: Int
+  ) async throws(Problem) -> (events: Events, position: String, hasMore: Bool) {
+    let counted = try await route.read(
+      changes, after: position, limit: limit, maximumBytes: ChangesRoute.shortBytes, subscription.query, request)
+    let page = counted.page
+    var events = Events()
+    for (index, change) in page.changes.enumerated() {
+      let isLast = index == page.changes.count - 1
+      try await append(change, position: isLast ? page.position : nil, to: &events, counted.reservation)
+    }
+    if page.changes.isEmpty { ChangeEvents.writePosition(marking(page.position), to: &events.text) }
+    return (events, page.position, page.hasMore)
   }
 
   /// Writes the changes of the log after a position, up to the present, and sets the position to that of everything
   /// that was written.
   @inline(never)
   private func readLog(after position: inout String, _ writer: HTTPResponseWriter) async throws {
+    let maximum = min(limit, Self.maximumPage)
+    var pageLimit = maximum
     while true {
-      var text = ByteBuffer()
-      let read: Result<ChangePage, Problem>
+      let read: Result<(events: Events, position: String, hasMore: Bool), Problem>
       do throws(Problem) {
-        read = .success(try await route.read(changes, after: position, limit: limit, subscription.query, request))
+        read = .success(try await eventsOfPage(after: position, limit: pageLimit))
       } catch {
         read = .failure(error)
       }
       switch read {
-      case .success(let page):
-        ChangeEvents.write(page.changes, position: marking(page.position), to: &text)
+      case .success(var page):
         position = page.position
-        try await write(text, count: page.changes.count, to: writer)
+        pageLimit = min(maximum, 2 * pageLimit)
+        try await write(&page.events, to: writer)
         if !page.hasMore { return }
       case .failure(let problem):
         if problem.code == ProblemCode.positionExpired.rawValue, let present = try? await changes.presentPosition() {
           streams.count { $0.resets += 1 }
+          var text = ByteBuffer()
           ChangeEvents.writeReset(reason: problem.detail ?? "", position: marking(present), to: &text)
           try await write(text, to: writer)
           position = present
           return
         }
-        // The store is away. The client waits with the stream, unless it has gone.
-        ChangeEvents.writeComment(to: &text)
-        try await write(text, to: writer)
-        try await Task.sleep(for: Self.retryInterval)
+        // The conditions may take too long for so many changes.
+        pageLimit = max(1, pageLimit / 2)
+        try await pause(writer)
       }
     }
+  }
+
+  /// Waits where the store is away, or there is no memory or processor time. The client waits with the stream, unless
+  /// it has gone.
+  @inline(never)
+  private func pause(_ writer: HTTPResponseWriter) async throws {
+    var text = ByteBuffer()
+    ChangeEvents.writeComment(to: &text)
+    try await write(text, to: writer)
+    try await Task.sleep(for: Self.retryInterval)
+  }
+
+  /// Writes events, and removes them.
+  @inline(never)
+  private func write(_ events: inout Events, to writer: HTTPResponseWriter) async throws {
+    let written = events
+    events = Events()
+    for (before, shared) in written.shared {
+      try await write(before, to: writer)
+      var rest = shared.bytes
+      while let piece = rest.readSlice(length: min(rest.readableBytes, Self.pieceBytes)), piece.readableBytes > 0 {
+        try await write(piece, to: writer)
+      }
+    }
+    try await write(written.text, count: written.count, lagSeconds: written.lagSeconds, to: writer)
   }
 
   @inline(never)
@@ -357,20 +586,22 @@ enum ChangeEvents {
   /// The seconds after which clients connect again, each after a time of its own, so that they do not all come at once.
   static let retrySeconds = 1...10
 
-  /// Writes changes as events. The last one has the position: a client that has read a part of them continues before
-  /// the first.
-  static func write(_ changes: [PointChange], position: String, to text: inout ByteBuffer) {
-    for (index, change) in changes.enumerated() {
-      if index == changes.count - 1 { writeID(position, to: &text) }
-      text.write("event: change\ndata: ")
-      var json = JSONWriter(text)
-      text = ByteBuffer()
-      ChangeJSON.write(change, to: &json)
-      text = json.sink
-      text.write("\n\n")
-    }
-    if changes.isEmpty { writePosition(position, to: &text) }
+  /// Begins the event of a change. Of several that were made together, the last one has the position: a client that has
+  /// read a part of them continues before the first.
+  static func beginChange(position: String?, to text: inout ByteBuffer) {
+    if let position { writeID(position, to: &text) }
+    text.write("event: change\ndata: ")
   }
+
+  /// Writes the data of a change.
+  static func write(_ change: PointChange, to text: inout ByteBuffer) {
+    var json = JSONWriter(text)
+    text = ByteBuffer()
+    ChangeJSON.write(change, to: &json)
+    text = json.sink
+  }
+
+  static func endChange(to text: inout ByteBuffer) { text.write("\n\n") }
 
   /// Writes a position without a change.
   static func writePosition(_ position: String, to text: inout ByteBuffer) {

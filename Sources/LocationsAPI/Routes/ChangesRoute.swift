@@ -57,11 +57,8 @@ struct ChangesRoute: CallHandler {
   /// The accepted range of `wait`, in seconds.
   static let waits = 0...60
 
-  /// The number of changes up to which a page is filtered and written on the event loop.
-  private static let shortPage = 20
-
-  /// The estimated number of bytes of a change while it is written.
-  private static let changeBytes = 1024
+  /// The number of bytes of memory up to which a page is written on the event loop, and is not counted.
+  static let shortBytes = 64 * 1024
 
   /// The changes; `nil` if the store has none.
   let changes: (any PointFeed)?
@@ -89,22 +86,20 @@ struct ChangesRoute: CallHandler {
     }
     try arguments.checkMark()
     // Before the first page, so that nothing is missed between the two.
-    let subscription = arguments.wait > .zero ? changes.subscribe(matching: arguments.query) : nil
+    let subscription =
+      arguments.wait > .zero ? changes.subscribe(matching: arguments.query, for: ChangeReader(request)) : nil
     let deadline = ContinuousClock.now + arguments.wait
-    let reservation =
-      arguments.limit > Self.shortPage
-      ? try await request.reserveMemory(bytes: arguments.limit * Self.changeBytes) : nil
-    defer { extendLifetime(reservation) }
-    var page = try await read(changes, after: since, limit: arguments.limit, arguments.query, request)
+    // An empty page has no reservation, so that nothing is held during the wait.
+    var counted = try await read(changes, after: since, limit: arguments.limit, arguments.query, request)
     if let subscription {
-      while page.changes.isEmpty,
+      while counted.page.changes.isEmpty,
         let next = try await wait(
-          for: subscription, until: deadline, after: page.position, changes, arguments, request)
+          for: subscription, until: deadline, after: counted.page.position, changes, arguments, request)
       {
-        page = next
+        counted = next
       }
     }
-    return try await respond(with: page, arguments, to: request)
+    return try await respond(with: counted, arguments, to: request)
   }
 
   /// Waits for changes after a position.
@@ -113,25 +108,76 @@ struct ChangesRoute: CallHandler {
   private func wait(
     for subscription: ChangeSubscription, until deadline: ContinuousClock.Instant, after position: String,
     _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest
-  ) async throws(Problem) -> ChangePage? {
+  ) async throws(Problem) -> CountedPage? {
     switch await subscription.next(until: deadline) {
     case .timedOut, .closing: return nil
-    case .interrupted: return try await read(changes, after: position, limit: arguments.limit, arguments.query, request)
+    case .interrupted: break
     case .batches(let batches):
-      let new = batches.filter { !changes.includes($0.position, in: position) }
-      guard let last = new.last else { return ChangePage(changes: [], position: position, hasMore: false) }
-      var latest: [PointID: PointChange] = [:]
-      var ids: [PointID] = []
-      for change in new.flatMap(\.changes) where latest.updateValue(change, forKey: change.id) == nil {
-        ids.append(change.id)
+      let page = Self.page(of: batches.filter { !changes.includes($0.position, in: position) }, after: position)
+      if page.changes.count <= arguments.limit {
+        if page.memoryBytes <= Self.shortBytes { return CountedPage(page: page) }
+        if let reservation = request.reserveMemoryAtOnce(bytes: page.memoryBytes) {
+          return CountedPage(page: page, reservation: reservation)
+        }
       }
-      return ChangePage(changes: ids.compactMap { latest[$0] }, position: last.position, hasMore: false)
     }
+    return try await read(changes, after: position, limit: arguments.limit, arguments.query, request)
+  }
+
+  /// Returns the last change of each place of batches after a position.
+  private static func page(of batches: [ChangeSubscription.Batch], after position: String) -> ChangePage {
+    var latest: [PointID: PointChange] = [:]
+    var ids: [PointID] = []
+    for change in batches.flatMap(\.changes) where latest.updateValue(change, forKey: change.id) == nil {
+      ids.append(change.id)
+    }
+    return ChangePage(
+      changes: ids.compactMap { latest[$0] }, position: batches.last?.position ?? position, hasMore: false)
+  }
+
+  /// A page of changes, and the reservation of its memory while it is held; `nil` for a short one.
+  struct CountedPage: Sendable {
+    var page: ChangePage
+    var reservation: MemoryReservation?
   }
 
   /// Returns the first page after a position that is not empty, or else the last.
+  ///
+  /// - Parameter maximumBytes: the maximum number of bytes of memory of a page with several changes.
   func read(
-    _ changes: any PointFeed, after position: String, limit: Int, _ query: PointQuery, _ request: HTTPRequest
+    _ changes: any PointFeed, after position: String, limit: Int, maximumBytes: Int = .max, _ query: PointQuery,
+    _ request: HTTPRequest
+  ) async throws(Problem) -> CountedPage {
+    var limit = limit
+    var page = try await firstPage(of: changes, after: position, limit: limit, request)
+    while page.changes.count > 1, page.memoryBytes > maximumBytes {
+      limit = page.count(within: maximumBytes)
+      page = try await firstPage(of: changes, after: position, limit: limit, request)
+    }
+    var reservation: MemoryReservation?
+    let bytes = page.memoryBytes
+    if bytes > Self.shortBytes {
+      reservation = request.reserveMemoryAtOnce(bytes: bytes)
+      if reservation == nil {
+        // Nothing counts the page yet, so it is not held while this waits.
+        page = ChangePage(changes: [], position: position, hasMore: true)
+        reservation = try await request.reserveMemory(bytes: bytes)
+        page = try await firstPage(of: changes, after: position, limit: limit, request)
+      }
+    }
+    guard query.hasConditions, !page.changes.isEmpty else { return CountedPage(page: page, reservation: reservation) }
+    let found = page.changes
+    let filtered = try await request.computing { () throws(Problem) in
+      try request.reportingSearchErrors { () throws(PointStoreError) in
+        try changes.changes(found, matching: query)
+      }
+    }
+    return CountedPage(
+      page: ChangePage(changes: filtered, position: page.position, hasMore: page.hasMore), reservation: reservation)
+  }
+
+  private func firstPage(
+    of changes: any PointFeed, after position: String, limit: Int, _ request: HTTPRequest
   ) async throws(Problem) -> ChangePage {
     var page: ChangePage
     var start = position
@@ -145,23 +191,18 @@ struct ChangesRoute: CallHandler {
       }
       start = page.position
     } while page.changes.isEmpty && page.hasMore
-    guard query.hasConditions, !page.changes.isEmpty else { return page }
-    let found = page.changes
-    let filtered = try await request.computing { () throws(Problem) in
-      try request.reportingSearchErrors { () throws(PointStoreError) in
-        try changes.changes(found, matching: query)
-      }
-    }
-    return ChangePage(changes: filtered, position: page.position, hasMore: page.hasMore)
+    return page
   }
 
   private func respond(
-    with page: ChangePage, _ arguments: ChangesArguments, to request: HTTPRequest
+    with counted: CountedPage, _ arguments: ChangesArguments, to request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
+    defer { extendLifetime(counted.reservation) }
+    let page = counted.page
     func text() -> ByteBuffer {
       ChangeJSON.text(of: page.changes, position: arguments.marking(page.position), hasMore: page.hasMore)
     }
-    let text = page.changes.count > Self.shortPage ? try await request.computing { text() } : text()
+    let text = page.memoryBytes > Self.shortBytes ? try await request.computing { text() } : text()
     var response = response(text)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     return response
@@ -172,6 +213,39 @@ struct ChangesRoute: CallHandler {
     response.headers.add(name: "cache-control", value: "no-store")
     response.headers.add(name: "vary", value: "accept, accept-encoding")
     return response
+  }
+}
+
+extension ChangeReader {
+  /// Creates the reader of a request, to whose sender the evaluation of conditions counts.
+  init(_ request: HTTPRequest) {
+    self.init(client: Client(request.sender)) { work in
+      do throws(Problem) {
+        try await request.computing { () throws(Problem) in work() }
+        return true
+      } catch {
+        return false
+      }
+    }
+  }
+}
+
+extension ChangePage {
+  /// The estimated number of bytes of a change and its text, beside those of its place.
+  private static let changeBytes = 512
+
+  /// The estimated number of bytes of the page and its text.
+  fileprivate var memoryBytes: Int { changes.count * Self.changeBytes + 2 * changes.textBytes }
+
+  /// Returns the number of the first changes that take at most so many bytes, at least 1.
+  fileprivate func count(within bytes: Int) -> Int {
+    var (count, sum) = (0, 0)
+    for change in changes {
+      sum += Self.changeBytes + 2 * [change].textBytes
+      if sum > bytes { break }
+      count += 1
+    }
+    return max(1, count)
   }
 }
 

@@ -5,21 +5,21 @@ import Synchronization
 
 /// The changes of a store's places for its clients: the log, and one fan-out to all subscriptions.
 ///
-/// The store publishes each step from one state of its places to the next. For each changed place, the subscriptions
-/// that may match it are found through a ``SubscriptionIndex``, and their conditions are evaluated on the place before
-/// and after. So the cost of a change is that of the subscriptions that it concerns.
+/// The store publishes each step from one state of its places to the next. For each changed place, the conditions that
+/// it may match are found through a ``SubscriptionIndex``, and evaluated on the place before and after. Equal conditions
+/// are evaluated once. So the cost of a change is that of the conditions that it concerns.
+///
+/// A step is delivered in three stages, and none waits for the one after it: subscriptions without conditions have it
+/// first; then those with conditions that take little; the evaluation of the others counts to the clients that read
+/// them, one after the other for each client. Conditions with which that does not keep up have their readers read the
+/// log.
 package final class ChangeHub: PointFeed {
-  /// The conditions of a subscription.
+  /// A subscription, which ends with the last reference of its reader.
   private final class Subscriber: Hashable, Sendable {
-    let filter: QueryFilter
-    /// The condition of the restriction of the query; `nil` if it has none.
-    let restriction: QueryFilter?
+    let reader: ChangeReader
     private let subscription = Mutex<WeakSubscription>(.init())
 
-    init(_ query: PointQuery) {
-      filter = QueryFilter(query)
-      restriction = query.restriction.map { QueryFilter(PointQuery(restriction: $0)) }
-    }
+    init(_ reader: ChangeReader) { self.reader = reader }
 
     func attach(_ subscription: ChangeSubscription) { self.subscription.withLock { $0.value = subscription } }
 
@@ -34,16 +34,95 @@ package final class ChangeHub: PointFeed {
     weak var value: ChangeSubscription?
   }
 
+  /// The conditions of equal subscriptions.
+  private final class Conditions: Hashable, Sendable {
+    /// A step of which some places may match.
+    struct Waiting {
+      let delivery: Delivery
+      let places: [ChangedPlace]
+    }
+
+    struct State {
+      var subscribers: Set<Subscriber> = []
+      /// The steps that wait to be evaluated, in their order.
+      var waiting: [Waiting] = []
+      var isEvaluating = false
+      /// The position of the last step that was evaluated.
+      var position: String?
+    }
+
+    let query: PointQuery
+    let filter: QueryFilter
+    /// The condition of the restriction of the query; `nil` if it has none.
+    let restriction: QueryFilter?
+    let state = Mutex(State())
+
+    init(_ query: PointQuery) {
+      self.query = query
+      filter = QueryFilter(query)
+      restriction = query.restriction.map { QueryFilter(PointQuery(restriction: $0)) }
+    }
+
+    var isLong: Bool { query.needsIndex }
+
+    var subscribers: Set<Subscriber> { state.withLock { $0.subscribers } }
+
+    /// The reader of a client; `nil` if the client has none any more.
+    func reader(of client: ChangeReader.Client) -> ChangeReader? {
+      subscribers.first { $0.reader.client == client }?.reader
+    }
+
+    func send(_ batch: ChangeSubscription.Batch) {
+      for subscriber in subscribers { subscriber.current?.send(batch) }
+    }
+
+    /// Has subscribers read the log. Steps that wait are evaluated only for others.
+    ///
+    /// - Parameter client: the client of the subscribers; `nil` for all.
+    func interrupt(_ client: ChangeReader.Client? = nil) {
+      // In the lock, so that a step is either dropped before the interruption or kept, and the position of what was
+      // delivered is one of after it. The references outlive it, because the last one to a subscription takes it too.
+      let interrupted = state.withLock { state in
+        let own = state.subscribers.filter { client == nil || $0.reader.client == client }
+        if own.count == state.subscribers.count { state.waiting = [] }
+        let subscriptions = own.compactMap(\.current)
+        for subscription in subscriptions { subscription.interrupt() }
+        return subscriptions
+      }
+      extendLifetime(interrupted)
+    }
+
+    static func == (left: Conditions, right: Conditions) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  }
+
   private struct State {
-    var index = SubscriptionIndex<Subscriber>()
-    var all: Set<Subscriber> = []
-    /// The position of the last step that subscriptions have.
+    var index = SubscriptionIndex<Conditions>()
+    /// All conditions by their queries, those of subscriptions without any among them.
+    var conditions: [PointQuery: Conditions] = [:]
+    var subscribers: Set<Subscriber> = []
+    /// The position of the last step that subscriptions without conditions have.
+    var plainPosition: String?
+    /// The position of the last step that subscriptions with short conditions have, and that waits or was evaluated for
+    /// the others.
     var position: String?
-    /// The number of steps that wait to be delivered.
+    /// The number of steps that wait to be delivered at all, and that wait to be delivered by conditions.
     var waitingSteps = 0
+    var waitingConditionalSteps = 0
+    /// The number of steps so far.
+    var stepCount = 0
     var isClosed = false
     /// A Boolean value that indicates whether waits are ended at their deadlines.
     var isEndingWaits = false
+
+    var plain: Conditions? { conditions[PointQuery()] }
+  }
+
+  /// The long conditions that wait for a client's next computation.
+  private struct Lane {
+    var waiting: [Conditions] = []
+    var members: Set<Conditions> = []
   }
 
   /// A step from one state of the places to the next.
@@ -93,7 +172,10 @@ package final class ChangeHub: PointFeed {
   }
 
   /// The maximum number of steps that wait. With more, subscribers read the log.
-  private static let maximumSteps = 64
+  package static let maximumSteps = 64
+
+  /// The time after which a computation makes room for those of other clients.
+  private static let turn = Duration.milliseconds(5)
 
   /// The time between the ends of waits whose deadlines have passed. One timer ends them all, since one for each takes
   /// several times the memory of the wait.
@@ -101,7 +183,13 @@ package final class ChangeHub: PointFeed {
 
   private let log: any ChangeLog
   private let state = Mutex(State())
+  private let lanes = Mutex<[ChangeReader.Client: Lane]>([:])
+
+  /// The queue of the steps for subscriptions without conditions.
   private let queue = DispatchQueue(label: "waymark.changes")
+
+  /// The queue of the steps for the others, after the first.
+  private let conditionQueue = DispatchQueue(label: "waymark.changes.conditions")
 
   package init(_ log: any ChangeLog) {
     self.log = log
@@ -139,16 +227,28 @@ package final class ChangeHub: PointFeed {
 
   // MARK: Subscriptions
 
-  package func subscribe(matching query: PointQuery) -> ChangeSubscription {
-    let subscriber = Subscriber(query)
-    let subscription = ChangeSubscription(matching: query) { [weak self] in self?.remove(subscriber, $0) }
-    subscriber.attach(subscription)
-    let (isClosed, isFirst) = state.withLock { state in
-      state.index.insert(subscriber, query)
-      state.all.insert(subscriber)
+  package func subscribe(matching query: PointQuery, for reader: ChangeReader) -> ChangeSubscription {
+    let subscriber = Subscriber(reader)
+    let key = query.conditions
+    let (conditions, isClosed, isFirst) = state.withLock { state in
+      let existing = state.conditions[key]
+      let conditions = existing ?? Conditions(key)
+      if existing == nil {
+        state.conditions[key] = conditions
+        if key.hasConditions { state.index.insert(conditions, key) }
+      }
+      conditions.state.withLock { _ = $0.subscribers.insert(subscriber) }
+      state.subscribers.insert(subscriber)
       defer { state.isEndingWaits = true }
-      return (state.isClosed, !state.isEndingWaits)
+      return (conditions, state.isClosed, !state.isEndingWaits)
     }
+    // What is sent before it is attached, every position includes that its reader takes as the first.
+    let subscription = ChangeSubscription(matching: query) { [weak self] in
+      self?.deliveredPosition(of: conditions)
+    } onEnd: { [weak self] in
+      self?.remove(subscriber, of: conditions)
+    }
+    subscriber.attach(subscription)
     if isClosed { subscription.close() }
     if isFirst { endWaitsLater() }
     return subscription
@@ -161,33 +261,46 @@ package final class ChangeHub: PointFeed {
 
   private func endWaits() {
     let subscribers = state.withLock { state in
-      state.isEndingWaits = !state.all.isEmpty
-      return state.all
+      state.isEndingWaits = !state.subscribers.isEmpty
+      return state.subscribers
     }
     let now = ContinuousClock.now
     for subscriber in subscribers { subscriber.current?.endWait(at: now) }
     if !subscribers.isEmpty { endWaitsLater() }
   }
 
-  private func remove(_ subscriber: Subscriber, _ query: PointQuery) {
+  private func remove(_ subscriber: Subscriber, of conditions: Conditions) {
     state.withLock { state in
-      state.index.remove(subscriber, query)
-      state.all.remove(subscriber)
+      state.subscribers.remove(subscriber)
+      let isLast = conditions.state.withLock { own in
+        own.subscribers.remove(subscriber)
+        if own.subscribers.isEmpty { own.waiting = [] }
+        return own.subscribers.isEmpty
+      }
+      guard isLast else { return }
+      state.conditions[conditions.query] = nil
+      if conditions.query.hasConditions { state.index.remove(conditions, conditions.query) }
     }
   }
 
   package func close() {
-    let all = state.withLock { state in
+    let (subscribers, conditions) = state.withLock { state in
       state.isClosed = true
-      return state.all
+      return (state.subscribers, Array(state.conditions.values))
     }
-    for subscriber in all { subscriber.current?.close() }
+    for subscriber in subscribers { subscriber.current?.close() }
+    for conditions in conditions { conditions.state.withLock { $0.waiting = [] } }
   }
 
-  package var deliveredPosition: String? { state.withLock { $0.position } }
+  private func deliveredPosition(of conditions: Conditions) -> String? {
+    guard conditions.query.hasConditions else { return state.withLock { $0.plainPosition } }
+    // Before the steps that wait, which are all up to this position.
+    let position = state.withLock { $0.position }
+    return conditions.state.withLock { $0.waiting.isEmpty && !$0.isEvaluating ? position : $0.position }
+  }
 
   /// A Boolean value that indicates whether there are subscriptions.
-  package var hasSubscriptions: Bool { state.withLock { !$0.all.isEmpty } }
+  package var hasSubscriptions: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
   // MARK: Fan-out
 
@@ -195,91 +308,275 @@ package final class ChangeHub: PointFeed {
   ///
   /// Without subscriptions no step is made: those that come later read the log from a state that has it.
   package func publish(_ step: @autoclosure () -> Step) {
-    let isWaiting = state.withLock { state in
-      if state.all.isEmpty, state.waitingSteps == 0 {
-        state.position = nil
-        return false
+    let number = state.withLock { state -> Int? in
+      if state.subscribers.isEmpty, state.waitingSteps == 0, state.waitingConditionalSteps == 0 {
+        (state.plainPosition, state.position) = (nil, nil)
+        return nil
       }
       state.waitingSteps += 1
-      return true
+      state.waitingConditionalSteps += 1
+      state.stepCount += 1
+      return state.stepCount
     }
-    guard isWaiting else { return }
+    guard let number else { return }
     let step = step()
     queue.async { [self] in
-      let isTooMany = state.withLock { state in
+      let delivery = Delivery(step, number)
+      let (isTooMany, plain) = state.withLock { state in
         state.waitingSteps -= 1
-        return state.waitingSteps >= Self.maximumSteps
+        return (state.waitingSteps >= Self.maximumSteps, state.plain)
       }
-      if isTooMany { Self.interrupt(state.withLock { $0.all }) } else { deliver(step) }
+      if isTooMany { plain?.interrupt() } else { deliver(delivery, toPlain: plain) }
+      conditionQueue.async { [self] in
+        let isTooMany = state.withLock { state in
+          state.waitingConditionalSteps -= 1
+          return state.waitingConditionalSteps >= Self.maximumSteps
+        }
+        if isTooMany { interruptConditions() } else { deliver(delivery) }
+      }
     }
   }
 
   /// Has all subscribers read the log, because changes were made that are not published.
   package func interrupt() {
     // Those that come later read the log from a state that has the changes.
-    let subscribers = state.withLock { $0.all }
-    queue.async { Self.interrupt(subscribers) }
-  }
-
-  private static func interrupt(_ subscribers: Set<Subscriber>) {
-    for subscriber in subscribers { subscriber.current?.interrupt() }
-  }
-
-  private func deliver(_ step: Step) {
-    var changes: [Subscriber: [PointChange]] = [:]
-    for id in step.puts { distribute(id, nil, step, to: &changes) }
-    for removal in step.removals { distribute(removal.id, removal, step, to: &changes) }
-    for (subscriber, changes) in changes {
-      subscriber.current?.send(.init(changes: changes, position: step.position, time: step.time))
+    queue.async { [self] in
+      state.withLock { $0.plain }?.interrupt()
+      conditionQueue.async { [self] in interruptConditions() }
     }
-    state.withLock { $0.position = step.position }
   }
 
-  private func distribute(
-    _ id: PointID, _ removal: PointRemoval?, _ step: Step, to changes: inout [Subscriber: [PointChange]]
-  ) {
-    let former = step.former.flatMap { PlaceState(id, in: $0) }
-    let next = removal == nil ? PlaceState(id, in: step.next) : nil
-    let isUnknown = step.former == nil
-    if next == nil, former == nil, !isUnknown { return }
-    let candidates = state.withLock { state in
-      if isUnknown { return state.all }
-      var candidates: Set<Subscriber> = []
-      for place in [former, next].compactMap(\.self) {
-        state.index.forEach(matching: place.keys) { candidates.insert($0) }
+  private func interruptConditions() {
+    let conditions = state.withLock { $0.conditions.values.filter(\.query.hasConditions) }
+    for conditions in conditions { conditions.interrupt() }
+  }
+
+  private func deliver(_ delivery: Delivery, toPlain plain: Conditions?) {
+    if let plain {
+      let changes = delivery.places.compactMap { place in
+        place.next == nil ? place.removal.map { PointChange.removal($0) } : place.put
       }
-      return candidates
+      if !changes.isEmpty { plain.send(delivery.batch(changes)) }
     }
-    guard !candidates.isEmpty else { return }
-    let put = next.map { PointChange.put($0.point) }
-    for subscriber in candidates {
-      let change: PointChange
-      if let next, let put, next.matches(subscriber.filter) {
-        change = put
-      } else if isUnknown || former?.matches(subscriber.filter) == true {
-        let version = next?.point.version ?? 0
-        if let restriction = subscriber.restriction, next?.matches(restriction) != true {
-          // The state before is unknown, so a removal could reveal a place that the reader never saw. The reader has to
-          // read the log.
-          if isUnknown {
-            subscriber.current?.interrupt()
-            continue
+    state.withLock { $0.plainPosition = delivery.position }
+  }
+
+  /// Delivers a step to the subscriptions with short conditions, and has the others evaluated.
+  private func deliver(_ delivery: Delivery) {
+    var concerned: [Conditions: [ChangedPlace]] = [:]
+    state.withLock { state in
+      for place in delivery.places {
+        if delivery.isUnknown {
+          for conditions in state.conditions.values where conditions.query.hasConditions {
+            concerned[conditions, default: []].append(place)
           }
-          change = .removal(removal ?? PointRemoval(id: id, version: version))
-        } else {
-          change = removal.map { .removal($0) } ?? .outside(id, version: version)
+          continue
         }
-      } else {
-        continue
+        var found: Set<Conditions> = []
+        for keys in [place.former?.keys, place.next?.keys].compactMap(\.self) {
+          state.index.forEach(matching: keys) { found.insert($0) }
+        }
+        for conditions in found { concerned[conditions, default: []].append(place) }
       }
-      changes[subscriber, default: []].append(change)
     }
+    for (conditions, places) in concerned where !conditions.isLong {
+      Self.deliver(places, of: delivery, to: conditions)
+    }
+    for (conditions, places) in concerned where conditions.isLong { enqueue(places, of: delivery, conditions) }
+    let isSweep = state.withLock { state in
+      state.position = delivery.position
+      return delivery.number % (Self.maximumSteps / 2) == 0
+    }
+    if isSweep { interruptConditions(waitingSince: delivery.number - Self.maximumSteps) }
+  }
+
+  /// Has those read the log whose conditions were not evaluated on a step that is too old, so that no more steps are
+  /// kept.
+  private func interruptConditions(waitingSince number: Int) {
+    let conditions = state.withLock { $0.conditions.values.filter(\.isLong) }
+    for conditions in conditions
+    where conditions.state.withLock({ ($0.waiting.first?.delivery.number ?? .max) < number }) {
+      conditions.interrupt()
+    }
+  }
+
+  /// Sends what changed places are to the subscribers of conditions, or has them read the log where that is not known.
+  private static func deliver(
+    _ places: [ChangedPlace], of delivery: Delivery, to conditions: Conditions, limit: SearchLimit? = nil
+  ) {
+    let filter = limit.map { QueryFilter(conditions.query, $0) } ?? conditions.filter
+    let steps = conditions.query.filter?.stepsPerEvaluation ?? 0
+    var changes: [PointChange] = []
+    for place in places where limit?.spend(steps) != false {
+      switch place.outcome(for: filter, conditions.restriction, isUnknown: delivery.isUnknown) {
+      case .none: continue
+      case .change(let change): changes.append(change)
+      case .missing: return conditions.interrupt()
+      }
+    }
+    if limit?.isExpired == true { return conditions.interrupt() }
+    if !changes.isEmpty { conditions.send(delivery.batch(changes)) }
+  }
+
+  // MARK: Long conditions
+
+  /// Has long conditions evaluated on places of a step, after the steps before.
+  private func enqueue(_ places: [ChangedPlace], of delivery: Delivery, _ conditions: Conditions) {
+    let isTooMany = conditions.state.withLock { state in
+      guard state.waiting.count < Self.maximumSteps else { return true }
+      state.waiting.append(.init(delivery: delivery, places: places))
+      return false
+    }
+    if isTooMany { conditions.interrupt() } else { enqueue(conditions) }
+  }
+
+  /// Has conditions evaluated for each of the clients that read them, by the one whose turn is first.
+  private func enqueue(_ conditions: Conditions) {
+    for client in Set(conditions.subscribers.map(\.reader.client)) {
+      let isFirst = lanes.withLock { lanes in
+        let isFirst = lanes[client] == nil
+        if lanes[client, default: Lane()].members.insert(conditions).inserted {
+          lanes[client]?.waiting.append(conditions)
+        }
+        return isFirst
+      }
+      if isFirst { Task { await evaluateConditions(of: client) } }
+    }
+  }
+
+  /// Removes and returns the conditions whose turn is the next of a client.
+  private func next(of client: ChangeReader.Client, endingLane: Bool) -> Conditions? {
+    lanes.withLock { lanes in
+      guard var lane = lanes.removeValue(forKey: client) else { return nil }
+      guard !lane.waiting.isEmpty else {
+        if !endingLane { lanes[client] = lane }
+        return nil
+      }
+      let first = lane.waiting.removeFirst()
+      lane.members.remove(first)
+      lanes[client] = lane
+      return first
+    }
+  }
+
+  private func evaluateConditions(of client: ChangeReader.Client) async {
+    while let first = next(of: client, endingLane: true) {
+      // Another client's turn may have been first. Whoever evaluates them now has them enqueued again.
+      guard first.state.withLock({ !$0.waiting.isEmpty && !$0.isEvaluating }), let reader = first.reader(of: client)
+      else { continue }
+      let isComputed = await reader.compute { [self] in
+        let end = ContinuousClock.now + Self.turn
+        var conditions: Conditions? = first
+        while let current = conditions {
+          evaluate(current)
+          conditions = .now < end ? next(of: client, endingLane: false) : nil
+        }
+      }
+      if !isComputed { first.interrupt(client) }
+    }
+  }
+
+  /// Evaluates conditions on the first step that waits, unless another client does.
+  private func evaluate(_ conditions: Conditions) {
+    let first = conditions.state.withLock { state -> Conditions.Waiting? in
+      guard !state.isEvaluating, !state.waiting.isEmpty else { return nil }
+      state.isEvaluating = true
+      return state.waiting.removeFirst()
+    }
+    guard let first else { return }
+    Self.deliver(
+      first.places, of: first.delivery, to: conditions, limit: SearchLimit(conditions.query.timeLimit))
+    let hasMore = conditions.state.withLock { state in
+      state.isEvaluating = false
+      state.position = first.delivery.position
+      return !state.waiting.isEmpty
+    }
+    if hasMore { enqueue(conditions) }
+  }
+}
+
+/// A step that is being delivered.
+private final class Delivery: Sendable {
+  /// The number of the step.
+  let number: Int
+  let position: String
+
+  /// A Boolean value that indicates whether the places before are not known.
+  let isUnknown: Bool
+  let places: [ChangedPlace]
+  private let time: ContinuousClock.Instant
+
+  init(_ step: ChangeHub.Step, _ number: Int) {
+    self.number = number
+    position = step.position
+    time = step.time
+    isUnknown = step.former == nil
+    places =
+      step.puts.compactMap { ChangedPlace($0, nil, in: step) }
+      + step.removals.compactMap { ChangedPlace($0.id, $0, in: step) }
+  }
+
+  func batch(_ changes: [PointChange]) -> ChangeSubscription.Batch {
+    .init(changes: changes, position: position, time: time)
+  }
+}
+
+/// A place that a step has changed.
+private final class ChangedPlace: Sendable {
+  /// What a change is for conditions.
+  enum Outcome {
+    case none
+    case change(PointChange)
+    /// It is not known whether the reader has the place.
+    case missing
+  }
+
+  /// The place before and after; `nil` if it did not exist, or is not known.
+  let former: PlaceState?
+  let next: PlaceState?
+  let removal: PointRemoval?
+  private let id: PointID
+  private let loaded = Mutex<PointChange?>(nil)
+
+  /// Creates the change of a place; `nil` if it existed neither before nor after.
+  init?(_ id: PointID, _ removal: PointRemoval?, in step: ChangeHub.Step) {
+    self.id = id
+    self.removal = removal
+    former = step.former.flatMap { PlaceState(id, in: $0) }
+    next = removal == nil ? PlaceState(id, in: step.next) : nil
+    if next == nil, former == nil, step.former != nil { return nil }
+  }
+
+  /// The change with the place after, which all readers share; `nil` if it does not exist.
+  var put: PointChange? {
+    guard let next else { return nil }
+    return loaded.withLock { loaded in
+      let change = loaded ?? .put(next.point)
+      loaded = change
+      return change
+    }
+  }
+
+  /// Returns what the change is for the readers of conditions.
+  ///
+  /// - Parameters:
+  ///   - restriction: the condition of the readers' restriction; `nil` if they have none.
+  ///   - isUnknown: a Boolean value that indicates whether the places before are not known.
+  func outcome(for filter: QueryFilter, _ restriction: QueryFilter?, isUnknown: Bool) -> Outcome {
+    if let next, next.matches(filter), let put { return .change(put) }
+    guard isUnknown || former?.matches(filter) == true else { return .none }
+    let version = next?.version ?? 0
+    if let restriction, next?.matches(restriction) != true {
+      // The state before is unknown, so a removal could reveal a place that the reader never saw.
+      if isUnknown { return .missing }
+      return .change(.removal(removal ?? PointRemoval(id: id, version: version)))
+    }
+    return .change(removal.map { .removal($0) } ?? .outside(id, version: version))
   }
 }
 
 /// A place in a snapshot.
-private struct PlaceState {
-  let point: PointOfInterest
+private struct PlaceState: Sendable {
   private let segment: Segment
   private let slot: Int
 
@@ -287,14 +584,28 @@ private struct PlaceState {
     guard let location = snapshot.location(of: id) else { return nil }
     segment = snapshot.parts[Int(location.part)].segment
     slot = Int(location.slot)
-    point = segment.point(at: slot)
   }
 
+  var point: PointOfInterest { segment.point(at: slot) }
+  var version: Int64 { segment.records.stamp(at: slot).version }
+
   var keys: PlaceKeys {
-    PlaceKeys(
-      coordinate: point.draft.coordinate, category: point.draft.category.map { ExactText($0) },
-      source: point.draft.origin.map { ExactText($0.source) })
+    let category = segment.records.category(at: slot)
+    return PlaceKeys(
+      coordinate: segment.columns.coordinates[slot],
+      category: category == PointRecord.none ? nil : ExactText(segment.categories.names[Int(category)]),
+      source: segment.records.origin(at: slot).map { ExactText($0.source) })
   }
 
   func matches(_ filter: QueryFilter) -> Bool { filter.matches(slot, of: segment) }
+}
+
+extension PointQuery {
+  /// The query with its conditions alone, by which subscriptions are equal.
+  fileprivate var conditions: PointQuery {
+    guard hasConditions else { return PointQuery() }
+    var query = self
+    (query.limit, query.after) = (Self.defaultLimit, nil)
+    return query
+  }
 }

@@ -31,6 +31,15 @@ package enum PointChange: Hashable, Sendable {
   }
 }
 
+extension [PointChange] {
+  /// The number of bytes of the names and tags of the places.
+  package var textBytes: Int {
+    reduce(0) { bytes, change in
+      if case .put(let point) = change { bytes + point.draft.textBytes } else { bytes }
+    }
+  }
+}
+
 /// A place that does not exist any more.
 package struct PointRemoval: Hashable, Sendable {
   package let id: PointID
@@ -132,14 +141,45 @@ package protocol PointFeed: ChangeLog {
 
   /// Returns a subscription to the changes of places that match the query before or after the change. It has those that
   /// a position does not include which is read after the call.
-  func subscribe(matching query: PointQuery) -> ChangeSubscription
+  func subscribe(matching query: PointQuery, for reader: ChangeReader) -> ChangeSubscription
 
   /// Ends all subscriptions, and those to come.
   func close()
+}
 
-  /// The position up to which all changes were sent to the subscriptions; `nil` if it is not known. What a
-  /// subscription was sent before a call is in its hands when the call returns.
-  var deliveredPosition: String? { get }
+extension PointFeed {
+  /// Returns a subscription of the server itself.
+  package func subscribe(matching query: PointQuery) -> ChangeSubscription { subscribe(matching: query, for: .server) }
+}
+
+/// The client that reads a subscription, to whom the evaluation of its conditions counts.
+package struct ChangeReader: Sendable {
+  /// The identity of a client.
+  package struct Client: Hashable, Sendable {
+    private let value: any Hashable & Sendable
+
+    package init(_ value: some Hashable & Sendable) { self.value = value }
+
+    package static func == (left: Client, right: Client) -> Bool { AnyHashable(left.value) == AnyHashable(right.value) }
+
+    package func hash(into hasher: inout Hasher) { value.hash(into: &hasher) }
+  }
+
+  /// Runs work beside other threads' work, and returns `false` if the client's share does not allow it.
+  package typealias Compute = @Sendable (_ work: @escaping @Sendable () -> Void) async -> Bool
+
+  package let client: Client
+  package let compute: Compute
+
+  package init(client: Client, compute: @escaping Compute) {
+    (self.client, self.compute) = (client, compute)
+  }
+
+  /// The server itself.
+  package static let server = ChangeReader(client: Client("server")) { work in
+    await offThreadPool(work)
+    return true
+  }
 }
 
 /// A subscription to changes. It holds a bounded number of them until its reader takes them, and ends with the last
@@ -158,6 +198,9 @@ package final class ChangeSubscription: Sendable {
       self.time = time
       self.position = position
     }
+
+    /// The number of bytes of the texts of the places.
+    fileprivate var textBytes: Int { changes.textBytes }
   }
 
   /// The result of a wait.
@@ -175,9 +218,12 @@ package final class ChangeSubscription: Sendable {
   private struct State {
     var batches: [Batch] = []
     var changeCount = 0
+    var textBytes = 0
     var isInterrupted = false
     var isClosing = false
     var waiter: (deadline: ContinuousClock.Instant, continuation: CheckedContinuation<Event, Never>)?
+
+    mutating func interrupt() { (batches, changeCount, textBytes, isInterrupted) = ([], 0, 0, true) }
 
     /// Removes what a reader gets; `nil` if there is nothing.
     mutating func take() -> Event? {
@@ -186,7 +232,7 @@ package final class ChangeSubscription: Sendable {
         return .interrupted
       }
       guard !batches.isEmpty else { return isClosing ? .closing : nil }
-      defer { (batches, changeCount) = ([], 0) }
+      defer { (batches, changeCount, textBytes) = ([], 0, 0) }
       return .batches(batches)
     }
   }
@@ -194,30 +240,45 @@ package final class ChangeSubscription: Sendable {
   /// The maximum number of changes that wait for the reader. With more, it is interrupted.
   package static let capacity = 256
 
+  /// The maximum number of bytes of texts that wait for the reader beside the last batch.
+  package static let textCapacity = 1024 * 1024
+
   /// The query whose places it is about.
   package let query: PointQuery
 
   private let state = Mutex(State())
-  private let onEnd: @Sendable (PointQuery) -> Void
+  private let delivered: @Sendable () -> String?
+  private let onEnd: @Sendable () -> Void
 
   /// Creates a subscription to the changes of places that match a query.
   ///
-  /// - Parameter onEnd: called with the query when there is no reference to the subscription any more.
-  package init(matching query: PointQuery, onEnd: @escaping @Sendable (PointQuery) -> Void) {
+  /// - Parameters:
+  ///   - delivered: returns the ``deliveredPosition``.
+  ///   - onEnd: called when there is no reference to the subscription any more.
+  package init(
+    matching query: PointQuery, delivered: @escaping @Sendable () -> String? = { nil },
+    onEnd: @escaping @Sendable () -> Void = {}
+  ) {
     self.query = query
+    self.delivered = delivered
     self.onEnd = onEnd
   }
 
-  deinit { onEnd(query) }
+  deinit { onEnd() }
+
+  /// The position up to which all changes were sent to the subscription; `nil` if it is not known. What it was sent
+  /// before is in its hands when this is read, and comes with the next calls of ``next(until:)``.
+  package var deliveredPosition: String? { delivered() }
 
   /// Adds changes for the reader.
   package func send(_ batch: Batch) {
     deliver { state in
       if state.isInterrupted { return }
       state.changeCount += batch.changes.count
-      if state.changeCount > Self.capacity {
-        (state.batches, state.changeCount, state.isInterrupted) = ([], 0, true)
+      if state.changeCount > Self.capacity || state.textBytes > Self.textCapacity {
+        state.interrupt()
       } else {
+        state.textBytes += batch.textBytes
         state.batches.append(batch)
       }
     }
@@ -225,7 +286,7 @@ package final class ChangeSubscription: Sendable {
 
   /// Notes that changes are missing.
   package func interrupt() {
-    deliver { ($0.batches, $0.changeCount, $0.isInterrupted) = ([], 0, true) }
+    deliver { $0.interrupt() }
   }
 
   /// Notes that no more changes come.

@@ -315,8 +315,8 @@ struct LimitSettings: SettingGroup {
   let changeStreams = Setting.Key(
     "CHANGES_MAX_STREAMS", .integer(0...1_000_000), affects: .operation, default: "10000",
     "Maximum number of streams of changes; then 503.",
-    details: "They count among the connections, but not among the current requests. See "
-      + "[Changes](changes.md#streams).")
+    details: "One client may have as many as are free beside its own. They count among the connections, but not among "
+      + "the current requests. See [Changes](changes.md#streams).")
   let connections = Setting.Key(
     "HTTP_MAX_CONNECTIONS", .integer(1...1_000_000), affects: .operation, default: "10000",
     "Maximum number of open connections, and of current requests on all of them; then 503.")
