@@ -84,12 +84,17 @@ public struct AreaOutline: Sendable {
     var firstChunk: Int32
   }
 
-  /// The least and the greatest longitude of some successive edges; all longitudes for an edge across the antimeridian.
+  /// The bounds of the ends of some successive edges; all longitudes for an edge across the antimeridian.
   private struct Span: BitwiseCopyable {
     var west = Int32.max
     var east = Int32.min
+    var south = Int32.max
+    var north = Int32.min
 
-    mutating func include(_ other: Span) { (west, east) = (min(west, other.west), max(east, other.east)) }
+    mutating func include(_ other: Span) {
+      (west, east) = (min(west, other.west), max(east, other.east))
+      (south, north) = (min(south, other.south), max(north, other.north))
+    }
   }
 
   public static let unitsPerDegree = 1e7
@@ -220,8 +225,11 @@ public struct AreaOutline: Sendable {
 
   private static func span(_ start: Position, _ end: Position) -> Span {
     let (from, to) = (start.meridian, end.meridian)
-    if abs(Int64(from) - Int64(to)) > 1_800_000_000 { return Span(west: .min, east: .max) }
-    return Span(west: min(from, to), east: max(from, to))
+    let (south, north) = (min(start.latitude, end.latitude), max(start.latitude, end.latitude))
+    if abs(Int64(from) - Int64(to)) > 1_800_000_000 {
+      return Span(west: .min, east: .max, south: south, north: north)
+    }
+    return Span(west: min(from, to), east: max(from, to), south: south, north: north)
   }
 
   /// A Boolean value that indicates whether all edges are short and none is near a pole, and an upper bound of the sum of
@@ -278,6 +286,16 @@ public struct AreaOutline: Sendable {
   /// The number of positions.
   public var positionCount: Int { positions.count }
 
+  /// The number of rings of all polygons.
+  public var ringCount: Int { rings.count }
+
+  /// Returns a ring, without the repetition of its first position, and the number of its polygon. The first ring of a
+  /// polygon is the outer one.
+  public func ring(at index: Int) -> (positions: ArraySlice<Position>, polygon: Int) {
+    let ring = rings[index]
+    return (positions[Int(ring.start)..<Int(ring.end)], Int(ring.polygon))
+  }
+
   /// The number of bytes of the positions and of what finds edges.
   public var byteCount: Int {
     positions.count * MemoryLayout<Position>.stride + (chunks.count + blocks.count) * MemoryLayout<Span>.stride
@@ -296,45 +314,114 @@ public struct AreaOutline: Sendable {
   ///
   /// - Parameter position: `EarthCentred(coordinate)`.
   public func contains(_ coordinate: Coordinate, at position: EarthCentred) -> Bool {
-    if let exact { return exact.contains(coordinate, at: position).isInside }
+    var steps = Int.max
+    return contains(coordinate, at: position, within: &steps) ?? false
+  }
+
+  /// Returns a Boolean value that indicates whether a place is in the area; `nil` if that needs more steps than are left.
+  ///
+  /// - Parameters:
+  ///   - position: `EarthCentred(coordinate)`.
+  ///   - steps: the number of steps that are left, each of some nanoseconds; those that were made are subtracted.
+  public func contains(_ coordinate: Coordinate, at position: EarthCentred, within steps: inout Int) -> Bool? {
+    if let exact {
+      steps -= exact.steps(at: coordinate)
+      return steps < 0 ? nil : exact.contains(coordinate, at: position).isInside
+    }
     let longitude = coordinate.longitude == 180 ? -180 : coordinate.longitude
-    let scaled = (longitude * Self.unitsPerDegree).rounded(.down)
-    // A unit more on both sides.
-    let (least, greatest) = (Int32(scaled) - 1, Int32(scaled) + 2)
+    let place = Place(longitude: longitude, latitude: coordinate.latitude, position: position)
     var (isInside, polygon) = (false, Int32(-1))
     for ring in rings {
       if ring.polygon != polygon {
         if isInside { return true }
         polygon = ring.polygon
       }
-      if isOdd(ring, longitude, least, greatest, coordinate.latitude, position) { isInside.toggle() }
+      if isOdd(ring, place, &steps) { isInside.toggle() }
+      if steps < 0 { return nil }
     }
     return isInside
   }
 
+  /// A place with the bounds that it is compared by.
+  private struct Place {
+    let longitude: Double
+    let latitude: Double
+    let position: EarthCentred
+
+    /// The longitude in units, and a unit more on both sides.
+    let least: Int32
+    let greatest: Int32
+
+    /// The latitudes in units beyond which an edge is north or south of the place.
+    let south: Int32
+    let north: Int32
+
+    init(longitude: Double, latitude: Double, position: EarthCentred) {
+      (self.longitude, self.latitude, self.position) = (longitude, latitude, position)
+      let scaled = (longitude * AreaOutline.unitsPerDegree).rounded(.down)
+      (least, greatest) = (Int32(scaled) - 1, Int32(scaled) + 2)
+      south = Int32(((latitude - AreaOutline.bulge) * AreaOutline.unitsPerDegree).rounded(.down)) - 1
+      north = Int32(((latitude + AreaOutline.bulge) * AreaOutline.unitsPerDegree).rounded(.up)) + 1
+    }
+
+    /// Returns a Boolean value that indicates whether a position is on the meridian of the place or west of it.
+    @inline(__always)
+    func isEastOrOn(_ other: Position) -> Bool { longitude >= Double(other.meridian) / AreaOutline.unitsPerDegree }
+  }
+
+  /// The relation of successive edges to the way from a place to the north pole.
+  private enum Relation {
+    /// None crosses it.
+    case beside
+    /// Those that cross the meridian of the place cross it, and none is across the antimeridian. So the ends alone decide
+    /// whether the number of crossings is odd.
+    case north
+    case open
+  }
+
+  @inline(__always)
+  private static func relation(_ span: Span, _ place: Place) -> Relation {
+    if span.west > place.greatest || span.east < place.least || span.north < place.south { return .beside }
+    return span.south > place.north && span.west != .min ? .north : .open
+  }
+
   /// Returns a Boolean value that indicates whether the way from a place to the north pole crosses a ring an odd number
-  /// of times.
-  private func isOdd(
-    _ ring: Ring, _ longitude: Double, _ least: Int32, _ greatest: Int32, _ latitude: Double, _ place: EarthCentred
-  ) -> Bool {
+  /// of times; any value once there are no steps left.
+  private func isOdd(_ ring: Ring, _ place: Place, _ steps: inout Int) -> Bool {
     let (start, count) = (Int(ring.start), Int(ring.end - ring.start))
     let chunkCount = (count + Self.chunk - 1) / Self.chunk
+    /// Returns a Boolean value that indicates whether the meridian of the place is between the ends of some chunks.
+    func isMeridianBetween(_ chunk: Int, _ end: Int) -> Bool {
+      let last = end * Self.chunk
+      return place.isEastOrOn(positions[start + chunk * Self.chunk])
+        != place.isEastOrOn(positions[start + (last < count ? last : 0)])
+    }
     var chunk = 0
     var isOdd = false
-    while chunk < chunkCount {
+    while chunk < chunkCount, steps >= 0 {
+      steps -= 1
       let number = Int(ring.firstChunk) + chunk
       if number.isMultiple(of: Self.chunk), !blocks.isEmpty {
-        let block = blocks[number / Self.chunk]
-        if block.west > greatest || block.east < least {
-          chunk += Self.chunk
+        let end = min(chunk + Self.chunk, chunkCount)
+        switch Self.relation(blocks[number / Self.chunk], place) {
+        case .beside:
+          chunk = end
           continue
+        case .north:
+          if isMeridianBetween(chunk, end) { isOdd.toggle() }
+          chunk = end
+          continue
+        case .open: break
         }
       }
-      let span = chunks[number]
-      if span.west <= greatest, span.east >= least {
+      switch Self.relation(chunks[number], place) {
+      case .beside: break
+      case .north: if isMeridianBetween(chunk, chunk + 1) { isOdd.toggle() }
+      case .open:
+        steps -= Self.chunk
         for edge in chunk * Self.chunk..<min((chunk + 1) * Self.chunk, count) {
           let (from, to) = (positions[start + edge], positions[start + (edge + 1 < count ? edge + 1 : 0)])
-          if Self.isCrossed(from, to, longitude, latitude, place) { isOdd.toggle() }
+          if Self.isCrossed(from, to, place.longitude, place.latitude, place.position) { isOdd.toggle() }
         }
       }
       chunk += 1

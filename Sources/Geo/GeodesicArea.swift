@@ -194,6 +194,14 @@ public final class GeodesicArea: Sendable {
     return (isInside || polar > 0, range.count + 1)
   }
 
+  /// Returns the number of edges that ``contains(_:at:)`` looks at, at most.
+  func steps(at coordinate: Coordinate) -> Int {
+    let easting = easting(coordinate.longitude)
+    guard easting <= width else { return 1 }
+    let strip = strip(easting)
+    return Int(stripStarts[strip + 1] - stripStarts[strip]) + 1
+  }
+
   // MARK: Bounds
 
   /// The relation of some places to the area.

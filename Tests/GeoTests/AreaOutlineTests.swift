@@ -82,6 +82,56 @@ import Testing
     }
   }
 
+  /// Returns a polygon whose western side goes to and fro across the meridian of 10 degrees.
+  private static func comb(teeth: Int) throws -> [Coordinate] {
+    let north = 41.0
+    let side = try (0..<teeth).map { index in
+      try Coordinate(
+        latitude: north - Double(index) / Double(teeth), longitude: index.isMultiple(of: 2) ? 9.98 : 10.02)
+    }
+    let back = try stride(from: 40.0, through: north, by: 0.2).map { try Coordinate(latitude: $0, longitude: 10.4) }
+    return side + back
+  }
+
+  @Test func sideThatCrossesAMeridianManyTimesHasThePlacesOfTheGeodesicArea() throws {
+    let ring = try Self.comb(teeth: 4_000)
+    let area = try GeodesicArea(polygons: [[ring]])
+    let outline = try AreaOutline(polygons: [[ring]], isMultiple: false)
+    var shapes = RandomShapes(seed: 11)
+
+    for _ in 0..<500 {
+      let place = try Coordinate(
+        latitude: shapes.number(in: 39.9...41.1), longitude: shapes.number(in: 9.97...10.03))
+      #expect(outline.contains(place, at: EarthCentred(place)) == area.contains(place), "\(place)")
+    }
+  }
+
+  @Test func placeIsComparedWithFewOfTheEdgesOnItsMeridian() throws {
+    let outline = try AreaOutline(polygons: [[Self.comb(teeth: 100_000)]], isMultiple: false)
+    let place = try Coordinate(latitude: 40.02, longitude: 10.01)
+    var steps = 20_000
+
+    let isInside = outline.contains(place, at: EarthCentred(place), within: &steps)
+
+    // Those within the height by which a short edge may bulge are compared one by one.
+    #expect(isInside == outline.contains(place, at: EarthCentred(place)))
+  }
+
+  @Test func lookUpEndsWhereNoStepsAreLeft() throws {
+    // All edges are around the place.
+    let ring = try (0..<20_000).map { index in
+      let (sign, shift) = (index.isMultiple(of: 2) ? -1.0 : 1.0, Double(index) * 1e-7)
+      return try Coordinate(latitude: 40 + sign * 0.02 + shift, longitude: 10 + sign * 0.02)
+    }
+    let outline = try AreaOutline(polygons: [[ring]], isMultiple: false)
+    let place = try Coordinate(latitude: 40.001, longitude: 10)
+    var (few, many) = (1_000, 100_000)
+
+    #expect(outline.contains(place, at: EarthCentred(place), within: &few) == nil)
+    #expect(outline.contains(place, at: EarthCentred(place), within: &many) != nil)
+    #expect(many < 100_000 && many >= 0)
+  }
+
   @Test func positionTakesAtMostSixteenBytes() throws {
     var shapes = RandomShapes(seed: 4)
     let center = try Coordinate(latitude: 48.2, longitude: 16.37)

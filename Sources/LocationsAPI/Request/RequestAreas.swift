@@ -18,6 +18,9 @@ final class RequestAreas: Sendable {
   private let completesAddresses: Bool
   private let found = Mutex<Area?>(nil)
 
+  /// The areas of places that were looked up before they are needed.
+  private let known = Mutex<[Coordinate: [Area]]>([:])
+
   /// The readings of the request's text; `nil` until they are needed.
   private let readings = Mutex<(areas: [Area], readings: [TextQuery.AreaReading])?>(nil)
 
@@ -29,7 +32,38 @@ final class RequestAreas: Sendable {
   /// Returns the areas that complete the address of a place.
   static func areas(of point: PointOfInterest) -> [Area] {
     guard let current, current.completesAddresses, !current.areas.isEmpty else { return [] }
-    return current.areas.containing(point.draft.coordinate)
+    let coordinate = point.draft.coordinate
+    return current.known.withLock { $0[coordinate] } ?? current.areas.containing(coordinate)
+  }
+
+  /// A Boolean value that indicates whether the present response has addresses that areas complete.
+  static var completeAddresses: Bool {
+    guard let current else { return false }
+    return current.completesAddresses && !current.areas.isEmpty
+  }
+
+  /// The number of steps of the look-ups of a request on the event loop, less than a millisecond.
+  private static let stepsOnEventLoop = 30_000
+
+  /// Looks up the areas that complete the addresses of places, on the event loop.
+  ///
+  /// - Returns: `false` if that takes long, so that the addresses are to be written beside the event loop.
+  static func lookUp(_ coordinates: some Sequence<Coordinate>) -> Bool {
+    guard let current, completeAddresses else { return true }
+    var steps = stepsOnEventLoop
+    for coordinate in coordinates where current.known.withLock({ $0[coordinate] }) == nil {
+      guard let areas = current.areas.containing(coordinate, within: &steps) else { return false }
+      current.known.withLock { $0[coordinate] = areas }
+    }
+    return true
+  }
+
+  /// Returns the areas that a place is in, the smallest first; those of a place in many of them, or in some of many
+  /// edges, are looked up beside the event loop.
+  func containing(_ coordinate: Coordinate, for request: HTTPRequest) async throws(Problem) -> [Area] {
+    var steps = Self.stepsOnEventLoop
+    if let areas = areas.containing(coordinate, within: &steps) { return areas }
+    return try await request.computing { areas.containing(coordinate) }
   }
 
   /// The area that the request names, once it is found.
@@ -42,9 +76,14 @@ final class RequestAreas: Sendable {
     return area
   }
 
-  /// Returns the area of a name and a kind, prepared for searches; `nil` if there is none.
-  func area(named text: String, of kind: AreaKind, near coordinate: Coordinate?) -> GeodesicArea? {
-    areas.area(named: text, near: coordinate, of: kind).flatMap { try? areas.shape(of: $0) }
+  /// Returns the area of a name and a kind, prepared for searches, beside the event loop if that takes long; `nil` if there
+  /// is none.
+  func area(
+    named text: String, of kind: AreaKind, near coordinate: Coordinate?, for request: HTTPRequest
+  ) async throws(Problem) -> GeodesicArea? {
+    guard let area = areas.area(named: text, near: coordinate, of: kind) else { return nil }
+    try await prepare(area, for: request)
+    return try? areas.shape(of: area)
   }
 
   /// Returns the readings of the request's text by which some of its words name an area, with the areas prepared for
@@ -224,8 +263,16 @@ extension RequestAreas {
   fileprivate func prepare(
     _ text: String, _ names: AreaNamesOfRequest, for request: HTTPRequest
   ) async throws(Problem) {
-    let found = areas.readings(of: text, isIncomplete: names.isIncomplete, near: names.position)
-    for reading in found { try await prepare(reading.area, for: request) }
+    try await prepare(text, isIncomplete: names.isIncomplete, near: names.position, for: request)
+  }
+
+  /// Has the areas that a text names prepared for searches, beside the event loop if that takes long.
+  func prepare(
+    _ text: String, isIncomplete: Bool, near coordinate: Coordinate?, for request: HTTPRequest
+  ) async throws(Problem) {
+    for reading in areas.readings(of: text, isIncomplete: isIncomplete, near: coordinate) {
+      try await prepare(reading.area, for: request)
+    }
   }
 
   private func prepare(_ area: Area, for request: HTTPRequest) async throws(Problem) {
@@ -250,6 +297,16 @@ extension RequestAreas {
     var response = await Self.$current.withValue(self) { await body() }
     if let area = named { response.headers.add(name: "waymark-area", value: area.id.description) }
     return response
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the result of a closure that writes the addresses of places: on the event loop, or beside it where looking
+  /// up their areas takes long.
+  func writingAddresses<Value>(
+    of coordinates: some Sequence<Coordinate>, _ body: () throws(Problem) -> Value
+  ) async throws(Problem) -> Value {
+    RequestAreas.lookUp(coordinates) ? try body() : try await computing(body)
   }
 }
 

@@ -1,3 +1,4 @@
+import Geo
 import HTTPServer
 import NIOHTTP1
 import Points
@@ -29,7 +30,8 @@ extension PointQuery {
 ///
 /// A search leaves the event loop of its request, and its response with it, if its page is long or it has a condition
 /// that takes long (memory is reserved for a long page), or if it turns out to need many steps: for a text, for opening
-/// hours, or to index the places of a source. If the places found have long texts, their response leaves the event loop.
+/// hours, or to index the places of a source. If the places found have long texts, or are in areas of many edges that
+/// complete their addresses, their response leaves the event loop.
 extension PointsService {
   /// Returns the response of a page of places.
   ///
@@ -47,8 +49,8 @@ extension PointsService {
       try page(matching: query, in: snapshot, isRecorded: isRecorded)
     } inStore: { isOnEventLoop throws(PointStoreError) in
       try await page(matching: query.bounded(ifOnEventLoop: isOnEventLoop), isRecorded: isRecorded)
-    } textBytes: { page in
-      isCopied ? page.textBytes : 0
+    } isShort: { page in
+      !isCopied || page.isShort
     } response: { page throws(Problem) in
       try response(page)
     }
@@ -73,8 +75,9 @@ extension PointsService {
       var query = query
       query.stepLimit = isOnEventLoop ? Self.stepsOnEventLoop : nil
       return try await matches(of: query, isRecorded: isRecorded)
-    } textBytes: { page in
-      page.matches.reduce(0) { $0 + $1.point.draft.textBytes }
+    } isShort: { page in
+      page.matches.reduce(0) { $0 + $1.point.draft.textBytes } <= PointPage.shortTextBytes
+        && RequestAreas.lookUp(page.matches.lazy.map(\.point.draft.coordinate))
     } response: { page throws(Problem) in
       try response(page)
     }
@@ -87,9 +90,6 @@ extension PointsService {
     if !usesIndex { throw .noTextSearch }
   }
 
-  /// The number of bytes of the names and tags of places up to which their response is made on the event loop.
-  private static let shortTextBytes = 256 * 1024
-
   /// Searches for a request by a query, on the event loop or beside it, and makes the response there.
   ///
   /// - Parameters:
@@ -99,7 +99,7 @@ extension PointsService {
   ///   - inSnapshot: the search in the places of a moment.
   ///   - inStore: the search in the store itself. On the event loop it may end with
   ///     ``Points/PointStoreError/stepLimit``, and is repeated beside it.
-  ///   - textBytes: the number of bytes of the texts found that the response parses or writes again.
+  ///   - isShort: a Boolean value that indicates whether the response of what was found takes less than a millisecond.
   ///   - response: the response of what was found.
   /// - Throws: `Problem`.
   @inline(__always)
@@ -108,7 +108,7 @@ extension PointsService {
     for request: HTTPRequest,
     _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
     inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
-    textBytes: (Found) -> Int = { _ in 0 },
+    isShort: (Found) -> Bool = { _ in true },
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     if !isLong, !query.isLong, !isRestricted {
@@ -121,7 +121,7 @@ extension PointsService {
         }
       }
       if let found {
-        if textBytes(found) <= Self.shortTextBytes { return try response(found) }
+        if isShort(found) { return try response(found) }
         return try await request.computing { () throws(Problem) in try response(found) }
       }
     }
@@ -159,17 +159,25 @@ extension PointsService {
 }
 
 extension PointPage {
-  /// The number of bytes of the names and tags.
-  fileprivate var textBytes: Int {
+  /// The number of bytes of the names and tags of places up to which their response is made on the event loop.
+  fileprivate static let shortTextBytes = 256 * 1024
+
+  /// A Boolean value that indicates whether the texts and the addresses of the places are parsed and written in less than
+  /// a millisecond.
+  fileprivate var isShort: Bool {
     var bytes = 0
     borrowed.forEach { bytes += $0.name.count + $0.tags.count }
-    return bytes
+    guard bytes <= Self.shortTextBytes else { return false }
+    guard RequestAreas.completeAddresses else { return true }
+    var coordinates: [Coordinate] = []
+    borrowed.forEach { coordinates.append($0.coordinate) }
+    return RequestAreas.lookUp(coordinates)
   }
 }
 
 extension [FoundPoint] {
-  /// The number of bytes of the names and tags.
-  var textBytes: Int { reduce(0) { $0 + $1.point.draft.textBytes } }
+  /// A Boolean value that indicates whether the names and tags are parsed and written in less than a millisecond.
+  var areShort: Bool { reduce(0) { $0 + $1.point.draft.textBytes } <= PointPage.shortTextBytes }
 }
 
 extension Problem {

@@ -2,6 +2,14 @@ import Basics
 public import Geo
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// All named areas at one moment, found by id, origin, name and position.
 ///
 /// A value is immutable. It is made in O(n log n) for n areas, of which there are some ten thousand.
@@ -72,28 +80,56 @@ public final class Areas: Sendable {
 
   /// Returns the indexes in ``all`` of the areas that a place is in.
   public func indexes(containing coordinate: Coordinate, kind: AreaKind? = nil) -> [Int] {
+    var steps = Int.max
+    return indexes(containing: coordinate, kind: kind, within: &steps) ?? []
+  }
+
+  /// Returns the indexes in ``all`` of the areas that a place is in; `nil` if that needs more steps than are left.
+  private func indexes(
+    containing coordinate: Coordinate, kind: AreaKind?, within steps: inout Int
+  ) -> [Int]? {
     let position = EarthCentred(coordinate)
     var found: [Int] = []
+    var hasEnded = true
+    // An area on both sides of the antimeridian has two boxes, of which one alone has the place.
     tree.forEach(in: AreaOutline.Box(coordinate)) { index in
       let index = Int(index)
-      // An area on both sides of the antimeridian has two boxes.
-      guard kind == nil || all[index].draft.kind == kind, !found.contains(index) else { return }
-      if all[index].draft.outline.contains(coordinate, at: position) { found.append(index) }
+      steps -= 1
+      guard kind == nil || all[index].draft.kind == kind else { return true }
+      switch all[index].draft.outline.contains(coordinate, at: position, within: &steps) {
+      case true?: found.append(index)
+      case false?: break
+      case nil: hasEnded = false
+      }
+      return hasEnded && steps >= 0
     }
-    return found
+    return hasEnded && steps >= 0 ? found : nil
   }
 
   /// Returns the areas that a place is in, the smallest first.
   public func containing(_ coordinate: Coordinate, kind: AreaKind? = nil) -> [Area] {
-    indexes(containing: coordinate, kind: kind).map { all[$0] }.sorted {
-      ($0.draft.outline.squareMetres, $0.id) < ($1.draft.outline.squareMetres, $1.id)
-    }
+    var steps = Int.max
+    return containing(coordinate, kind: kind, within: &steps) ?? []
+  }
+
+  /// Returns the areas that a place is in, the smallest first; `nil` if that needs more steps than are left.
+  ///
+  /// - Parameter steps: the number of steps that are left, each of some nanoseconds; those that were made are
+  ///   subtracted.
+  package func containing(_ coordinate: Coordinate, kind: AreaKind? = nil, within steps: inout Int) -> [Area]? {
+    guard let found = indexes(containing: coordinate, kind: kind, within: &steps) else { return nil }
+    return found.map { (size: all[$0].draft.outline.squareMetres, index: $0) }.sorted { $0 < $1 }.map { all[$0.index] }
   }
 
   /// Returns the areas whose boxes intersect a box, by id.
   public func intersecting(_ box: BoundingBox) -> [Area] {
     var found: Set<Int32> = []
-    for box in AreaOutline.Box.boxes(of: box) { tree.forEach(in: box) { found.insert($0) } }
+    for box in AreaOutline.Box.boxes(of: box) {
+      tree.forEach(in: box) { index in
+        found.insert(index)
+        return true
+      }
+    }
     return found.sorted().map { all[Int($0)] }
   }
 
@@ -103,16 +139,11 @@ public final class Areas: Sendable {
   /// nearest to a position if there is one, of these the most important, and then the largest; `nil` if there is none.
   public func area(named text: String, near coordinate: Coordinate? = nil, of kind: AreaKind? = nil) -> Area? {
     if let id = PointID(text) { return self[id] }
-    let named = names[NormalizedText(text).text]
-    return best(of: named.filter { kind == nil || all[Int($0)].draft.kind == kind }, near: coordinate)
+    return best(of: names[NormalizedText(text).text], near: coordinate, kind: kind)
   }
 
-  private func best(of indexes: some Collection<Int32>, near coordinate: Coordinate?) -> Area? {
-    func rank(_ area: Area) -> (Double, Double, Double) {
-      let distance = coordinate.map { area.draft.outline.distanceMetres(from: $0) } ?? 0
-      return (distance, -area.draft.importance, -area.draft.outline.squareMetres)
-    }
-    return indexes.lazy.map { self.all[Int($0)] }.map { (area: $0, rank: rank($0)) }.min { $0.rank < $1.rank }?.area
+  private func best(of named: NamedAreas, near coordinate: Coordinate?, kind: AreaKind? = nil) -> Area? {
+    named.best(near: coordinate.map { AreaDistance(from: $0) }, kind: kind).map { all[Int($0)] }
   }
 
   /// A text without the words that name an area.
@@ -172,11 +203,8 @@ public final class Areas: Sendable {
     names.forEach { name, area in
       if let rank = rank(name) { best[area] = min(best[area] ?? rank, rank) }
     }
-    let found = best.map { index, rank in
-      let area = all[Int(index)]
-      return (rank: (rank, -area.draft.importance, -area.draft.outline.squareMetres, area.id), area: area)
-    }
-    return found.sorted { $0.rank < $1.rank }.map(\.area)
+    return best.map { index, rank in (rank: rank, order: names.ranks[Int(index)], index: index) }
+      .sorted { ($0.rank, $0.order) < ($1.rank, $1.order) }.map { all[Int($0.index)] }
   }
 
   // MARK: Shapes
@@ -213,21 +241,39 @@ extension AreaOutline {
   fileprivate func meets(_ other: AreaOutline) -> Bool {
     boxes.contains { box in other.boxes.contains { $0.intersects(box) } }
   }
+}
 
-  /// Returns 0 for a place in the boxes, and else the distance from the nearest position of a box, metres.
-  fileprivate func distanceMetres(from coordinate: Coordinate) -> Double {
-    let place = Box(coordinate)
-    return boxes.lazy.map { box -> Double in
-      if box.intersects(place) { return 0 }
-      func degrees(_ units: Int32) -> Double { Double(units) / Self.unitsPerDegree }
-      // The nearest meridian, the short way around.
-      let (west, east, own) = (degrees(box.west), degrees(box.east), coordinate.longitude)
-      func gap(_ other: Double) -> Double { abs((own - other).remainder(dividingBy: 360)) }
-      let longitude = own >= west && own <= east ? own : gap(west) < gap(east) ? west : east
-      let latitude = min(max(coordinate.latitude, degrees(box.south)), degrees(box.north))
-      guard let nearest = try? Coordinate(latitude: latitude, longitude: longitude) else { return .infinity }
-      return Geodesic.distanceMetres(from: coordinate, to: nearest)
-    }.min() ?? .infinity
+/// The distance of boxes from a place on the sphere, by which areas of one name are compared.
+struct AreaDistance {
+  private let place: AreaOutline.Box
+  private let longitude: Double
+  private let latitude: Double
+
+  init(from coordinate: Coordinate) {
+    place = AreaOutline.Box(coordinate)
+    longitude = coordinate.longitude * .pi / 180
+    latitude = coordinate.latitude * .pi / 180
+  }
+
+  private static func radians(_ units: Int32) -> Double { Double(units) / AreaOutline.unitsPerDegree * .pi / 180 }
+
+  /// Returns 0 for a box with the place, and else the haversine of the angle to its nearest position, which grows with
+  /// the distance. That of a box in the box is not less.
+  func haversine(to box: AreaOutline.Box) -> Double {
+    if box.intersects(place) { return 0 }
+    let (south, north) = (Self.radians(box.south), Self.radians(box.north))
+    func haversine(_ other: Double, _ gap: Double) -> Double {
+      let (half, across) = (sin((other - latitude) / 2), sin(gap / 2))
+      return half * half + cos(latitude) * cos(other) * across * across
+    }
+    if place.west >= box.west, place.west <= box.east { return haversine(min(max(latitude, south), north), 0) }
+    // The nearest meridian, the short way around.
+    func gap(_ edge: Int32) -> Double { abs((longitude - Self.radians(edge)).remainder(dividingBy: 2 * .pi)) }
+    let gap = min(gap(box.west), gap(box.east))
+    if gap >= .pi / 2 { return min(haversine(south, gap), haversine(north, gap)) }
+    // The foot of the perpendicular on the meridian.
+    let foot = atan2(sin(latitude), cos(latitude) * cos(gap))
+    return haversine(min(max(foot, south), north), gap)
   }
 }
 
@@ -299,18 +345,19 @@ private struct BoxTree {
     }
   }
 
-  /// Calls a closure with the values of the boxes that intersect a box.
-  func forEach(in box: AreaOutline.Box, _ body: (Int32) -> Void) {
+  /// Calls a closure with the values of the boxes that intersect a box, until it returns `false`.
+  func forEach(in box: AreaOutline.Box, _ body: (Int32) -> Bool) {
     guard !values.isEmpty else { return }
-    visit(0, level: levels.count - 1, box, body)
+    _ = visit(0, level: levels.count - 1, box, body)
   }
 
-  private func visit(_ index: Int, level: Int, _ box: AreaOutline.Box, _ body: (Int32) -> Void) {
-    guard levels[level][index].intersects(box) else { return }
+  private func visit(_ index: Int, level: Int, _ box: AreaOutline.Box, _ body: (Int32) -> Bool) -> Bool {
+    guard levels[level][index].intersects(box) else { return true }
     guard level > 0 else { return body(values[index]) }
     let start = index * Self.fanout
     for child in start..<min(start + Self.fanout, levels[level - 1].count) {
-      visit(child, level: level - 1, box, body)
+      guard visit(child, level: level - 1, box, body) else { return false }
     }
+    return true
   }
 }

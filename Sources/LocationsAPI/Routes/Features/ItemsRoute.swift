@@ -69,8 +69,8 @@ struct ItemsRoute: CallHandler {
         try page(query, isContinued: arguments.isContinued, in: snapshot)
       } inStore: { isOnEventLoop throws(PointStoreError) in
         try await page(query.bounded(ifOnEventLoop: isOnEventLoop), isContinued: arguments.isContinued)
-      } textBytes: { page in
-        page.points.textBytes
+      } isShort: { page in
+        page.points.areShort
       } response: { page in
         response(of: page, arguments, collection, for: request)
       }

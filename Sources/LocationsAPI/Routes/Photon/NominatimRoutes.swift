@@ -57,21 +57,27 @@ struct NominatimSearchRoute: CallHandler {
     return try await revalidation.respond(
       to: request, in: .json, languages: form.languages
     ) { () async throws(Problem) in
-      guard case .words(let text) = text else { return ExpiringResponse(form.response(to: [], isList: true)) }
+      guard case .words(let text) = text else {
+        return ExpiringResponse(try await form.response(to: [], isList: true, request))
+      }
       let search = PhotonSearch(
         service: service, timeLimit: timeLimit, bias: view.bias, limit: limit, request: request)
       var found: [PhotonPlace] = []
       let areas = RequestAreas.current?.areas
       if let area = areas?.area(named: text, near: view.bias?.center) {
-        found = found.adding(areas: [area], filter, box: query.box, limit: limit)
+        let center = PhotonPlace(area)?.point.draft.coordinate
+        found = try await request.writingAddresses(of: [center].compactMap(\.self)) {
+          [PhotonPlace]().adding(areas: [area], filter, box: query.box, limit: limit)
+        }
       }
       let known = Set(found.map(\.point.id))
       found += try await search.places(named: text, query, filter).filter { !known.contains($0.point.id) }
       if found.count < limit, let areas, !areas.isEmpty {
-        let others = try await request.computing { () throws(Problem) in areas.matching(text) }
-        found = found.adding(areas: others, filter, box: query.box, limit: limit)
+        found = try await request.computing { [found] in
+          found.adding(areas: areas.matching(text), filter, box: query.box, limit: limit)
+        }
       }
-      return ExpiringResponse(form.response(to: Array(found.prefix(limit)), isList: true))
+      return ExpiringResponse(try await form.response(to: Array(found.prefix(limit)), isList: true, request))
     }
   }
 }
@@ -120,7 +126,7 @@ struct NominatimReverseRoute: CallHandler {
     return try await revalidation.respond(
       to: request, in: .json, languages: form.languages
     ) { () async throws(Problem) in
-      let areas = RequestAreas.current?.areas.containing(center) ?? []
+      let areas = try await RequestAreas.current?.containing(center, for: request) ?? []
       var found: [PhotonPlace] = []
       let kind: AreaKind? =
         zoom <= 4 ? .country : zoom <= 8 ? .region : zoom <= 12 ? .city : zoom <= 15 ? .district : nil
@@ -135,7 +141,7 @@ struct NominatimReverseRoute: CallHandler {
         found = try await search.places(matching: query, PhotonFilter())
         found = found.adding(areas: areas, PhotonFilter(), limit: 1)
       }
-      return ExpiringResponse(form.response(to: found, isList: false))
+      return ExpiringResponse(try await form.response(to: found, isList: false, request))
     }
   }
 }
@@ -262,7 +268,15 @@ private struct NominatimPlaces {
   ]
 
   /// Returns the response with places, or with the first one alone.
-  func response(to places: [PhotonPlace], isList: Bool) -> HTTPResponse {
+  func response(
+    to places: [PhotonPlace], isList: Bool, _ request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    try await request.writingAddresses(of: places.lazy.map(\.point.draft.coordinate)) {
+      response(to: places, isList: isList)
+    }
+  }
+
+  private func response(to places: [PhotonPlace], isList: Bool) -> HTTPResponse {
     var points = places.map { FoundPoint(point: $0.point, distanceMetres: nil) }
     let used = languages.translate(&points)
     var json = JSONWriter(ByteBuffer())

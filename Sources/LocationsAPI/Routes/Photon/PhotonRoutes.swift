@@ -80,7 +80,7 @@ struct PhotonSearchRoute: CallHandler {
       case .any: places = try await search.places(matching: filters, filter)
       case .none: places = []
       }
-      return ExpiringResponse(HTTPResponse(places, languages))
+      return ExpiringResponse(try await request.response(of: places, languages))
     }
   }
 }
@@ -127,7 +127,7 @@ struct PhotonStructuredRoute: CallHandler {
     var areaPart: PhotonAddressPart?
     for (part, kind) in [(PhotonAddressPart.district, AreaKind.district), (.city, .city), (.state, .region)] {
       guard query.area == nil, let name = address[part] else { continue }
-      query.area = RequestAreas.current?.area(named: name, of: kind, near: bias?.center)
+      query.area = try await RequestAreas.current?.area(named: name, of: kind, near: bias?.center, for: request)
       if query.area != nil { areaPart = part }
     }
     return try await revalidation.respond(
@@ -135,7 +135,8 @@ struct PhotonStructuredRoute: CallHandler {
     ) { [query, filter, areaPart] () async throws(Problem) in
       let search = PhotonSearch(
         service: service, timeLimit: filtering.timeLimit, bias: bias, limit: limit, request: request)
-      return ExpiringResponse(HTTPResponse(try await find(address, in: areaPart, by: search, query, filter), languages))
+      let found = try await find(address, in: areaPart, by: search, query, filter)
+      return ExpiringResponse(try await request.response(of: found, languages))
     }
   }
 
@@ -218,6 +219,7 @@ struct PhotonSearch: Sendable {
   ) async throws(Problem) -> [PhotonPlace] {
     var found: [PhotonPlace] = []
     if let name {
+      try await RequestAreas.current?.prepare(name, isIncomplete: true, near: bias?.center, for: request)
       let query = TextQuery(
         text: name, completesLastWord: true, bias: bias, filters: filters,
         areaReadings: RequestAreas.current?.readings(of: name, isIncomplete: true, near: bias?.center) ?? [],
@@ -231,8 +233,10 @@ struct PhotonSearch: Sendable {
         }
       }
     }
-    guard !filter.layers.isEmpty, let areas = RequestAreas.current?.areas else { return found }
-    return found.adding(areas: name.map(areas.matching) ?? areas.all, filter, box: filters.box, limit: limit)
+    guard !filter.layers.isEmpty, let areas = RequestAreas.current?.areas, !areas.isEmpty else { return found }
+    return try await request.computing {
+      found.adding(areas: name.map(areas.matching) ?? areas.all, filter, box: filters.box, limit: limit)
+    }
   }
 
   /// Returns the places that match conditions, and with layers the areas of these around the centre.
@@ -313,11 +317,13 @@ struct PhotonReverseRoute: CallHandler {
       let search = PhotonSearch(
         service: service, timeLimit: query.timeLimit, bias: nil, limit: limit, request: request)
       var areas: [PhotonPlace] = []
-      if !filter.layers.isEmpty, let all = RequestAreas.current?.areas {
-        areas = areas.adding(areas: all.containing(center), filter, limit: limit)
+      if !filter.layers.isEmpty, let all = RequestAreas.current?.areas, !all.isEmpty {
+        areas = try await request.computing {
+          [PhotonPlace]().adding(areas: all.containing(center), filter, limit: limit)
+        }
       }
       if areas.count < limit { areas += try await search.places(matching: query, filter) }
-      return ExpiringResponse(HTTPResponse(Array(areas.prefix(limit)), languages))
+      return ExpiringResponse(try await request.response(of: Array(areas.prefix(limit)), languages))
     }
   }
 }
@@ -356,6 +362,15 @@ private enum PhotonMatches {
       next = position
     } while next != nil && found.count < limit && examined < maximumExamined
     return Array(found.prefix(limit))
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the FeatureCollection of places, their names in the languages of a request.
+  fileprivate func response(
+    of places: [PhotonPlace], _ languages: LanguageNegotiation
+  ) async throws(Problem) -> HTTPResponse {
+    try await writingAddresses(of: places.lazy.map(\.point.draft.coordinate)) { HTTPResponse(places, languages) }
   }
 }
 
