@@ -15,19 +15,6 @@ package enum AreaJSON {
     json.endObject()
   }
 
-  /// Writes an area as a Feature.
-  package static func writeFeature(_ area: Area, to json: inout JSONWriter<[UInt8]>) {
-    json.beginObject()
-    json.write(member: "type", "Feature")
-    json.write(member: "id", area.id.description)
-    writeGeometry(of: area.draft.outline, to: &json)
-    json.write(name: "properties")
-    json.beginObject()
-    writeFields(of: area, to: &json)
-    json.endObject()
-    json.endObject()
-  }
-
   /// Appends a row of an import, as a line.
   package static func append(_ row: AreaRow, to text: inout [UInt8]) {
     var json = JSONWriter()
@@ -40,7 +27,7 @@ package enum AreaJSON {
     text.append(UInt8(ascii: "\n"))
   }
 
-  private static func writeFields(of area: Area, to json: inout JSONWriter<[UInt8]>) {
+  fileprivate static func writeFields(of area: Area, to json: inout JSONWriter<[UInt8]>) {
     writeFields(of: area.draft, to: &json)
     json.write(name: "version")
     json.write(integer: area.version)
@@ -68,35 +55,221 @@ package enum AreaJSON {
 
   /// Writes the member `geometry`.
   private static func writeGeometry(of outline: AreaOutline, to json: inout JSONWriter<[UInt8]>) {
+    var geometry = GeometryWriter(outline, to: &json)
+    while !geometry.write(to: &json) {}
+  }
+
+  /// Returns the fields of an area but its geometry.
+  fileprivate static func fields(of area: Area) -> JSONValue {
+    var json = JSONWriter()
+    write(area, withGeometry: false, to: &json)
+    return (try? JSONReader.value(of: json.sink)) ?? .null
+  }
+
+  /// The maximum number of bytes of a position.
+  private static let positionBytes = 27
+
+  /// An upper estimate of the number of bytes of an area.
+  package static func estimatedBytes(of area: Area, withGeometry: Bool) -> Int {
+    let draft = area.draft
+    var bytes = 512 + draft.name.utf8.count + draft.names.json.utf8.count + draft.tags.json.utf8.count
+    if let origin = draft.origin { bytes += origin.source.utf8.count + origin.sourceID.utf8.count }
+    let outline = draft.outline
+    // The first position of a ring is repeated.
+    if withGeometry { bytes += (outline.positionCount + outline.ringCount) * positionBytes + outline.ringCount * 6 }
+    return bytes
+  }
+}
+
+/// A writer of a geometry, some positions at a time.
+private struct GeometryWriter {
+  /// The number of positions that are written at a time.
+  private static let positionCount = 512
+
+  private let outline: AreaOutline
+  private var ring = 0
+  private var index = 0
+  private var polygon = -1
+
+  /// Writes the beginning of the member `geometry`.
+  init(_ outline: AreaOutline, to json: inout JSONWriter<[UInt8]>) {
+    self.outline = outline
     json.write(name: "geometry")
     json.beginObject()
     json.write(member: "type", outline.isMultiple ? "MultiPolygon" : "Polygon")
     json.write(name: "coordinates")
     if outline.isMultiple { json.beginArray() }
-    for polygon in outline.polygons {
-      json.beginArray()
-      for ring in polygon {
-        json.beginArray()
-        for position in ring + ring.prefix(1) {
-          let (longitude, latitude) = position.degrees
-          json.beginArray()
-          json.write(number: longitude)
-          json.write(number: latitude)
-          json.endArray()
-        }
-        json.endArray()
-      }
-      json.endArray()
-    }
-    if outline.isMultiple { json.endArray() }
-    json.endObject()
   }
 
-  /// Returns the fields that a client sets as an object, for a merge patch.
-  package static func value(of area: Area) -> JSONValue {
-    var json = JSONWriter()
-    write(area, withGeometry: true, to: &json)
-    return (try? JSONReader.value(of: json.sink)) ?? .null
+  /// Writes some positions.
+  ///
+  /// - Returns: `true` if the member has ended.
+  mutating func write(to json: inout JSONWriter<[UInt8]>) -> Bool {
+    guard ring < outline.ringCount else {
+      json.endArray()
+      if outline.isMultiple { json.endArray() }
+      json.endObject()
+      return true
+    }
+    let (positions, polygon) = outline.ring(at: ring)
+    if polygon != self.polygon {
+      if self.polygon >= 0 { json.endArray() }
+      json.beginArray()
+      self.polygon = polygon
+    }
+    if index == 0 { json.beginArray() }
+    // The first position is that behind the last too.
+    let end = min(index + Self.positionCount, positions.count + 1)
+    for number in index..<end {
+      let position = positions[positions.startIndex + (number < positions.count ? number : 0)]
+      let (longitude, latitude) = position.degrees
+      json.beginArray()
+      json.write(number: longitude)
+      json.write(number: latitude)
+      json.endArray()
+    }
+    index = end
+    if index > positions.count {
+      json.endArray()
+      (ring, index) = (ring + 1, 0)
+    }
+    return false
+  }
+}
+
+/// The text of areas, made in pieces of some 32 KiB whatever the number of their positions.
+package struct AreaPieces {
+  /// The form of the text.
+  package enum Form: Sendable {
+    /// An array of objects without geometries.
+    case summaries
+    /// A FeatureCollection.
+    case collection
+    /// One object.
+    case object
+    /// One Feature.
+    case feature
+    /// An object a line.
+    case lines
+    /// A text sequence of Features (RFC 8142).
+    case sequence
+
+    /// A Boolean value that indicates whether areas have their geometries.
+    package var hasGeometry: Bool { if case .summaries = self { false } else { true } }
+  }
+
+  private enum State {
+    case beginning, areas, end
+  }
+
+  /// The number of bytes at which a piece ends.
+  package static let pieceBytes = 32 * 1024
+
+  private var areas: ArraySlice<Area>
+  private let form: Form
+  private var state = State.beginning
+  private var json = JSONWriter()
+
+  /// The rest of the first area, which has begun.
+  private var geometry: GeometryWriter?
+
+  package init(_ areas: ArraySlice<Area>, as form: Form) { (self.areas, self.form) = (areas, form) }
+
+  /// An upper estimate of the number of bytes of the text.
+  package var estimatedBytes: Int {
+    areas.reduce(64) { $0 + AreaJSON.estimatedBytes(of: $1, withGeometry: form.hasGeometry) }
+  }
+
+  /// Returns the next piece; `nil` at the end.
+  package mutating func next() -> [UInt8]? {
+    while json.sink.count < Self.pieceBytes, writeNext() {}
+    guard !json.sink.isEmpty else { return nil }
+    var piece: [UInt8] = []
+    swap(&piece, &json.sink)
+    return piece
+  }
+
+  /// Writes a little.
+  ///
+  /// - Returns: `false` at the end.
+  private mutating func writeNext() -> Bool {
+    switch state {
+    case .beginning:
+      begin()
+      state = .areas
+    case .areas:
+      if let area = areas.first {
+        write(area)
+      } else {
+        end()
+        state = .end
+      }
+    case .end: return false
+    }
+    return true
+  }
+
+  private mutating func begin() {
+    switch form {
+    case .summaries: json.beginArray()
+    case .collection:
+      json.beginObject()
+      json.write(member: "type", "FeatureCollection")
+      json.write(name: "features")
+      json.beginArray()
+    case .object, .feature, .lines, .sequence: break
+    }
+  }
+
+  private mutating func end() {
+    switch form {
+    case .summaries: json.endArray()
+    case .collection:
+      json.endArray()
+      json.endObject()
+    case .object, .feature, .lines, .sequence: break
+    }
+  }
+
+  private mutating func write(_ area: Area) {
+    if geometry == nil {
+      switch form {
+      case .summaries:
+        AreaJSON.write(area, withGeometry: false, to: &json)
+        areas = areas.dropFirst()
+        return
+      case .object, .lines:
+        json.beginObject()
+        json.write(member: "id", area.id.description)
+        AreaJSON.writeFields(of: area, to: &json)
+      case .collection, .feature, .sequence:
+        if case .sequence = form { json.sink.append(0x1E) }
+        json.beginObject()
+        json.write(member: "type", "Feature")
+        json.write(member: "id", area.id.description)
+      }
+      geometry = GeometryWriter(area.draft.outline, to: &json)
+    }
+    guard geometry?.write(to: &json) ?? true else { return }
+    geometry = nil
+    areas = areas.dropFirst()
+    switch form {
+    case .summaries: break
+    case .object, .lines: json.endObject()
+    case .collection, .feature, .sequence:
+      json.write(name: "properties")
+      json.beginObject()
+      AreaJSON.writeFields(of: area, to: &json)
+      json.endObject()
+      json.endObject()
+    }
+    switch form {
+    case .lines, .sequence:
+      json.sink.append(UInt8(ascii: "\n"))
+      // The lines are texts of their own.
+      json = JSONWriter(json.sink)
+    default: break
+    }
   }
 }
 
@@ -125,11 +298,78 @@ package struct AreaDocument: Sendable {
   ///
   /// - Throws: `InvalidPoint` with the violations.
   package init(_ value: JSONValue, style: Style) throws(InvalidPoint) {
+    try self.init(value, style: style, positions: .inGeometry)
+  }
+
+  /// Creates a document from an area whose fields a merge patch (RFC 7396) changes.
+  ///
+  /// - Throws: `InvalidPoint` with the violations.
+  package init(_ area: Area, changedBy patch: JSONValue) throws(InvalidPoint) {
+    // The positions of a large area would be many values.
+    var (others, geometry): ([JSONValue.Member], JSONValue?) = ([], nil)
+    guard case .object(let members) = patch else {
+      throw InvalidPoint([.init(pointer: "", detail: "must be an object, got \(patch.kind)")])
+    }
+    for member in members {
+      if member.name.hasSameBytes(as: "geometry") { geometry = member.value } else { others.append(member) }
+    }
+    let fields = AreaJSON.fields(of: area).merging(.object(others))
+    let outline = area.draft.outline
+    let type = JSONValue.string(outline.isMultiple ? "MultiPolygon" : "Polygon")
+    switch geometry {
+    case .object?:
+      guard geometry?["coordinates"] == nil else {
+        let present = JSONValue.object([.init(name: "type", value: type)])
+        let changed = present.merging(geometry ?? .null)
+        try self.init(fields.merging(.object([.init(name: "geometry", value: changed)])), style: .strict)
+        return
+      }
+      guard geometry?["type"] == nil || geometry?["type"] == type else {
+        throw InvalidPoint([.init(pointer: "/geometry/coordinates", detail: "must be given where the type changes")])
+      }
+      fallthrough
+    case nil: try self.init(fields, style: .strict, positions: .of(outline))
+    case let other?:
+      try self.init(fields.merging(.object([.init(name: "geometry", value: other)])), style: .strict)
+    }
+  }
+
+  /// Creates a document from the text of a row of an import.
+  ///
+  /// - Throws: `InvalidPoint` with the violations.
+  fileprivate init(_ text: AreaText, style: Style) throws(InvalidPoint) {
+    if let rejection = text.rejection { throw InvalidPoint([.init(pointer: "", detail: rejection)]) }
+    if let malformation = text.coordinates?.malformation {
+      throw InvalidPoint([.init(pointer: "", detail: "is not valid JSON: \(malformation)")])
+    }
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONReader.value(of: text.json)
+    } catch {
+      throw InvalidPoint([.init(pointer: "", detail: "is not valid JSON: \(error.reason)")])
+    }
+    try self.init(value, style: style, positions: text.coordinates.map(Positions.read) ?? .inGeometry)
+  }
+
+  /// The place where the positions of a document are.
+  fileprivate enum Positions {
+    case inGeometry
+    /// Apart from the geometry, which has `null` in their place.
+    case read(AreaCoordinates)
+    case of(AreaOutline)
+  }
+
+  private init(_ value: JSONValue, style: Style, positions: Positions) throws(InvalidPoint) {
     guard case .object(let members) = value else {
       throw InvalidPoint([.init(pointer: "", detail: "must be an object, got \(value.kind)")])
     }
     let isFeature = value["type"] == .string("Feature")
     var fields = AreaFields(prefix: isFeature ? "/properties" : "", style: style)
+    switch positions {
+    case .inGeometry: break
+    case .read(let coordinates): fields.coordinates = coordinates
+    case .of(let outline): fields.take(outline)
+    }
     if isFeature {
       if let id = value["id"] { fields.take("id", id, pointer: "/id") }
       if let geometry = value["geometry"] { fields.takeGeometry(geometry) }
@@ -176,6 +416,9 @@ private struct AreaFields {
   private var otherNames: [(key: String, value: String)] = []
   private var outline: AreaOutline?
   private var hasGeometry = false
+
+  /// The positions of the geometry that is taken first, if they are not in it.
+  var coordinates: AreaCoordinates?
 
   private static let ignored: Set = ["version", "createdAt", "updatedAt", "distance", "bbox"]
   private static let textFields: Set = ["name", "kind", "source", "sourceId"]
@@ -289,17 +532,25 @@ private struct AreaFields {
   mutating func takeGeometry(_ value: JSONValue) {
     hasGeometry = true
     do throws(PointViolation) {
-      outline = try Self.outline(value)
+      outline = try Self.outline(value, coordinates.take())
     } catch {
       violations.append(error)
     }
   }
 
-  private static func outline(_ value: JSONValue) throws(PointViolation) -> AreaOutline {
+  mutating func take(_ outline: AreaOutline) {
+    hasGeometry = true
+    self.outline = outline
+  }
+
+  private static func outline(
+    _ value: JSONValue, _ coordinates: AreaCoordinates?
+  ) throws(PointViolation) -> AreaOutline {
     let pointer = "/geometry"
     guard let type = value["type"]?.string, ["Polygon", "MultiPolygon"].contains(type) else {
       throw PointViolation(pointer: pointer, detail: "must be a Polygon or a MultiPolygon in GeoJSON")
     }
+    if let coordinates { return try coordinates.outline(isMultiple: type == "MultiPolygon") }
     let at = pointer + "/coordinates"
     let values = try elements(value["coordinates"], at)
     var polygons: [[[Coordinate]]] = []
@@ -477,15 +728,30 @@ extension JSONValue {
   }
 }
 
-/// The rows of a text of areas, each of which is accepted or rejected.
+/// The rows of texts of areas, each of which is accepted or rejected.
 package struct AreaRows: Sendable {
   package private(set) var rows: [AreaRow] = []
   package private(set) var report = ImportReport()
-  private var number = 0
-  private let style: AreaDocument.Style
 
   /// The number of rows that have neither an id nor an origin.
   package private(set) var keylessRows = 0
+
+  /// An estimate of the number of bytes that the rows take.
+  package private(set) var byteCount = 0
+
+  /// The number of the last row.
+  package private(set) var lastRow: Int
+  private let style: AreaDocument.Style
+
+  /// Creates rows without any.
+  ///
+  /// - Parameters:
+  ///   - firstRow: the number of the first row.
+  ///   - options: the data set of the rows that name none, and the member that is their `sourceId` in it.
+  package init(firstRow: Int = 1, options: RowOptions = .standard) {
+    style = .row(source: options.source, idField: options.idField)
+    lastRow = firstRow - 1
+  }
 
   /// Creates rows from a text in a format that has them one after another, or in a collection.
   ///
@@ -496,22 +762,16 @@ package struct AreaRows: Sendable {
   package init(
     _ text: UnsafeBufferPointer<UInt8>, format: PointFormat, firstRow: Int = 1, options: RowOptions = .standard
   ) throws(FormatError) {
-    style = .row(source: options.source, idField: options.idField)
-    number = firstRow - 1
-    switch format {
-    case .ndjson, .geoJSONSequence: takeLines(text)
-    case .geoJSON, .json:
-      do throws(JSONError) {
-        try takeCollection(text)
-      } catch {
-        throw FormatError(reason: "the text is \(error)")
-      }
-    case .csv: throw FormatError(reason: "areas cannot be read from CSV")
+    self.init(firstRow: firstRow, options: options)
+    var splitter = try AreaSplitter(format: format)
+    var rest = text[...]
+    while !rest.isEmpty {
+      let chunk = rest.prefix(Self.chunkBytes)
+      rest = rest[chunk.endIndex...]
+      for area in try splitter.areas(in: UnsafeBufferPointer(rebasing: chunk)) { append(area) }
     }
+    for area in try splitter.end() { append(area) }
   }
-
-  /// The number of the last row.
-  package var lastRow: Int { number }
 
   /// Returns the warning for rows that have neither an id nor an origin: each import creates their areas again; `nil`
   /// if there are none.
@@ -524,57 +784,25 @@ package struct AreaRows: Sendable {
     return "\(rows) again; a source for all rows, and a field of ids if it is not 'id', would prevent that"
   }
 
-  private mutating func takeLines(_ text: UnsafeBufferPointer<UInt8>) {
-    for line in text.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == 0x1E }) {
-      let line = UnsafeBufferPointer(rebasing: line)
-      guard line.contains(where: { $0 > 0x20 }) else { continue }
-      do throws(JSONError) {
-        take(try JSONReader.value(of: line))
-      } catch {
-        reject("is \(error)")
-      }
-    }
-  }
+  /// The number of bytes that are divided at a time.
+  private static let chunkBytes = 1 << 16
 
-  private mutating func takeCollection(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) {
-    var reader = JSONReader(text)
-    if try reader.nextKind() == .array {
-      try takeElements(&reader)
-      return try reader.finish()
-    }
-    var (isCollection, members): (Bool, [JSONValue.Member]) = (false, [])
-    try reader.enterObject()
-    while let name = try reader.nextMember() {
-      let name = try reader.string(of: name)
-      if name == "features" {
-        isCollection = true
-        try takeElements(&reader)
-      } else {
-        members.append(.init(name: name, value: try reader.readValue()))
-      }
-    }
-    try reader.finish()
-    if !isCollection { take(.object(members)) }
-  }
-
-  private mutating func takeElements(_ reader: inout JSONReader) throws(JSONError) {
-    try reader.enterArray()
-    while try reader.nextElement() { take(try reader.readValue()) }
-  }
-
-  private mutating func take(_ value: JSONValue) {
+  /// Appends the row of a text. O(n) for n positions.
+  package mutating func append(_ text: AreaText) {
+    lastRow += 1
     do throws(InvalidPoint) {
-      let document = try AreaDocument(value, style: style)
-      number += 1
+      let document = try AreaDocument(text, style: style)
       if document.id == nil, document.draft.origin == nil { keylessRows += 1 }
-      rows.append(AreaRow(number: number, id: document.id, draft: document.draft))
+      rows.append(AreaRow(number: lastRow, id: document.id, draft: document.draft))
+      byteCount += Self.byteCount(of: document.draft)
     } catch {
-      reject(error.description)
+      report.reject(RejectedRow(number: lastRow, detail: error.description))
     }
   }
 
-  private mutating func reject(_ detail: String) {
-    number += 1
-    report.reject(RejectedRow(number: number, detail: detail))
+  private static func byteCount(of draft: AreaDraft) -> Int {
+    // The heads of the arrays of an outline, and of texts.
+    let texts = draft.name.utf8.count + draft.names.json.utf8.count + draft.tags.json.utf8.count
+    return MemoryLayout<AreaRow>.stride + 256 + texts + draft.outline.byteCount
   }
 }

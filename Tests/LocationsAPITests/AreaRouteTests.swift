@@ -1,9 +1,13 @@
 import Basics
 import Foundation
+import Geo
+import Gzip
 import HTTPServer
 import MemoryStore
+import NIOCore
 import NIOHTTP1
 import Points
+import Synchronization
 import TestSupport
 import Testing
 
@@ -499,6 +503,133 @@ import Testing
     #expect(known.status == 304 && moved.status == 200)
     #expect(second.status == 400, "\(second.text)")
     #expect(try after.status == 200 && after.names == ["Far"])
+  }
+
+  // MARK: Bounds
+
+  /// Returns a store of areas with that many positions each.
+  private func store(areas count: Int, positions: Int) async throws -> MemoryStore {
+    let store = MemoryStore.countingFromOne()
+    let rows = try (1...count).map { number in
+      let ring = try (0..<positions).map { index in
+        let angle = Double(index) / Double(positions) * 2 * .pi
+        return try Coordinate(latitude: 48.5 + 0.4 * sin(angle), longitude: 16.5 + 0.4 * cos(angle))
+      }
+      let outline = try AreaOutline(polygons: [[ring]], isMultiple: false)
+      return AreaRow(number: number, id: nil, draft: try AreaDraft(name: "Area \(number)", outline: outline))
+    }
+    _ = try await AreaEditor(store).importRows(rows)
+    return store
+  }
+
+  @Test(arguments: ["", "&q=area", "&lat=48.5&long=16.5"])
+  func pageOfLongAreasEndsEarlyAndItsLinkLeadsToTheOthers(query: String) async throws {
+    let driver = ServiceDriver(store: try await store(areas: 5, positions: 60_000))
+    var (ids, pages, target): ([String], Int, String?) = ([], 0, "?f=geojson&limit=1000" + query)
+    while let next = target, pages < 9 {
+      let response = try await driver.send(.GET, "/areas" + next)
+      #expect(response.status == 200 && response.body.count <= PointPage.maximumTextBytes)
+      let features = try #require(try response.object["features"] as? [[String: Any]])
+      ids += features.compactMap { $0["id"] as? String }
+      pages += 1
+      target = response.headers.first(name: "link").map { String($0.dropFirst().prefix { $0 != ">" }) }
+    }
+
+    #expect(pages > 1)
+    #expect(ids.count == 5 && Set(ids).count == 5)
+  }
+
+  @Test(arguments: [
+    "/areas?f=geojson", "/areas/export", "/areas/export?f=geojsonseq", "/areas/ID", "/areas/ID?f=geojson",
+  ])
+  func textOfALongAreaIsMadeInPieces(target: String) async throws {
+    let store = try await store(areas: 1, positions: 30_000)
+    let id = try #require(try await store.areas(isCurrent: true).all.first?.id)
+    let response = try await ServiceDriver.respond(
+      .GET, target.replacingOccurrences(of: "ID", with: id.description), store: store)
+    let lengths = Mutex<[Int]>([])
+    guard case .stream(_, let body) = response.body else {
+      Issue.record("the text is whole")
+      return
+    }
+
+    try await body(HTTPResponseWriter { bytes in lengths.withLock { $0.append(bytes.readableBytes) } })
+
+    #expect(lengths.withLock { $0.reduce(0, +) } > 500_000)
+    #expect(lengths.withLock { $0.allSatisfy { $0 < 64 * 1024 } })
+  }
+
+  @Test func longAreaIsCompressedAsItIsSent() async throws {
+    let store = try await store(areas: 1, positions: 30_000)
+    let id = try #require(try await store.areas(isCurrent: true).all.first?.id)
+    let driver = ServiceDriver(store: store)
+
+    let plain = try await driver.send(.GET, "/areas/\(id)")
+    let packed = try await driver.send(.GET, "/areas/\(id)", headers: ["accept-encoding": "gzip"])
+
+    #expect(packed.headers.first(name: "content-encoding") == "gzip")
+    #expect(packed.headers.first(name: "etag") != plain.headers.first(name: "etag"))
+    let decoder = try GzipDecoder()
+    var (rest, text): (Data, [UInt8]) = (packed.body, [])
+    while !rest.isEmpty {
+      let (taken, output) = try rest.withUnsafeBytes { try decoder.decode($0, atMost: 1 << 16) }
+      rest = rest.dropFirst(taken)
+      text += output
+    }
+    #expect(Data(text) == plain.body)
+  }
+
+  @Test func patchWithoutPositionsKeepsThem() async throws {
+    let driver = try await driver()
+    let id = try await create(driver, Self.area("A"))
+    func patch(_ json: String) async throws -> ServiceDriver.Response {
+      try await driver.send(.PATCH, "/areas/\(id)", json: json)
+    }
+
+    let renamed = try await patch(#"{"name":"B","geometry":{"type":"Polygon"}}"#)
+    let moved = try await patch(#"{"geometry":{"coordinates":[[[1,2],[3,2],[3,4],[1,2]]]}}"#)
+    let retyped = try await patch(#"{"geometry":{"type":"MultiPolygon"}}"#)
+    let removed = try await patch(#"{"geometry":null}"#)
+
+    #expect(renamed.status == 200 && renamed.text.contains(Self.square) && renamed.text.contains(#""name":"B""#))
+    #expect(moved.status == 200 && moved.text.contains("[[[1,2],[3,2],[3,4],[1,2]]]"), "\(moved.text)")
+    #expect(retyped.status == 422 && retyped.text.contains("/geometry"), "\(retyped.text)")
+    #expect(removed.status == 422 && removed.text.contains("/geometry"), "\(removed.text)")
+  }
+
+  @Test func importThatExpandsGreatlyIsTooLarge() async throws {
+    let driver = try await driver()
+    var packed: [UInt8] = []
+    let encoder = try GzipEncoder()
+    let spaces = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
+    for _ in 0..<18 { spaces.withUnsafeBytes { encoder.encode($0, into: &packed) } }
+    encoder.finish(into: &packed)
+
+    let response = try await driver.send(
+      .POST, "/areas/import", headers: ["content-type": "application/geo+json", "content-encoding": "gzip"],
+      body: ByteBuffer(bytes: packed))
+
+    #expect(response.status == 413, "\(response.text)")
+    #expect(try response.code == "body-too-large")
+  }
+
+  @Test func addressesInAreasOfManyEdgesAreNotLookedUpOnTheEventLoop() async throws {
+    let store = MemoryStore.countingFromOne()
+    // All edges are around the place.
+    let ring = try (0..<50_000).map { index in
+      let (sign, shift) = (index.isMultiple(of: 2) ? -1.0 : 1.0, Double(index) * 1e-7)
+      return try Coordinate(latitude: 40 + sign * 0.02 + shift, longitude: 10 + sign * 0.02)
+    }
+    let outline = try AreaOutline(polygons: [[ring]], isMultiple: false)
+    _ = try await AreaEditor(store).create(try AreaDraft(name: "Star", outline: outline), once: nil)
+    let areas = try await store.areas(isCurrent: true)
+    let (place, other) = (try Coordinate(latitude: 40.001, longitude: 10), try Coordinate(latitude: 1, longitude: 1))
+
+    RequestAreas.$current.withValue(RequestAreas(areas, completesAddresses: true)) {
+      #expect(!RequestAreas.lookUp([place]))
+      #expect(RequestAreas.lookUp([other]))
+    }
+    RequestAreas.$current.withValue(RequestAreas(areas)) { #expect(RequestAreas.lookUp([place])) }
   }
 
   // MARK: Replacement of a data set

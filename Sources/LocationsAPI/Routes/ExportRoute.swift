@@ -212,7 +212,7 @@ private final class RunningText: Sendable {
 }
 
 /// The text of an export as it grows.
-private struct ExportText {
+struct ExportText {
   private var writer: PointFileWriter
   private let encoder: GzipEncoder?
   private var hasBegun = false

@@ -124,7 +124,7 @@ public struct AreaEditor: Sendable {
   ///   and what the call returns of the areas after it.
   private func commit<Outcome>(
     once key: IdempotencyKey? = nil,
-    _ decide: (Areas, AreaRecord?) throws(PointWriteError) -> (change: AreaChange, outcome: (Areas) -> Outcome)
+    _ decide: (Areas, AreaRecord?) async throws(PointWriteError) -> (change: AreaChange, outcome: (Areas) -> Outcome)
   ) async throws(PointWriteError) -> Outcome {
     for _ in 0..<Self.maximumAttempts {
       let (areas, record) = try await Self.reportingErrors { () throws(PointStoreError) in
@@ -134,7 +134,7 @@ public struct AreaEditor: Sendable {
         return (areas, try await store.record(of: key))
       }
       if let record, record.key.requestHash != key?.requestHash { throw .keyReused }
-      let (change, outcome) = try decide(areas, record)
+      let (change, outcome) = try await decide(areas, record)
       if change.isEmpty { return outcome(areas) }
       let next = try await Self.reportingErrors { () throws(PointStoreError) in
         try await store.commit(change, onto: areas.version)
@@ -263,18 +263,28 @@ public struct AreaEditor: Sendable {
   ) async throws -> ImportReport {
     let result: Result<ImportReport, any Error> = try await commit(
       once: dryRun ? nil : key
-    ) { areas, record throws(PointWriteError) in
+    ) { areas, record async throws(PointWriteError) in
       if let record {
         guard case .imported(let report) = record.outcome else { throw .keyReused }
         return (AreaChange(), { _ in .success(report) })
       }
-      var (change, report) = Self.plan(rows, into: areas)
-      let takesNothing = mode == .atomic && report.rejected > 0
-      if takesNothing {
-        if replacement != nil { report.deleted = 0 }
-        report.takeNothing()
-      } else if let replacement, let error = Self.replace(replacement, by: rows, of: areas, &change, &report) {
-        return (AreaChange(), { _ in .failure(error) })
+      let (planned, takesNothing) = await offThreadPool {
+        () -> (Result<(change: AreaChange, report: ImportReport), any Error>, Bool) in
+        var (change, report) = Self.plan(rows, into: areas)
+        let takesNothing = mode == .atomic && report.rejected > 0
+        if takesNothing {
+          if replacement != nil { report.deleted = 0 }
+          report.takeNothing()
+        } else if let replacement, let error = Self.replace(replacement, by: rows, of: areas, &change, &report) {
+          return (.failure(error), false)
+        }
+        return (.success((change, report)), takesNothing)
+      }
+      var change: AreaChange
+      let report: ImportReport
+      switch planned {
+      case .failure(let error): return (AreaChange(), { _ in .failure(error) })
+      case .success(let plan): (change, report) = plan
       }
       if dryRun || takesNothing { return (AreaChange(), { [report] _ in .success(report) }) }
       if !report.isFailure { change.record = key.map { AreaRecord(key: $0, outcome: .imported(report)) } }

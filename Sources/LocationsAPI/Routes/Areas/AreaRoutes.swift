@@ -1,5 +1,6 @@
 import Basics
 import Geo
+import Gzip
 import HTTPServer
 import JSONText
 import Logging
@@ -15,8 +16,9 @@ struct AreasRoute: CallHandler {
     summary: "Find areas",
     description:
       "With `q` the areas that have a name with its words, the best match first; with a position those that it is in,"
-      + " the smallest first; with `bbox` those whose least box intersects it. Otherwise all, by id, in pages. GeoJSON"
-      + " has the geometries, JSON has none.",
+      + " the smallest first; with `bbox` those whose least box intersects it. Otherwise all, by id. GeoJSON has the"
+      + " geometries, JSON has none. A page ends early, but not without an area, where its text would be longer than"
+      + " \(maximumPageBytes >> 20) MiB; a `Link` leads to the next.",
     parameters: [.text, .latitude, .longitude, .kind, .box, .limit, .cursor, .format],
     describing: [
       "q": .init(
@@ -36,6 +38,9 @@ struct AreasRoute: CallHandler {
 
   static let formats: [PointFormat] = [.json, .geoJSON]
 
+  /// The number of bytes at which a page ends.
+  private static let maximumPageBytes = PointPage.maximumTextBytes
+
   let areas: any AreaStore
   let policy: CachePolicy
   let program: ProgramTag
@@ -49,10 +54,6 @@ struct AreasRoute: CallHandler {
     let kind = values.kind()
     let limit = values.limit()
     let last = values.position { PointID($0) }
-    let isPaged = text == nil && coordinate == nil
-    if !isPaged, values.has(.cursor) {
-      values.note(.invalid, Parameter.cursor.name, "must not be given with q, lat and long")
-    }
     try values.check()
     let format = try PointFormat.chosen(by: values[.format], accept: request.headers, from: Self.formats)
     let all = try await areas.forRequest(request).areas
@@ -62,75 +63,141 @@ struct AreasRoute: CallHandler {
       response.addCaching(by: policy, etag: "W/" + tag)
       return response
     }
-    var response = try await request.computing { () throws(Problem) -> HTTPResponse in
-      var found = text.map { all.matching($0.text) } ?? coordinate.map { all.containing($0) } ?? all.all
-      if text != nil, let coordinate {
-        let ids = Set(all.containing(coordinate).map(\.id))
-        found = found.filter { ids.contains($0.id) }
+    let form: AreaPieces.Form = format == .geoJSON ? .collection : .summaries
+    let (page, hasMore) = try await request.computing { () throws(Problem) -> (ArraySlice<Area>, Bool) in
+      let found = try Self.find(
+        in: all, text: text?.text, coordinate: coordinate, box: box, kind: kind, limit: limit + 1, after: last)
+      let count = PointPage.fittingCount(of: min(found.count, limit)) { index in
+        AreaJSON.estimatedBytes(of: found[found.startIndex + index], withGeometry: form.hasGeometry)
       }
-      if let box {
-        let ids = Set(all.intersecting(box).map(\.id))
-        found = found.filter { ids.contains($0.id) }
-      }
-      if let kind { found = found.filter { $0.draft.kind == kind } }
-      if let last { found = Array(found.drop { $0.id <= last }) }
-      let page = found.prefix(limit)
-      var response = HTTPResponse(Array(page), format)
-      if isPaged, found.count > limit, let end = page.last {
-        let query = NextLink.query(request.query, cursor: end.id.description)
-        let target = address.target(path: "/areas" + query, relative: query, for: request)
-        response.headers.add(name: "link", value: "<\(target)>; rel=\"next\"")
-      }
-      return response
+      return (found.prefix(count), found.count > count)
     }
-    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+    var response = try await request.response(of: page, as: form, format, isCompressible: true)
+    if hasMore, let end = page.last {
+      let query = NextLink.query(request.query, cursor: end.id.description)
+      response.addLink(toNext: address.target(path: "/areas" + query, relative: query, for: request))
+    }
     response.addCaching(by: policy, etag: policy.isOff ? nil : "W/" + tag)
     return response
   }
-}
 
-extension HTTPResponse {
-  /// Creates a response of areas, in GeoJSON with their geometries.
-  fileprivate init(_ areas: [Area], _ format: PointFormat) {
-    var json = JSONWriter()
-    if format == .geoJSON {
-      json.beginObject()
-      json.write(member: "type", "FeatureCollection")
-      json.write(name: "features")
+  /// Returns the areas that match, from the one after an id on, at most so many.
+  ///
+  /// - Throws: `Problem` 400 if the area of the id does not match any more.
+  private static func find(
+    in all: Areas, text: String?, coordinate: Coordinate?, box: BoundingBox?, kind: AreaKind?, limit: Int,
+    after last: PointID?
+  ) throws(Problem) -> ArraySlice<Area> {
+    var found = all.all[...]
+    if let text {
+      found = all.matching(text)[...]
+    } else if let coordinate {
+      found = all.containing(coordinate)[...]
     }
-    json.beginArray()
-    for area in areas {
-      if format == .geoJSON {
-        AreaJSON.writeFeature(area, to: &json)
+    if let last {
+      if text == nil, coordinate == nil {
+        let next = found.partitioningIndex { $0.id > last }
+        found = found[next...]
+      } else if let index = found.firstIndex(where: { $0.id == last }) {
+        found = found[(index + 1)...]
       } else {
-        AreaJSON.write(area, withGeometry: false, to: &json)
+        throw .invalidParameter(Parameter.cursor.name, "is that of an area that does not match any more")
       }
     }
-    json.endArray()
-    if format == .geoJSON { json.endObject() }
-    self.init(contentType: format.mediaType, bytes: ByteBuffer(bytes: json.sink))
-  }
-
-  /// Creates a response of one area.
-  fileprivate init(_ area: Area, _ format: PointFormat) {
-    var json = JSONWriter()
-    if format == .geoJSON {
-      AreaJSON.writeFeature(area, to: &json)
-    } else {
-      AreaJSON.write(area, withGeometry: true, to: &json)
+    guard box != nil || kind != nil || text != nil && coordinate != nil else { return found.prefix(limit) }
+    var allowed: Set<PointID>?
+    if text != nil, let coordinate { allowed = Set(all.containing(coordinate).map(\.id)) }
+    if let box {
+      let inBox = Set(all.intersecting(box).map(\.id))
+      allowed = allowed?.intersection(inBox) ?? inBox
     }
-    self.init(contentType: format.mediaType, bytes: ByteBuffer(bytes: json.sink))
+    let matching = found.lazy.filter { area in
+      (kind == nil || area.draft.kind == kind) && allowed?.contains(area.id) != false
+    }
+    return ArraySlice(matching.prefix(limit))
+  }
+}
+
+extension HTTPRequest {
+  /// The number of bytes of areas up to which their text is made on the event loop, in less than a millisecond.
+  private static let shortBytes = 64 * 1024
+
+  /// Returns a response of areas. A long text is made piece by piece while it is sent, so that it takes little memory
+  /// whatever its length.
+  ///
+  /// - Parameter isCompressible: a Boolean value that indicates whether the text is compressed if the client prefers
+  ///   that.
+  /// - Throws: `Problem` 406 or 503.
+  fileprivate func response(
+    of areas: ArraySlice<Area>, as form: AreaPieces.Form, _ format: PointFormat, isCompressible: Bool
+  ) async throws(Problem) -> HTTPResponse {
+    var pieces = AreaPieces(areas, as: form)
+    guard pieces.estimatedBytes > Self.shortBytes else {
+      var text = ByteBuffer()
+      while let piece = pieces.next() { text.writeBytes(piece) }
+      var response = HTTPResponse(contentType: format.mediaType, bytes: text)
+      if isCompressible, ContentCoding.isAsked(by: self) { try await ContentCoding.apply(to: &response, of: self) }
+      return response
+    }
+    var isGzip = false
+    if isCompressible { isGzip = try ContentCoding.accepted(by: headers).coding == .gzip }
+    return try await streaming(areas, as: form, format, isGzip: isGzip)
   }
 
-  /// Creates the response to a write, with the area as it is now.
+  /// Returns a response of areas, whose text is made piece by piece while it is sent, beside the event loop.
+  ///
+  /// - Throws: `Problem` 503.
+  fileprivate func streaming(
+    _ areas: ArraySlice<Area>, as form: AreaPieces.Form, _ format: PointFormat, isGzip: Bool
+  ) async throws(Problem) -> HTTPResponse {
+    var headers: HTTPHeaders = ["content-type": format.mediaType]
+    if isGzip { headers.add(name: "content-encoding", value: "gzip") }
+    if method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
+    let reservation = try await reserveMemory(bytes: ExportText.memoryBytes(isGzip: isGzip))
+    let executor = transferExecutor
+    return HTTPResponse(
+      headers: headers,
+      body: .stream { writer in
+        defer { extendLifetime(reservation) }
+        try await withTaskExecutorPreference(executor) {
+          var pieces = AreaPieces(areas, as: form)
+          let encoder = isGzip ? try GzipEncoder() : nil
+          while let piece = pieces.next() {
+            guard let encoder else {
+              try await writer.write(ByteBuffer(bytes: piece))
+              continue
+            }
+            var packed: [UInt8] = []
+            piece.withUnsafeBytes { encoder.encode($0, into: &packed) }
+            if !packed.isEmpty { try await writer.write(ByteBuffer(bytes: packed)) }
+          }
+          var end: [UInt8] = []
+          encoder?.finish(into: &end)
+          if !end.isEmpty { try await writer.write(ByteBuffer(bytes: end)) }
+        }
+      })
+  }
+
+  /// Returns a response of one area.
+  fileprivate func response(
+    of area: Area, _ format: PointFormat, isCompressible: Bool
+  ) async throws(Problem) -> HTTPResponse {
+    try await response(
+      of: [area], as: format == .geoJSON ? .feature : .object, format, isCompressible: isCompressible)
+  }
+
+  /// Returns the response to a write, with the area as it is now.
   ///
   /// - Parameter location: the value of `Location` for an area that was created.
-  fileprivate init(written area: Area, createdAt location: String?, _ format: PointFormat) {
-    self.init(area, format)
-    headers.add(name: "etag", value: EntityTag.of(version: area.version, format: format))
-    guard let location else { return }
-    status = .created
-    headers.add(name: "location", value: location)
+  fileprivate func response(
+    written area: Area, createdAt location: String?, _ format: PointFormat
+  ) async throws(Problem) -> HTTPResponse {
+    var response = try await response(of: area, format, isCompressible: false)
+    response.headers.add(name: "etag", value: EntityTag.of(version: area.version, format: format))
+    guard let location else { return response }
+    response.status = .created
+    response.headers.add(name: "location", value: location)
+    return response
   }
 }
 
@@ -185,8 +252,7 @@ struct AreaRoute: CallHandler {
       response.addCaching(by: policy, etag: tag)
       return response
     }
-    var response = try await request.computing { HTTPResponse(area, format) }
-    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+    var response = try await request.response(of: area, format, isCompressible: true)
     let isGzip = response.headers.contains(name: "content-encoding")
     response.addCaching(by: policy, etag: isGzip ? gzip : plain)
     return response
@@ -214,8 +280,8 @@ struct LocationAreasRoute: CallHandler {
     }
     guard let point else { throw .notFound("there is no place with the id \(id)") }
     let all = try await areas.forRequest(request).areas
-    var response = HTTPResponse(all.containing(point.draft.coordinate), .json)
-    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
+    let found = try await request.computing { all.containing(point.draft.coordinate) }
+    var response = try await request.response(of: found[...], as: .summaries, .json, isCompressible: true)
     response.addCaching(by: policy)
     return response
   }
@@ -269,8 +335,16 @@ extension HTTPRequest {
   fileprivate func writingAreas<Value>(
     _ call: () async throws(PointWriteError) -> Value
   ) async throws(Problem) -> Value {
+    // The positions of an area are compared and stored.
+    let result = await withTaskExecutorPreference(transferExecutor) { () async -> Result<Value, PointWriteError> in
+      do throws(PointWriteError) {
+        return .success(try await call())
+      } catch {
+        return .failure(error)
+      }
+    }
     do {
-      return try await call()
+      return try result.get()
     } catch {
       throw problem(forAreas: error)
     }
@@ -321,7 +395,7 @@ struct CreateAreaRoute: CallHandler {
     }
     let relative = "areas/\(area.id)"
     let location = address.target(path: "/" + relative, relative: relative, for: request)
-    return try await request.computing { HTTPResponse(written: area, createdAt: location, format) }
+    return try await request.response(written: area, createdAt: location, format)
   }
 }
 
@@ -347,9 +421,7 @@ struct ReplaceAreaRoute: CallHandler {
       try await AreaEditor(areas).put(document.draft, id: id, if: condition)
     }
     let location = address.target(path: "/areas/\(area.id)", relative: "\(area.id)", for: request)
-    return try await request.computing {
-      HTTPResponse(written: area, createdAt: wasCreated ? location : nil, format)
-    }
+    return try await request.response(written: area, createdAt: wasCreated ? location : nil, format)
   }
 }
 
@@ -376,16 +448,25 @@ struct ChangeAreaRoute: CallHandler {
     let patch = try await PointBody.readPatch(request)
     let area: Area
     do throws(PointUpdateError<Problem>) {
-      area = try await AreaEditor(areas).update(id: id, if: condition) { area throws(Problem) in
-        let document = try AreaBody.document(AreaJSON.value(of: area).merging(patch))
-        try id.check(document.id, isForeign: document.hasForeignID)
-        return document.draft
+      // A patch with a geometry takes long to read.
+      area = try await withTaskExecutorPreference(request.transferExecutor) {
+        () async throws(PointUpdateError<Problem>) -> Area in
+        try await AreaEditor(areas).update(id: id, if: condition) { area throws(Problem) in
+          let document: AreaDocument
+          do throws(InvalidPoint) {
+            document = try AreaDocument(area, changedBy: patch)
+          } catch {
+            throw Problem(error)
+          }
+          try id.check(document.id, isForeign: document.hasForeignID)
+          return document.draft
+        }
       }
     } catch {
       if case .write(let error) = error { throw request.problem(forAreas: error) }
       throw request.problem(for: error)
     }
-    return try await request.computing { HTTPResponse(written: area, createdAt: nil, format) }
+    return try await request.response(written: area, createdAt: nil, format)
   }
 }
 
@@ -447,7 +528,7 @@ struct ImportAreasRoute: CallHandler {
     responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))],
     problems: [.init(422, .tooManyDeletions)])
 
-  /// The maximum length of a body, decompressed.
+  /// The maximum length of a body, decompressed, and the maximum number of bytes that its rows take.
   static let maximumBytes = 512 << 20
 
   private static let mediaTypes =
@@ -471,11 +552,11 @@ struct ImportAreasRoute: CallHandler {
       throw .unsupportedMediaType(request, accepted: Self.mediaTypes, header: "accept-post")
     }
     let keyed = try ImportKey.read(request, of: request.principal)
+    let chunks = try BodyChunks(request, hash: keyed?.hash)
     // Reading rows is work enough to hold up the other connections of this one's event loop.
     var warnings: [String] = []
     let report = try await withTaskExecutorPreference(request.transferExecutor) { () throws(Problem) -> ImportReport in
-      let text = try await Self.text(of: BodyChunks(request, hash: keyed?.hash))
-      let rows = try Self.rows(of: text, format: format, options)
+      let rows = try await Self.rows(of: chunks, format: format, options, request)
       if let warning = AreaRows.keyWarning(keylessRows: rows.keylessRows) {
         warnings.append("\(warning) (parameters source and idField)")
       }
@@ -504,37 +585,61 @@ struct ImportAreasRoute: CallHandler {
     return HTTPResponse(ImportReportJSON.text(of: report, warnings: warnings))
   }
 
-  private static func rows(of text: [UInt8], format: PointFormat, _ options: RowOptions) throws(Problem) -> AreaRows {
-    do throws(FormatError) {
-      return try text.withContiguousBytes { bytes throws(FormatError) in
-        try AreaRows(bytes, format: format, options: options)
-      }
-    } catch {
-      throw Problem(.badRequest, code: "malformed-body", detail: "\(error); nothing was imported")
-    }
-  }
+  /// The number of positions from which on an area is made as a computation: in more than a millisecond.
+  private static let longPositionCount = 10_000
 
-  private static func text(of chunks: BodyChunks) async throws(Problem) -> [UInt8] {
-    var text: [UInt8] = []
+  /// Reads the rows of a body chunk by chunk, with other transfers in turn. Memory is that of the rows and the one that is
+  /// being read.
+  private static func rows(
+    of chunks: BodyChunks, format: PointFormat, _ options: RowOptions, _ request: HTTPRequest
+  ) async throws(Problem) -> AreaRows {
+    var rows = AreaRows(options: options)
     do {
+      var splitter = try AreaSplitter(format: format)
+      var byteCount = 0
       for try await chunk in chunks {
-        text.append(contentsOf: chunk)
-        guard text.count <= maximumBytes else {
-          throw Problem(
-            .payloadTooLarge, code: "body-too-large",
-            detail: "the areas of a request may have at most \(maximumBytes >> 20) MiB; nothing was imported")
-        }
+        byteCount += chunk.count
+        guard byteCount <= maximumBytes else { throw tooLong("be at most \(maximumBytes >> 20) MiB long") }
+        let areas = try chunk.withContiguousBytes { bytes throws(FormatError) in try splitter.areas(in: bytes) }
+        try await append(areas, to: &rows, request)
+        await Task.yield()
       }
+      try Task.checkCancellation()
+      try await append(try splitter.end(), to: &rows, request)
     } catch let problem as Problem {
       throw problem
     } catch let error as HTTPBodyError {
       throw error.problem
+    } catch let error as FormatError {
+      throw Problem(.badRequest, code: "malformed-body", detail: "\(error); nothing was imported")
+    } catch GzipError.tooMuch {
+      throw Problem(
+        .payloadTooLarge, code: "body-too-large", detail: "the body \(GzipError.tooMuch); nothing was imported")
     } catch is CancellationError {
       throw HTTPBodyError.cancelled.problem
     } catch {
       throw Problem(.badRequest, code: "malformed-body", detail: "the body \(error); nothing was imported")
     }
-    return text
+    return rows
+  }
+
+  private static func append(
+    _ areas: [AreaText], to rows: inout AreaRows, _ request: HTTPRequest
+  ) async throws(Problem) {
+    for area in areas {
+      if area.positionCount < longPositionCount {
+        rows.append(area)
+      } else {
+        try await request.computing { rows.append(area) }
+      }
+      guard rows.byteCount <= maximumBytes else { throw tooLong("take at most \(maximumBytes >> 20) MiB of memory") }
+    }
+  }
+
+  private static func tooLong(_ limit: String) -> Problem {
+    Problem(
+      .payloadTooLarge, code: "body-too-large",
+      detail: "the areas of a request may \(limit); nothing was imported")
   }
 }
 
@@ -563,32 +668,18 @@ struct ExportAreasRoute: CallHandler {
     try values.check()
     let format = try PointFormat.chosen(by: values[.format], accept: request.headers, from: Self.formats)
     let all = try await areas.forRequest(request).areas
-    let headers: HTTPHeaders = [
-      "content-type": format.mediaType, "vary": "accept, accept-encoding", "cache-control": "no-store",
-      "content-disposition": "attachment; filename=\"areas.\(format.rawValue)\"",
-    ]
-    return HTTPResponse(
-      headers: headers,
-      body: .stream { writer in
-        if format == .geoJSON {
-          try await writer.write(ByteBuffer(string: #"{"type":"FeatureCollection","features":["#))
-        }
-        for (index, area) in all.all.enumerated() {
-          var json = JSONWriter()
-          if format == .ndjson {
-            AreaJSON.write(area, withGeometry: true, to: &json)
-          } else {
-            AreaJSON.writeFeature(area, to: &json)
-          }
-          var text = ByteBuffer()
-          if format == .geoJSONSequence { text.writeInteger(0x1E as UInt8) }
-          if format == .geoJSON, index > 0 { text.writeString(",") }
-          text.writeBytes(json.sink)
-          if format != .geoJSON { text.writeString("\n") }
-          try await writer.write(text)
-        }
-        if format == .geoJSON { try await writer.write(ByteBuffer(string: "]}")) }
-      })
+    let form: AreaPieces.Form =
+      switch format {
+      case .ndjson: .lines
+      case .geoJSONSequence: .sequence
+      default: .collection
+      }
+    var response = try await request.streaming(all.all[...], as: form, format, isGzip: false)
+    response.headers.add(name: "vary", value: "accept, accept-encoding")
+    response.headers.add(name: "cache-control", value: "no-store")
+    response.headers.add(
+      name: "content-disposition", value: "attachment; filename=\"areas.\(format.rawValue)\"")
+    return response
   }
 }
 
