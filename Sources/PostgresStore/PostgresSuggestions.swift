@@ -8,21 +8,30 @@ private enum SuggestionStatements {
 
   static let selectForUpdate = "SELECT document::text FROM suggestions WHERE id = $1::uuid FOR UPDATE"
 
-  /// The statement for a page. Values: the state or null, the place or null, the id before, the time, the limit
-  /// and the idempotency key or null.
+  /// The statement for a page. Values: the state or null, the place or null, the id before, the time, the limit,
+  /// the idempotency key or null, and the number of bytes above which the page ends.
   static let page = Statement(
     "suggestions", planning: .eachTime,
     """
-    SELECT id, document::text
-    FROM suggestions
-    WHERE ($1::text IS NULL OR state = $1::text AND expires_at > $4::timestamptz
-        OR $1::text = 'expired' AND state = 'open' AND expires_at <= $4::timestamptz
-        OR $1::text = state AND state <> 'open')
-      AND ($2::uuid IS NULL OR place_id = $2::uuid)
-      AND ($3::uuid IS NULL OR id > $3::uuid)
-      AND ($6::text IS NULL OR request_key = $6::text)
+    SELECT id, document
+    FROM (
+      SELECT id, document::text AS document,
+        sum(octet_length(document::text)) OVER (ORDER BY id) - octet_length(document::text) AS bytes_before
+      FROM (
+        SELECT id, document
+        FROM suggestions
+        WHERE ($1::text IS NULL OR state = $1::text AND expires_at > $4::timestamptz
+            OR $1::text = 'expired' AND state = 'open' AND expires_at <= $4::timestamptz
+            OR $1::text = state AND state <> 'open')
+          AND ($2::uuid IS NULL OR place_id = $2::uuid)
+          AND ($3::uuid IS NULL OR id > $3::uuid)
+          AND ($6::text IS NULL OR request_key = $6::text)
+        ORDER BY id
+        LIMIT $5::int8
+      ) AS page
+    ) AS sized
+    WHERE bytes_before <= $7::int8
     ORDER BY id
-    LIMIT $5::int8
     """)
 
   /// Value: the time.
@@ -112,6 +121,7 @@ extension PostgresStore: SuggestionStore {
           $0.add(query.now)
           $0.add(Int64(query.limit))
           $0.add(query.requestKey)
+          $0.add(Int64(query.maximumTextBytes))
         })
       found += try await suggestions(of: result)
       // In place of rows that can't be decoded come others.

@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import Geo
 import HTTPServer
 import MemoryStore
 import NIOCore
@@ -74,6 +75,50 @@ import Testing
     #expect(try rejected.status == 409 && rejected.code == "conflict")
     #expect(try await driver().send(.GET, "/suggestions?state=open").array.isEmpty)
     #expect(try await driver().send(.GET, "/suggestions?state=accepted").array.count == 1)
+  }
+
+  @Test func differenceOfAShortPatchOfALongPlaceIsBounded() async throws {
+    let tags = try Tags((0..<400).map { (key: "key \($0)", value: String(repeating: "ä", count: 1_000)) })
+    let draft = try PointDraft(name: "Long", coordinate: Coordinate(latitude: 1, longitude: 2), tags: tags)
+    let place = try await store.create(draft, once: nil)
+
+    let target = try await suggest(#"{"patch":{"tags":null}}"#, for: place)
+    let response = try await driver().send(.GET, target)
+    let accepted = try await driver().send(.POST, target + "/accept")
+
+    #expect(response.body.count < 40_000)
+    let fields = try #require(try response.object["difference"] as? [[String: Any]])
+    let omitted = try #require(try response.object["omittedDifferences"] as? Int)
+    #expect(fields.count + omitted == 400 && !fields.isEmpty)
+    #expect((fields[0]["before"] as? String)?.hasSuffix("ä…") == true)
+    #expect(accepted.status == 200)
+    #expect(try await store.point(id: place.id)?.draft.tags.isEmpty == true)
+  }
+
+  @Test func pageOfLongSuggestionsEndsEarlyAndItsLinkLeadsToTheOthers() async throws {
+    let place = try await place()
+    var generator = SystemRandomNumberGenerator()
+    let now = clock.now()
+    let text = String(repeating: "x", count: 1_000_000)
+    for index in 0..<9 {
+      // As of an earlier version, without a limit of its difference.
+      let suggestion = Suggestion(
+        id: PointID(at: now.adding(.milliseconds(index)), using: &generator), place: place.id, version: place.version,
+        change: "{}", difference: #"[{"field":"/name","before":"\#(text)","after":null}]"#, comment: nil, contact: nil,
+        key: nil, address: nil, request: nil, createdAt: now, lifetime: .seconds(86_400))
+      guard case .added = try await store.add(suggestion) else { throw CancellationError() }
+    }
+    var (ids, pages, target): ([String], Int, String?) = ([], 0, "?limit=1000")
+    while let next = target, pages < 9 {
+      let response = try await driver().send(.GET, "/suggestions" + next)
+      #expect(response.status == 200 && response.body.count <= PointPage.maximumTextBytes + 1_100_000)
+      ids += try response.array.compactMap { $0["id"] as? String }
+      pages += 1
+      target = response.headers.first(name: "link").map { String($0.dropFirst().prefix { $0 != ">" }) }
+    }
+
+    #expect(pages > 1)
+    #expect(ids.count == 9 && Set(ids).count == 9)
   }
 
   @Test func acceptedDraftCreatesThePlace() async throws {

@@ -13,7 +13,7 @@ import Testing
   }
 
   private static func rows(_ text: String, _ format: PointFormat, chunk: Int = .max) throws -> AreaRows {
-    var rows = AreaRows(options: RowOptions(source: "s"))
+    var rows = AreaRows(options: try RowOptions(source: "s"))
     var splitter = try AreaSplitter(format: format)
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {

@@ -56,6 +56,15 @@ package struct SuggestionContract: Sendable, CustomTestStringConvertible {
       #expect(try await ids(store, SuggestionQuery(state: .expired, limit: 9, now: late)) == Array(all[1...]))
       #expect(try await ids(store, SuggestionQuery(state: .accepted, limit: 9, now: late)) == [all[0]])
     },
+    SuggestionContract("a list ends above its bytes, with the suggestion that exceeds them") { store in
+      let added = (1...4).map { Suggestion.sample($0) }
+      for suggestion in added { _ = try await store.add(suggestion) }
+      var query = SuggestionQuery(limit: 10, now: start)
+      query.maximumTextBytes = 1
+      #expect(try await ids(store, query) == [added[0].id])
+      query.after = added[0].id
+      #expect(try await ids(store, query) == [added[1].id])
+    },
     SuggestionContract("an acceptance changes the place and closes the suggestion together") { store in
       let place = try await store.create(.sample("former"), once: nil)
       let (edit, creation) = (Suggestion.sample(1, place: place.id), Suggestion.sample(2))

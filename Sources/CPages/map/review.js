@@ -177,7 +177,7 @@ function fill(told, ...children) {
   if (hadFocus) panel.focus({ preventScroll: true });
 }
 
-function tableOf({ difference }, isStale) {
+function tableOf({ difference, omittedDifferences }, isStale) {
   const heading = (name) => element("th", { scope: "col" }, text(name));
   const cell = (value, field) => element("td", { dir: "auto" }, valueOf(value, field));
   return element("table", {},
@@ -185,7 +185,8 @@ function tableOf({ difference }, isStale) {
       isStale ? heading("map.now") : undefined, heading("map.after"))),
     element("tbody", {}, ...difference.map(({ field, before, after }) => element("tr", {},
       element("th", { scope: "row", dir: "auto" }, nameOf(field)), cell(before, field),
-      isStale ? cell(presentValue(field), field) : undefined, cell(after, field)))));
+      isStale ? cell(presentValue(field), field) : undefined, cell(after, field))),
+      omittedDifferences ? element("tr", {}, element("th", { scope: "row" }, `… +${omittedDifferences}`)) : undefined));
 }
 
 // MARK: The map

@@ -43,7 +43,7 @@ struct SuggestEditRoute: CallHandler {
     } catch {
       throw error.inside("/patch")
     }
-    let difference = PlaceDifference.between(place.draft, draft)
+    let difference = try await request.computing { PlaceDifference(from: place.draft, to: draft) }
     guard !difference.isEmpty else {
       throw Problem(
         .unprocessableEntity, code: "invalid-place", detail: "the patch changes nothing of the place",
@@ -82,7 +82,8 @@ struct SuggestPlaceRoute: CallHandler {
     } catch {
       throw error.inside("/draft")
     }
-    return try await calls.add(body, key, PlaceDifference.between(nil, draft), of: nil, request)
+    let difference = try await request.computing { PlaceDifference(from: nil, to: draft) }
+    return try await calls.add(body, key, difference, of: nil, request)
   }
 }
 
@@ -90,7 +91,9 @@ struct SuggestPlaceRoute: CallHandler {
 struct ListSuggestedEditsRoute: CallHandler {
   static let call = Call(
     .GET, "/suggestions", scope: .write, id: "listSuggestions", group: .suggestions, link: "suggestions",
-    summary: "List the suggestions", description: "The oldest first, in pages.",
+    summary: "List the suggestions",
+    description: "The oldest first, in pages. A page ends early, but not without a suggestion, where it would have more"
+      + " than \(PointPage.maximumTextBytes >> 20) MiB of texts. A `Link` leads to the next.",
     parameters: [.state, .place, .limit, .cursor],
     describing: ["limit": .limit(PointQuery.limits, default: PointQuery.defaultLimit)],
     caching: .forbidden,
@@ -98,6 +101,10 @@ struct ListSuggestedEditsRoute: CallHandler {
       .init(
         200, "The suggestions.", headers: [.link], media: .json(Schema(.array(of: .component("SuggestedEdit")))))
     ])
+
+  /// The number of times that the texts of a page are in memory: as they are found, in the response, which grows by
+  /// doubling, and as it is sent.
+  private static let copies = 4
 
   let calls: SuggestedEditCalls
 
@@ -112,12 +119,15 @@ struct ListSuggestedEditsRoute: CallHandler {
     }
     query.after = values.position { PointID($0) }
     try values.check()
+    let reservation = try await request.reserveMemory(
+      bytes: Self.copies * min(limit * SuggestedEditCalls.suggestionBytes, query.maximumTextBytes))
+    defer { extendLifetime(reservation) }
     let found = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
       try await calls.service.observe(.suggestions) { () throws(PointStoreError) in
         try await calls.store.suggestions(matching: query)
       }
     }
-    let page = found.prefix(limit)
+    let page = found.prefix(PointPage.fittingCount(of: min(found.count, limit)) { found[$0].textBytes })
     let now = query.now
     let json = try await request.computing { () throws(Problem) -> JSONWriter<[UInt8]> in
       var json = JSONWriter()
@@ -127,7 +137,9 @@ struct ListSuggestedEditsRoute: CallHandler {
       return json
     }
     var response = SuggestedEditJSON.response(json)
-    if found.count > limit, let last = page.last {
+    // Behind a page of one long suggestion there may be none.
+    let isLong = page.reduce(0) { $0 + $1.textBytes } > query.maximumTextBytes
+    if found.count > page.count || isLong, let last = page.last {
       let next = NextLink.query(request.query, cursor: last.id.description)
       let target = calls.address.target(path: "/suggestions" + next, relative: next, for: request)
       response.headers.add(name: "link", value: "<\(target)>; rel=\"next\"")
@@ -226,6 +238,10 @@ struct SuggestedEditCalls: Sendable {
   /// The time for which suggestions can be decided.
   let lifetime: Duration
 
+  /// The maximum number of bytes of the texts of a suggestion, but for those of earlier versions, whose differences have
+  /// no limit.
+  fileprivate static let suggestionBytes = SuggestedEditBody.maximumBytes * 2 + PlaceDifference.maximumBytes
+
   /// The number of seconds after which a sender with too many open suggestions may try again.
   private static let retrySeconds = 3600
 
@@ -260,8 +276,8 @@ struct SuggestedEditCalls: Sendable {
   ///
   /// - Parameter place: the place that it is for; `nil` for a new one.
   /// - Throws: `Problem` 409 or 429 if there are too many, 422 for an idempotency key of another request.
-  func add(
-    _ body: SuggestedEditBody, _ key: IdempotencyKey?, _ difference: [JSONValue], of place: PointOfInterest?,
+  fileprivate func add(
+    _ body: SuggestedEditBody, _ key: IdempotencyKey?, _ difference: PlaceDifference, of place: PointOfInterest?,
     _ request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
     var generator = SystemRandomNumberGenerator()
@@ -270,8 +286,8 @@ struct SuggestedEditCalls: Sendable {
     let suggestion = Suggestion(
       id: PointID(at: now, using: &generator), place: place?.id, version: place?.version,
       change: String(decoding: body.change.text, as: UTF8.self),
-      difference: String(decoding: JSONValue.array(difference).text, as: UTF8.self), comment: body.comment,
-      contact: body.contact, key: isKeyed ? request.principal.namespace : nil,
+      difference: difference.fields, omittedDifferences: difference.omittedCount > 0 ? difference.omittedCount : nil,
+      comment: body.comment, contact: body.contact, key: isKeyed ? request.principal.namespace : nil,
       address: address.proxies.client(of: request)?.clientNetwork.digits, request: key, createdAt: now,
       lifetime: lifetime)
     let addition = try await request.reportingStoreErrors { () throws(PointStoreError) in
@@ -484,8 +500,24 @@ struct SuggestedEditBody: Sendable {
   }
 }
 
-/// The fields in which two versions of a place differ.
-private enum PlaceDifference {
+/// The fields in which two versions of a place differ, so many as fit.
+private struct PlaceDifference: Sendable {
+  /// The maximum number of bytes of the fields: a patch of a few bytes may remove many long tags.
+  static let maximumBytes = 32 * 1024
+
+  /// The number of Unicode scalars to which a text is shortened.
+  private static let maximumTextLength = 500
+
+  /// An array of objects with a JSON pointer and the values before and after; each tag is a field. A long text that was
+  /// there before is shortened.
+  private(set) var fields = "[]"
+
+  /// The number of fields that did not fit.
+  private(set) var omittedCount = 0
+
+  /// A Boolean value that indicates whether the versions are the same.
+  private(set) var isEmpty = true
+
   /// The names of the fields that clients do not set.
   private static let others = Set(["id", "version", "createdAt", "updatedAt"].map { ExactText($0) })
 
@@ -496,25 +528,37 @@ private enum PlaceDifference {
     return (try? JSONReader.value(of: text)) ?? .null
   }
 
-  /// Returns the differences, as an array of objects with a JSON pointer and the values before and after; each tag is a
-  /// field.
+  /// Creates the difference.
   ///
   /// - Parameter former: the place before; `nil` if it is new.
-  static func between(_ former: PointDraft?, _ present: PointDraft) -> [JSONValue] {
-    let (before, after) = (former.map(values) ?? [], values(present))
-    var pointers = before.map(\.pointer)
-    let known = Set(pointers.map { ExactText($0) })
-    pointers += after.map(\.pointer).filter { !known.contains(ExactText($0)) }
-    return pointers.compactMap { pointer -> JSONValue? in
-      let (old, new) = (value(pointer, of: before), value(pointer, of: after))
-      // `nil` would be the JSON value.
-      if old == new { return Optional.none }
-      return ["field": .string(pointer), "before": old, "after": new]
+  init(from former: PointDraft?, to present: PointDraft) {
+    let (before, after) = (former.map(Self.values) ?? [], Self.values(present))
+    func byPointer(_ values: [(pointer: String, value: JSONValue)]) -> [ExactText: JSONValue] {
+      Dictionary(values.map { (ExactText($0.pointer), $0.value) }) { first, _ in first }
     }
+    let (old, new) = (byPointer(before), byPointer(after))
+    var writer = JSONWriter()
+    writer.beginArray()
+    for (pointer, _) in before + after.filter({ old[ExactText($0.pointer)] == nil }) {
+      let (value, changed) = (old[ExactText(pointer)] ?? .null, new[ExactText(pointer)] ?? .null)
+      if value == changed { continue }
+      isEmpty = false
+      let field: JSONValue = ["field": .string(pointer), "before": Self.shortened(value), "after": changed]
+      let text = field.text
+      if writer.sink.count + text.count > Self.maximumBytes {
+        omittedCount += 1
+      } else {
+        text.withUnsafeBufferPointer { writer.write(json: $0) }
+      }
+    }
+    writer.endArray()
+    fields = String(decoding: writer.sink, as: UTF8.self)
   }
 
-  private static func value(_ pointer: String, of values: [(pointer: String, value: JSONValue)]) -> JSONValue {
-    values.first { $0.pointer.hasSameBytes(as: pointer) }?.value ?? .null
+  /// Returns a value whose text, if it is a long one, ends with an ellipsis.
+  private static func shortened(_ value: JSONValue) -> JSONValue {
+    guard case .string(let text) = value, text.unicodeScalars.count > maximumTextLength else { return value }
+    return .string(String(Substring(text.unicodeScalars.prefix(maximumTextLength))) + "…")
   }
 
   private static func values(_ draft: PointDraft) -> [(pointer: String, value: JSONValue)] {
@@ -562,6 +606,7 @@ private enum SuggestedEditJSON {
     json.write(json: suggestion.change)
     json.write(name: "difference")
     json.write(json: suggestion.difference)
+    if let count = suggestion.omittedDifferences { json.write(member: "omittedDifferences", count) }
     if let comment = suggestion.comment { json.write(member: "comment", comment) }
     if withContact, now < suggestion.expiresAt, let contact = suggestion.contact {
       json.write(member: "contact", contact)
@@ -660,7 +705,8 @@ extension Schema {
     .object(
       [
         .required("field", Schema(.string, "The field as a JSON pointer.", example: "/tags/opening_hours")),
-        .required("before", Schema(.any, "The value of the version; null for none.")),
+        .required(
+          "before", Schema(.any, "The value of the version; null for none. A long text is shortened.")),
         .required("after", Schema(.any, "The suggested value; null for none.")),
       ], others: nil),
     "A field in which the suggested place differs.")
@@ -673,6 +719,11 @@ extension Schema {
         .optional("version", Schema(.integer, "The version of the place that it is for.")),
         .optional("patch", .component("PlacePatch")), .optional("draft", .component("PlaceDraft")),
         .required("difference", Schema(.array(of: .component("FieldDifference")))),
+        .optional(
+          "omittedDifferences",
+          Schema(
+            .integer, "Number of further fields that differ, without their values; those of the place have them.",
+            ["minimum": 1])),
         .optional("comment", suggestionComment), .optional("contact", suggestionContact),
         .required("createdAt", time),
         .required(

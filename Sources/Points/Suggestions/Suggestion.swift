@@ -25,6 +25,9 @@ package struct Suggestion: Codable, Sendable {
 
   /// The fields that differ, with their values before and after, as JSON.
   package let difference: String
+
+  /// The number of fields that differ and are not in ``difference``; `nil` if all are.
+  package let omittedDifferences: Int?
   package let comment: String?
 
   /// The means by which the suggester can be reached.
@@ -73,8 +76,8 @@ package struct Suggestion: Codable, Sendable {
   }
 
   package init(
-    id: PointID, place: PointID?, version: Int64?, change: String, difference: String, comment: String?,
-    contact: String?, key: String?, address: String?, request: IdempotencyKey?, createdAt: Timestamp,
+    id: PointID, place: PointID?, version: Int64?, change: String, difference: String, omittedDifferences: Int? = nil,
+    comment: String?, contact: String?, key: String?, address: String?, request: IdempotencyKey?, createdAt: Timestamp,
     lifetime: Duration
   ) {
     self.id = id
@@ -82,6 +85,7 @@ package struct Suggestion: Codable, Sendable {
     self.version = version
     self.change = change
     self.difference = difference
+    self.omittedDifferences = omittedDifferences
     self.comment = comment
     self.contact = contact
     self.key = key
@@ -90,6 +94,12 @@ package struct Suggestion: Codable, Sendable {
     requestHash = request?.requestHash
     self.createdAt = createdAt
     expiresAt = createdAt.adding(lifetime)
+  }
+
+  /// The number of bytes of its texts.
+  package var textBytes: Int {
+    change.utf8.count + difference.utf8.count + (comment?.utf8.count ?? 0) + (contact?.utf8.count ?? 0)
+      + (decision?.reason?.utf8.count ?? 0)
   }
 
   package func state(at now: Timestamp) -> State {
@@ -156,6 +166,9 @@ package struct SuggestionQuery: Sendable {
   /// The idempotency key of the request.
   package var requestKey: String?
   package var limit: Int
+
+  /// The number of bytes of texts above which a list ends, with the suggestion that exceeds it.
+  package var maximumTextBytes = PointPage.maximumTextBytes
 
   /// The id after which the list begins; `nil` for the first page.
   package var after: PointID?
@@ -294,7 +307,12 @@ package struct Suggestions: Sendable {
         && (query.requestKey.map { suggestion.requestKey?.hasSameBytes(as: $0) == true } ?? true)
         && (query.after.map { suggestion.id > $0 } ?? true)
     }
-    return Array(found.sorted { $0.id < $1.id }.prefix(query.limit))
+    var bytes = 0
+    return Array(
+      found.sorted { $0.id < $1.id }.prefix(query.limit).prefix { suggestion in
+        defer { bytes += suggestion.textBytes }
+        return bytes <= query.maximumTextBytes
+      })
   }
 
   /// Returns what is open at a time. O(n).
