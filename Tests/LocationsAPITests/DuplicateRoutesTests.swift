@@ -85,6 +85,35 @@ import Testing
     #expect(ids == (try await page(driver, "source=a&other=b")).duplicates.map(\.id))
   }
 
+  @Test func pageOfLongPlacesEndsEarlyAndItsLinkLeadsToTheOthers() async throws {
+    let tags = try Tags((0..<300).map { (key: "key \($0)", value: String(repeating: "x", count: 2_000)) })
+    var places: [PointDraft] = []
+    for index in 0..<8 {
+      for source in ["a", "b"] {
+        places.append(
+          try PointDraft(
+            name: "Adler \(index)", category: "cafe", coordinate: Coordinate(latitude: Double(index), longitude: 0),
+            tags: tags, source: source, sourceID: "\(index)"))
+      }
+    }
+    let driver = try await ServiceDriver(places: places)
+    var (ids, pages, target): ([String], Int, String?) = ([], 0, "/duplicates?source=a&other=b&limit=1000")
+    while let next = target, pages < 9 {
+      let response = try await driver.send(.GET, next)
+      #expect(response.status == 200 && response.body.count <= PointPage.maximumTextBytes + 100_000)
+      let page = try JSONDecoder().decode(Page.self, from: response.body)
+      #expect(page.count == 8)
+      ids += page.duplicates.map(\.id)
+      pages += 1
+      target = response.headers.first(name: "link").map { link in
+        "/duplicates" + link.drop { $0 != "?" }.prefix { $0 != ">" }
+      }
+    }
+
+    #expect(pages > 1)
+    #expect(ids.count == 8 && Set(ids).count == 8)
+  }
+
   @Test func decisionsMarkPairsAndTakeThemAway() async throws {
     let driver = try await driver()
     let query = "source=a&other=b&bbox=-1,-1,1,1.5"

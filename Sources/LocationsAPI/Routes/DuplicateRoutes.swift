@@ -14,7 +14,9 @@ struct DuplicatesRoute: CallHandler {
     description:
       "Pairs of places of two data sets, or of one, each place in at most one pair, the greatest score first. The score"
       + " is a weighted mean of its parts. At most \(maximumPlaces) places are compared: larger data sets are read box by"
-      + " box. A `Link` leads to the next page. Nothing is merged or deleted.",
+      + " box. A page ends early, but not without a pair, where its places have more than"
+      + " \(PointPage.maximumTextBytes >> 20) MiB of names and tags. A `Link` leads to the next page. Nothing is merged"
+      + " or deleted.",
     parameters: [.source, .other, .box, .minimumScore, .states, .limit, .cursor],
     describing: [
       "source": Parameter.source.description.required,
@@ -28,8 +30,11 @@ struct DuplicatesRoute: CallHandler {
   /// The maximum number of places that a request compares.
   static let maximumPlaces = 100_000
 
-  /// The estimated number of bytes of a pair while it is written.
-  private static let pairBytes = 2048
+  /// The estimated number of bytes of a pair beside the names and tags of its places.
+  private static let pairBytes = 1024
+
+  /// The number of times that the bytes of a page are in memory: in the text, which grows by doubling, and as it is sent.
+  private static let copies = 3
 
   /// The estimated number of bytes of a candidate while the pairs are chosen.
   private static let candidateBytes = 512
@@ -41,8 +46,6 @@ struct DuplicatesRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try DuplicateArguments(request, filtering)
-    let reservation = try await request.reserveMemory(bytes: arguments.limit * Self.pairBytes)
-    defer { extendLifetime(reservation) }
     let snapshot = try await service.mapSnapshot(as: .duplicates, for: request)
     let found = try await request.computing { () throws(Problem) in
       try request.reportingSearchErrors { () throws(PointStoreError) in
@@ -59,22 +62,52 @@ struct DuplicatesRoute: CallHandler {
     let decisions = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.decisions(in: duplicates)
     }
+    let page = try await request.computing { () throws(Problem) in
+      Page(DuplicatePair.pairs(among: found, decisions, in: arguments.states), arguments, in: snapshot)
+    }
+    let reservation = try await request.reserveMemory(
+      bytes: Self.copies * (page.textBytes + page.pairs.count * Self.pairBytes))
+    defer { extendLifetime(reservation) }
     return try await request.computing { () throws(Problem) in
-      let pairs = DuplicatePair.pairs(among: found, decisions, in: arguments.states)
-      return response(pairs, arguments, in: snapshot, for: request)
+      response(page, arguments, in: snapshot, for: request)
+    }
+  }
+
+  /// The pairs of a page.
+  private struct Page {
+    /// The number of all pairs.
+    let count: Int
+    let pairs: ArraySlice<DuplicatePair>
+    let hasMore: Bool
+
+    /// The number of bytes of the names and tags of the places.
+    private(set) var textBytes = 0
+
+    init(_ all: [DuplicatePair], _ arguments: DuplicateArguments, in snapshot: any IndexSnapshot) {
+      count = all.count
+      let rest = arguments.after.map { after in all.drop { !(after < $0.candidate.rank) } } ?? all[...]
+      var sizes: [Int] = []
+      let fitting = PointPage.fittingCount(of: min(rest.count, arguments.limit)) { index in
+        let candidate = rest[rest.startIndex + index].candidate
+        let places = [candidate.first, candidate.second].compactMap { snapshot.point(id: $0) }
+        let bytes = places.reduce(0) { $0 + $1.draft.textBytes }
+        sizes.append(bytes)
+        return bytes
+      }
+      pairs = rest.prefix(fitting)
+      hasMore = rest.count > fitting
+      textBytes = sizes.prefix(fitting).reduce(0, +)
     }
   }
 
   private func response(
-    _ pairs: [DuplicatePair], _ arguments: DuplicateArguments, in snapshot: any IndexSnapshot, for request: HTTPRequest
+    _ page: Page, _ arguments: DuplicateArguments, in snapshot: any IndexSnapshot, for request: HTTPRequest
   ) -> HTTPResponse {
-    let rest = arguments.after.map { after in pairs.drop { !(after < $0.candidate.rank) } } ?? pairs[...]
-    let page = rest.prefix(arguments.limit)
     var json = JSONWriter()
     json.beginObject()
-    json.write(member: "count", pairs.count)
+    json.write(member: "count", page.count)
     json.write(name: "duplicates")
-    json.writeArray(of: page) { pair, json in
+    json.writeArray(of: page.pairs) { pair, json in
       pair.write(to: &json)
       json.write(name: "places")
       json.beginArray()
@@ -89,7 +122,7 @@ struct DuplicatesRoute: CallHandler {
     json.endObject()
     var response = HTTPResponse(json)
     response.headers.add(name: "cache-control", value: "no-store")
-    if page.endIndex < pairs.endIndex, let last = page.last {
+    if page.hasMore, let last = page.pairs.last {
       let query = NextLink.query(
         request.query, cursor: Cursor.text(for: last.candidate.rank, in: arguments.query, arguments.states))
       response.addLink(toNext: address.target(path: "/duplicates" + query, relative: query, for: request))
