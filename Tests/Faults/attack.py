@@ -1,16 +1,20 @@
 """Measures the peak memory with clients that read no responses, and the requests of others meanwhile.
 
-The clients request pages, exports and pages of very long places. Then the changes are attacked: polls that wait,
-streams that read nothing while a place of 1 MB changes, streams with long filters, and more streams than the share of a
-client. Exits with 1 if the peak reaches the limit, or if others are not served meanwhile.
+The clients request pages, exports, pages of very long places, and areas of many positions, and import areas whose text
+expands greatly. Then the changes are attacked: polls that wait, streams that read nothing while a place of 1 MB changes,
+streams with long filters, and more streams than the share of a client. Exits with 1 if the peak reaches the limit, or if
+others are not served meanwhile or wait too long.
 
   scripts/faults attack
   scripts/faults attack --before /path/waymark   # compare with another build
   scripts/faults attack --limit-mib 1024         # another container size
 """
 
+import gzip
 import json
+import math
 import os
+import random
 import resource
 import socket
 import sys
@@ -24,12 +28,24 @@ from servers import Waymark, argument_parser, memory_mib
 PAGE = "/locations?bbox=0,0,20,20&limit=1000"
 EXPORT = "/locations/export"
 LONG_PAGE = "/locations?bbox=100,0,120,20&limit=100"
+AREAS = "/areas?f=geojson&limit=1000"
+AREA_EXPORT = "/areas/export"
+DUPLICATES = "/duplicates?source=long&limit=1000"
+# An area of 100,000 positions is 2 MB of text.
+AREA_COUNT = 40
+AREA_POSITIONS = 100_000
 ATTACKS = {
     "2,000 silent clients, a page of 410 kB each": [(PAGE, 2000)],
     "500 silent exports": [(EXPORT, 500)],
     "8 pages of 100 places of 1 MB": [(LONG_PAGE, 8)],
-    "all at once": [(PAGE, 2000), (EXPORT, 500), (LONG_PAGE, 8)],
+    "20 pages of areas of 2 MB each": [(AREAS, 20)],
+    "200 silent exports of areas": [(AREA_EXPORT, 200)],
+    "4 imports of areas, each 100 MB in 1 MB": [("import", 4)],
+    "8 pages of pairs of places of 1 MB": [(DUPLICATES, 8)],
+    "all at once": [(PAGE, 2000), (EXPORT, 500), (LONG_PAGE, 8), (AREAS, 8), (AREA_EXPORT, 50), (DUPLICATES, 8)],
 }
+# The longest wait of a small request.
+MAXIMUM_WAIT_SECONDS = 15
 # An attack ends when the peak has not grown for this time.
 STEADY_SECONDS = 10
 MAXIMUM_SECONDS = 180
@@ -55,8 +71,49 @@ def write_places(path):
             file.write(json.dumps(place) + "\n")
         tags = {f"key {key}": "x" * 1990 for key in range(500)}
         for index in range(100):
-            place = {"name": f"Long {index}", "lat": index % 10, "long": 105 + index // 10, "tags": tags}
+            # Two near each other, which are likely the same.
+            place = {
+                "name": f"Long {index // 2}",
+                "lat": index // 2 % 10,
+                "long": 105 + index // 20 + index % 2 / 10_000,
+                "tags": tags,
+                "source": "long",
+                "sourceId": str(index),
+            }
             file.write(json.dumps(place) + "\n")
+
+
+def area_line(index, positions):
+    """Returns an area around a place as a line of JSON."""
+    ring = []
+    for position in range(positions):
+        angle = position / positions * 2 * math.pi
+        ring.append([round(10 + 2 * math.cos(angle), 7), round(index % 40 + 2 * math.sin(angle), 7)])
+    area = {"name": f"Area {index}", "geometry": {"type": "Polygon", "coordinates": [ring + ring[:1]]}}
+    return json.dumps(area).encode() + b"\n"
+
+
+def import_areas(port):
+    """Imports the areas that attacks request."""
+    client = Client(port, timeout=300)
+    for index in range(AREA_COUNT):
+        status, _, body = client.send(
+            "POST", "/areas/import", area_line(index, AREA_POSITIONS), Content_Type="application/x-ndjson")
+        if status != 200:
+            sys.exit(f"the import of an area is {status}: {body[:300]}")
+
+
+def expanding_import():
+    """Returns the request of an import of 100 MB that are packed to some 1 MB: one area, and many equal ones."""
+    choice = random.Random(1)
+    ring = [[round(choice.uniform(10, 10.2), 7), round(choice.uniform(40, 40.2), 7)] for _ in range(100_000)]
+    area = {"name": "Random", "geometry": {"type": "Polygon", "coordinates": [ring + ring[:1]]}}
+    line = area_line(0, 4)
+    packed = gzip.compress(json.dumps(area).encode() + b"\n" + line * (100_000_000 // len(line)))
+    head = (
+        "POST /areas/import?dryRun=true HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+        f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n")
+    return head.encode() + packed
 
 
 def attack(program, data, budget, targets):
@@ -66,11 +123,14 @@ def attack(program, data, budget, targets):
     server.start()
     try:
         server.wait_until_ready(seconds=120)
+        import_areas(server.port)
+        imports = expanding_import() if any(target == "import" for target, _ in targets) else b""
         idle = memory_mib(server.process.pid, "VmRSS")
         clients = []
         for target, count in targets:
             for _ in range(count):
-                clients.append(silent_client(server.port, get_request(target)))
+                request = imports if target == "import" else get_request(target)
+                clients.append(silent_client(server.port, request))
         served, failed, slowest = 0, 0, 0.0
         begin = grown = time.monotonic()
         peak = idle
@@ -250,7 +310,7 @@ def main():
         write_places(data)
         print("| attack | build | idle | peak | small requests served, failed | slowest |")
         print("| --- | --- | ---: | ---: | ---: | ---: |")
-        worst = 0.0
+        worst, longest = 0.0, 0.0
         for name, targets in ATTACKS.items():
             for build, program in builds:
                 idle, peak, served, failed, slowest = attack(program, data, budget, targets)
@@ -258,10 +318,12 @@ def main():
                     f"| {name} | {build} | {idle:.0f} MiB | {peak:.0f} MiB | {served}, {failed} | "
                     f"{slowest * 1000:.0f} ms |", flush=True)
                 if build == "after":
-                    worst = max(worst, peak)
+                    worst, longest = max(worst, peak), max(longest, slowest)
         errors = check_changes(options.waymark, data, budget)
     if worst >= options.limit_mib:
         errors.append(f"the peak of {worst:.0f} MiB is not below {options.limit_mib} MiB")
+    if longest >= MAXIMUM_WAIT_SECONDS:
+        errors.append(f"a small request waited {longest:.0f} s")
     if errors:
         sys.exit("\n".join(errors))
 
