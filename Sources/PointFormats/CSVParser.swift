@@ -700,7 +700,9 @@ private struct CSVRowDecoder: Sendable {
       if let comma = text.firstIndex(of: UInt8(ascii: ",")) {
         var copy = Array(text)
         copy[comma] = UInt8(ascii: ".")
-        copy.withUnsafeBufferPointer { draft.setDegrees($0, of: field, pointer: pointer) }
+        copy.withUnsafeBufferPointer { copy in
+          draft.setDegrees(DecimalText.value(of: copy) == nil ? text : copy, of: field, pointer: pointer)
+        }
       } else {
         draft.setDegrees(text, of: field, pointer: pointer)
       }

@@ -162,7 +162,7 @@ package final class ImportNotes: Sendable {
   private static func hasEntity(_ text: String) -> Bool {
     guard text.utf8.contains(UInt8(ascii: "&")) else { return false }
     return text.contains(
-      /&(amp|lt|gt|quot|apos|nbsp|[a-zA-Z]{2,8}(acute|grave|uml|circ|tilde|cedil)|#[0-9]{1,6}|#x[0-9a-fA-F]{1,6});/)
+      /&(amp|lt|gt|quot|apos|nbsp|[a-zA-Z](acute|grave|uml|circ|tilde|cedil)|#[0-9]{1,6}|#x[0-9a-fA-F]{1,6});/)
   }
 
   static func location(

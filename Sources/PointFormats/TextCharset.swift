@@ -93,7 +93,9 @@ package struct TextCharset: Hashable, Sendable {
       }
       var (text, pending): ([UInt8], [UInt8]) = ([], bytes)
       guard converter.convert(&pending, into: &text) else { continue }
-      let score = score(of: String(decoding: text, as: UTF8.self), bytes, name)
+      var score = score(of: String(decoding: text, as: UTF8.self), bytes, name)
+      // Bytes that are letters of Cyrillic throughout are rarely pairs.
+      if isDouble(0xC0, name), bytes.allSatisfy({ $0 < 0x80 || $0 >= 0xC0 }) { score *= 0.6 }
       if score > 0.5, score > best?.score ?? 0 { best = (charset, score) }
     }
     return best?.charset
@@ -124,13 +126,14 @@ package struct TextCharset: Hashable, Sendable {
           case "Big5": (0xA4...0xC6).contains(lead) ? 0.79 : 0.2
           case "Shift_JIS": 0.78
           case "EUC-JP": 0.7
-          default: 0.5
+          default: 0.3
           }
-        case 0x386...0x3CE, 0x401...0x45F: isUppercase ? (isAfterLowercase ? -1 : 0.6) : 1
+        case 0x386...0x3CE, 0x401...0x45F: isUppercase ? (isAfterLowercase ? -2 : 0.6) : 1
         default: 0.1
         }
-      // Rare today.
-      if name == "KOI8-R" || name == "windows-1253" { weight *= 0.95 }
+      // Rare today; its small letters are the capitals of windows-1251.
+      if name == "KOI8-R" { weight *= 0.59 }
+      if name == "windows-1253" { weight *= 0.85 }
       isAfterLowercase = scalar.properties.isLowercase
       sum += weight * Double(length)
       count += Double(length)

@@ -19,7 +19,9 @@ import Testing
 
   @Test func expiredRecordsAreRemovedAndLeaveRoom() throws {
     var keys = Cache(bytes: 5_000)
-    for (text, time) in [("a:1", 0), ("a:2", 5), ("a:3", 6)] { keys.insert(.sample(text, at: time, bytes: 1_000)) }
+    for (text, time) in [("a:1", 0), ("a:2", 5), ("a:3", 6)] as [(String, Int64)] {
+      keys.insert(.sample(text, at: time, bytes: 1_000))
+    }
     #expect(!keys.hasRoom(for: 0, of: "b"))
 
     let expired = keys.removeExpired(at: .init(microsecondsSinceEpoch: Self.day + 5))

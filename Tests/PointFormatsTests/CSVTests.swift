@@ -97,7 +97,7 @@ import Testing
     ("name,lat,lon,lng\n", "the header has the column 'lng' twice, as 'lon' too"),
     ("name,lat,long,z,z\n", "the header has the column 'z' twice"),
     ("name,y,x,X\n", "the header has the column 'X' twice, as 'x' too"),
-    ("name,lat,long,\n", "column 4 of the header has no name"),
+    ("name,lat,,long\n", "column 3 of the header has no name"),
     (
       "name,\"lat,long\n",
       "the header has a quotation mark that neither ends its field nor is doubled, or a quoted field that does not end"
@@ -120,7 +120,7 @@ import Testing
     ("X,1,nan", "/long must be a number from -180 to 180, got 'nan'"),
     ("X,0x10,2", "/lat must be a number from -90 to 90, got '0x10'"),
     ("X,1,inf", "/long must be a number from -180 to 180, got 'inf'"),
-    ("X,\"1,5\",2", "/lat must be a number from -90 to 90, got '1,5'"),
+    ("X,\"1,5,0\",2", "/lat must be a number from -90 to 90, got '1,5,0'"),
     ("X\0,1,2", "/name must not contain control characters"),
   ])
   func invalidRowIsRejectedAndTheRestIsParsed(row: String, detail: String) {

@@ -202,7 +202,8 @@ final class BackgroundExecutor: TaskExecutor {
 extension HTTPRequest {
   /// The sender, to whom the use of what clients share counts.
   package var sender: RequestSender {
-    server?.configuration.sender(self) ?? .address(TrustedProxies().client(of: self))
+    if let server { return server.configuration.sender(self) }
+    return principal.name == nil ? .address(TrustedProxies().client(of: self)) : .principal(principal)
   }
 
   /// Runs a computation that may take long, where it does not hold up the other connections of the event loop: on a
@@ -235,12 +236,6 @@ extension HTTPRequest {
       computed = await withTaskExecutorPreference(globalConcurrentExecutor) { () async in result() }
     }
     return try computed.get()
-  }
-
-  /// The sender, to whom the use of the service counts.
-  package var sender: RequestSender {
-    if let server { return server.configuration.sender(self) }
-    return principal.name == nil ? .address(nil) : .principal(principal)
   }
 
   /// The executor for the pieces of a long transfer, such as the rows of an import. Each piece takes little.

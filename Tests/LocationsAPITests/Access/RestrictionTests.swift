@@ -57,10 +57,7 @@ import Testing
       let area = try await send(.PUT, "/areas/\(RestrictionTests.zone)", as: "all", json: RestrictionTests.outline(2))
       #expect(area.status == 201, "\(area.text)")
       try await store.importRows(try RestrictionTests.visible)
-      try await store.register([DataSource(name: "open", attribution: "© Open")])
-      guard hasHidden else { return }
-      try await store.importRows(try RestrictionTests.hidden)
-      try await store.register([DataSource(name: "vault", attribution: "© The vault")])
+      if hasHidden { try await store.importRows(try RestrictionTests.hidden) }
     }
 
     /// Calls a body with a world in a database, which has hidden places and an index in memory.
@@ -230,6 +227,9 @@ import Testing
   @Test(arguments: reads.keys.sorted())
   func readsTellNothingOfPlacesOutside(of call: String) async throws {
     let (world, part) = (try await World(hasHidden: true), try await World(hasHidden: false))
+    let open = DataSource(name: "open", attribution: "© Open")
+    try await part.store.register([open])
+    try await world.store.register([open, DataSource(name: "vault", attribution: "© The vault")])
     for target in Self.reads[call] ?? [] {
       let own = try await world.send(.GET, target)
       let tagged = call == "getTile" || call == "getCollectionTile" || call == "getLocation"
