@@ -17,6 +17,7 @@ import Testing
     try await primary.waitUntilFollowed(by: standby)
     let (server, driver) = try await start(database.onStandby(standby), index: index)
 
+    try await wait(driver, for: Self.refusal)
     let ready = try await driver.get("/health/ready")
     if index == "on" { try await wait(driver, for: #""phase":"standby""#) }
     let single = try await driver.get("/locations/\(try created.place.id)")

@@ -53,7 +53,7 @@ import Testing
 
   @Test(arguments: [1, 5, .max])
   func linesAndSequencesAreTheSameInChunksOfAnyLength(chunk: Int) throws {
-    let object = #"{"name":"O","geometry":{"type":"Polygon","coordinates":[\#(Self.ring)]}}"#
+    let object = #"{"name":"O","id":"1","geometry":{"type":"Polygon","coordinates":[\#(Self.ring)]}}"#
     let lines = [Self.feature("A"), "", "  ", "no JSON", "{\"name\":[}", object + " x", object].joined(separator: "\n")
     let sequence = "\u{1E}" + Self.feature("A") + "\n\u{1E}{\n\"name\":" + object.dropFirst(8) + "\n"
 
