@@ -475,11 +475,11 @@ private struct WeekdayHeading {
     }
     // `opening hours Monday` has no counterpart.
     if indices(.closes).isEmpty { for index in indices(.opens) { parts[index] = .whole } }
-    // Each opening time needs a closing time.
-    for days in Set(best.selected.compactMap(\.self)) where indices(.opens, days).count != indices(.closes, days).count
-    {
-      for index in indices(.opens, days) + indices(.closes, days) { best.selected[index] = nil }
+    // Each opening time needs a closing time: without it, the day would seem to be closed.
+    let hasPairs = best.selected.compactMap(\.self).allSatisfy {
+      indices(.opens, $0).count == indices(.closes, $0).count
     }
+    guard hasPairs else { return none }
     let timed = parts.indices.filter { best.selected[$0] != nil && parts[$0] != .isClosed }
     let days = timed.reduce(0) { $0 | (best.selected[$1] ?? 0) }
     let columns = Set(timed.compactMap { best.selected[$0] }).count

@@ -632,15 +632,18 @@ private struct CSVRowDecoder: Sendable {
     case .foreign(let names, let mapping):
       var members: [JSONValue.Member] = []
       members.reserveCapacity(fields.count)
-      for (name, field) in zip(names, fields) where !field.range.isEmpty {
+      for (name, field) in zip(names, fields) {
         guard let value = field.withBytes(in: text, { UTF8Bytes.string(of: FormulaGuard.removed(from: $0)) }) else {
           return .failure(RejectedRow(number: number, detail: "/\(JSONPointer.escape(name)) must be UTF-8"))
         }
         members.append(.init(name: name, value: .string(value)))
       }
+      // Empty fields are none of the record, but of a pair of times they are one half.
+      let schedule = schedules.schedule(of: members)
+      members.removeAll { if case .string("") = $0.value { true } else { false } }
       var record = ForeignRecord(fields: members, hasDecimalCommas: true)
-      for finder in pairOrders.values { record.pairOrders[finder.name.lowercased()] = finder.order }
-      record.schedule = schedules.schedule(of: members)
+      for finder in pairOrders.values { record.pairOrders[ExactText(finder.name.lowercased())] = finder.order }
+      record.schedule = schedule
       return mapping.row(number, of: record)
     }
   }

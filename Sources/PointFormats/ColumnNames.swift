@@ -134,7 +134,7 @@ enum ColumnNames {
   /// Returns the names of columns, of which those that hold fields under other names have the service's own instead.
   ///
   /// - Parameter known: the names in lower case that stay, as they have a meaning already.
-  static func renamed(_ names: [String], except known: Set<String>) -> [String] {
+  static func renamed(_ names: [String], except known: Set<ExactText>) -> [String] {
     let fields = names.map { PointField(column: $0) }
     func has(_ field: PointField) -> Bool { fields.contains(field) }
     let hasPosition = has(.latitude) || has(.longitude)
@@ -150,7 +150,7 @@ enum ColumnNames {
     }
     let hasBoth = found[.latitude] != nil && found[.longitude] != nil
     var result = names
-    for (field, index) in found where !known.contains(names[index].lowercased()) {
+    for (field, index) in found where !known.contains(ExactText(names[index].lowercased())) {
       switch field {
       case .name: result[index] = "name"
       case .latitude where hasBoth || hasPosition: result[index] = "lat"
@@ -165,7 +165,7 @@ enum ColumnNames {
 
   /// The first or last words of the name of a column that has names, which others qualify: `station name`, `nom de la
   /// gare`, `화장실명`.
-  private static let nameWords: (first: Set<String>, last: [String]) = (
+  private static let nameWords: (first: [String], last: [String]) = (
     ["nom", "nome", "nombre", "naam", "nazwa"], ["name", "naam", "명", "名", "이름"]
   )
 
@@ -185,7 +185,7 @@ enum ColumnNames {
       let text = NormalizedText(column).text
       let words = text.split(separator: " ")
       let hasWord =
-        words.count > 1 && nameWords.first.contains(String(words[0]))
+        words.count > 1 && nameWords.first.contains { words[0].utf8.elementsEqual($0.utf8) }
         || nameWords.last.contains { text.hasSuffix($0) && text != $0 }
       return hasWord && !otherWords.contains { text.contains($0) }
     }

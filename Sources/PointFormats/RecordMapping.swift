@@ -1,3 +1,4 @@
+package import Basics
 package import Geo
 package import JSONText
 package import Points
@@ -12,7 +13,7 @@ package protocol RecordMapping: Sendable {
 
   /// The names of columns, in lower case, that the mapping has a meaning for, where other columns of a table with a header
   /// have theirs by the usual names; `nil` if they have none.
-  var mentionedNames: Set<String>? { get }
+  var mentionedNames: Set<ExactText>? { get }
 
   /// Maps a record to a place.
   ///
@@ -41,7 +42,7 @@ package struct ForeignRecord: Sendable {
   package var hasDecimalCommas: Bool
 
   /// The order of the coordinates in fields with both, as far as other rows tell it, by names in lower case.
-  package var pairOrders: [String: PairOrder] = [:]
+  package var pairOrders: [ExactText: PairOrder] = [:]
 
   /// Opening hours in another form than a text.
   package enum Schedule: Sendable {
@@ -97,7 +98,7 @@ package struct InvalidRecord: Error, Sendable {
 }
 
 extension RecordMapping {
-  package var mentionedNames: Set<String>? { nil }
+  package var mentionedNames: Set<ExactText>? { nil }
 
   /// Returns the row of a record, or its rejection; `nil` if the mapping does not take it.
   func row(_ number: Int, of record: ForeignRecord) -> PointParser.Row? {

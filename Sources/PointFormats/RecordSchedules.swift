@@ -91,7 +91,7 @@ struct RecordSchedules: Sendable {
 
 extension JSONValue.Member {
   fileprivate func isText(of name: String) -> Bool {
-    guard self.name == name, case .string(let text) = value else { return false }
+    guard self.name.hasSameBytes(as: name), case .string(let text) = value else { return false }
     return !text.utf8.starts(with: "{".utf8) && !text.utf8.starts(with: "[".utf8)
   }
 }

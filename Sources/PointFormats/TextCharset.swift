@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 
 #if canImport(Glibc)
   import Glibc
@@ -12,10 +12,10 @@ import Basics
 /// (https://encoding.spec.whatwg.org/#names-and-labels) or a name that programs of databases use.
 package struct TextCharset: Hashable, Sendable {
   /// The name, for a user.
-  package let name: String
+  @ComparedByBytes package private(set) var name: String
 
   /// The name by which the system's converter knows the encoding, or a superset of it.
-  private let converterName: String
+  @ComparedByBytes private var converterName: String
 
   package static let utf8 = TextCharset(name: "UTF-8", converterName: "UTF-8")
 
@@ -24,7 +24,7 @@ package struct TextCharset: Hashable, Sendable {
   /// Creates the encoding of a name, in any case; `nil` if it is unknown.
   package init?(named name: String) {
     let key = name.lowercased().filter { $0 != "-" && $0 != "_" }
-    guard let found = Self.known.first(where: { $0.labels.contains(key) }) else { return nil }
+    guard let found = Self.known.first(where: { $0.labels.contains(ExactText(key)) }) else { return nil }
     self = found.charset
   }
 
@@ -35,7 +35,7 @@ package struct TextCharset: Hashable, Sendable {
   /// ISO 8859-1 is read as Windows-1252, and Shift_JIS, EUC-KR and GB2312 as their supersets.
   private static let known: [Known] = {
     func known(_ name: String, _ converterName: String, _ labels: String...) -> Known {
-      Known(charset: TextCharset(name: name, converterName: converterName), labels: Set(labels))
+      Known(charset: TextCharset(name: name, converterName: converterName), labels: Set(labels.map { ExactText($0) }))
     }
     var all = [
       known("UTF-8", "UTF-8", "utf8", "unicode11utf8", "usascii", "ascii"),
@@ -65,7 +65,7 @@ package struct TextCharset: Hashable, Sendable {
 
   private struct Known {
     let charset: TextCharset
-    let labels: Set<String>
+    let labels: Set<ExactText>
   }
 
   // MARK: Conversion

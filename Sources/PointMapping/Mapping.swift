@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 import Geo
 import JSONText
 package import PointFormats
@@ -64,9 +64,9 @@ package struct Mapping: RecordMapping {
   var ignoresCase = false
 
   /// The texts of the mapping file, in lower case, of which the names of fields are a part.
-  var mentions: Set<String> = []
+  var mentions: Set<ExactText> = []
 
-  package var mentionedNames: Set<String>? { ignoresCase ? mentions : nil }
+  package var mentionedNames: Set<ExactText>? { ignoresCase ? mentions : nil }
 
   var unpacked: [String] = []
   var takeRules: [TakeRule] = []
@@ -212,7 +212,7 @@ package struct Mapping: RecordMapping {
     // An array of numbers, whose text would leave out the second one where both are equal.
     var text = text
     if case .array? = record[name], let value = record[name] { text = String(decoding: value.text, as: UTF8.self) }
-    let known = foreign.pairOrders[name.lowercased()]
+    let known = foreign.pairOrders[ExactText(name.lowercased())]
     var finder = PairOrderFinder(name: name)
     let position = Array(text.utf8).withUnsafeBufferPointer { bytes in
       finder.note(bytes)
@@ -376,7 +376,7 @@ extension Mapping {
   /// - Returns: `false` where the text is no path of a field.
   package mutating func setIDField(_ text: String) -> Bool {
     guard let path = FieldPath(text) else { return false }
-    mentions.insert(text.lowercased())
+    mentions.insert(ExactText(text.lowercased()))
     sourceID = Expression([.init(form: .path(path), condition: nil)])
     return true
   }

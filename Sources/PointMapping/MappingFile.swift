@@ -23,11 +23,11 @@ extension Mapping {
 
   /// Returns the texts of a node, in lower case, and of rules such as `shop=*` the name. The size of the file bounds the
   /// depth.
-  private static func mentions(in node: Node) -> Set<String> {
+  private static func mentions(in node: Node) -> Set<ExactText> {
     switch node {
     case .scalar(let scalar):
       let text = scalar.string.lowercased()
-      return [text, String(text.prefix { $0 != "=" })]
+      return [ExactText(text), ExactText(String(text.prefix { $0 != "=" }))]
     case .sequence(let nodes): return nodes.reduce(into: []) { $0.formUnion(mentions(in: $1)) }
     case .mapping(let members):
       return members.reduce(into: []) { $0.formUnion(mentions(in: $1.key).union(mentions(in: $1.value))) }

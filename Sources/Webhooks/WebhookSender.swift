@@ -337,7 +337,7 @@ package final class WebhookSender: Sendable {
         guard try await store.replace(webhook) else { return nil }
         webhook.revision += 1
       }
-      note(page.position, of: webhook)
+      note(page.position, of: webhook, after: start)
       if webhook.pending != nil { return webhook }
       if !page.hasMore { return nil }
       (start, limit) = (page.position, Self.maximumChanges)
@@ -355,18 +355,28 @@ package final class WebhookSender: Sendable {
   }
 
   /// Notes that a webhook has everything up to a position, or a message with it.
-  private func note(_ position: String, of webhook: Webhook) {
+  ///
+  /// - Parameter start: the position after which the changes were read.
+  private func note(_ position: String, of webhook: Webhook, after start: String) {
     state.withLock { state in
       state.progress[webhook.id] = webhook.pending == nil ? (webhook.revision, position) : nil
       state.watches[webhook.id]?.matched.removeAll { changes.includes($0.position, in: position) }
       // A webhook that is behind its watch reaches the start of it first.
-      if let start = state.watches[webhook.id]?.start, changes.includes(start, in: position) {
+      if let first = state.watches[webhook.id]?.start,
+        isKnown(since: first, after: start) || changes.includes(first, in: position)
+      {
         state.watches[webhook.id]?.start = position
       }
     }
   }
 
   // MARK: Filters
+
+  /// Returns a Boolean value that indicates whether what has matched a filter since a position is known for all changes
+  /// after another one. Within the changes of a version, a position does not include others.
+  private func isKnown(since first: String, after start: String) -> Bool {
+    first.utf8.elementsEqual(start.utf8) || changes.includes(first, in: start)
+  }
 
   /// Subscribes to the changes that concern the filters of webhooks, and to no others.
   private func watch(_ webhooks: [Webhook]) async {
@@ -418,7 +428,7 @@ package final class WebhookSender: Sendable {
   private func matched(_ webhook: Webhook, after start: String, upTo end: String) async -> Set<PointID>? {
     guard let watch = state.withLock({ $0.watches[webhook.id] }), let first = watch.start,
       watch.filter.utf8.elementsEqual((webhook.filter ?? "").utf8),
-      first.utf8.elementsEqual(start.utf8) || changes.includes(first, in: start)
+      isKnown(since: first, after: start)
     else { return nil }
     let deadline = ContinuousClock.now + Self.deliveryTimeout
     while watch.subscription.deliveredPosition.map({ !changes.includes(end, in: $0) }) ?? true {

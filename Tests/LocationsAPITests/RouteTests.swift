@@ -195,6 +195,7 @@ import Testing
   func serverIsNotReadyBeforeTheIndexOfAMemoryStoreIs(isAwaited: Bool) async throws {
     var store = StubStore()
     store.index = EvaluatedIndex(isAwaited: isAwaited)
+    store.onReadiness = { () throws(PointStoreError) in .ready }
 
     let response = try await ServiceDriver(store: store).send(.GET, "/health/ready")
 
@@ -212,7 +213,9 @@ import Testing
   }
 
   @Test func serverIsNotReadyBeforeTheAreasAreInMemory() async throws {
-    var api = LocationsAPI.Configuration(service: PointsService(store: StubStore()), version: "1.2.3")
+    var store = StubStore()
+    store.onReadiness = { () throws(PointStoreError) in .ready }
+    var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1.2.3")
     api.areas = ObservedAreas(AwaitedAreas(), observers: [])
 
     let response = try await ServiceDriver(LocationsAPI(api)).send(.GET, "/health/ready")

@@ -104,8 +104,9 @@ import Testing
         count += 1
       }
     }
+    // A creation takes less than a batch.
     await #expect(throws: PointWriteError.store(.keysExhausted)) {
-      try await store.create(try .sample("x"), once: key("a:new"))
+      for number in 0..<1_000 { _ = try await store.create(try .sample("x"), once: key("a:new \(number)")) }
     }
     await #expect(throws: PointStoreError.keysExhausted) { try await report("a:import") }
 

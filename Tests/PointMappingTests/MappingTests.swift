@@ -523,7 +523,7 @@ import Testing
 
     let row = try #require(parse(text, .csv, "columns").rows.first)
 
-    #expect(row.draft.tags.dictionary == ["opening_hours": "Mo-Th 09:00-17:00; Fr off", "k": "v"])
+    #expect(row.draft.tags.dictionary == ["id": "1", "opening_hours": "Mo-Th 09:00-17:00; Fr off", "k": "v"])
   }
 
   @Test func membersOfOtherVocabulariesBecomeOpeningHours() throws {
@@ -538,8 +538,8 @@ import Testing
 
     #expect(
       rows.map(\.draft.tags.dictionary) == [
-        ["opening_hours": "Mo 09:00-17:00"], ["opening_hours": "Mo 09:00-17:00"],
-        ["opening_hours": "24/7", "openingHours": "Mo 9-17"], ["openingHours": "when I like"],
+        ["id": "1", "opening_hours": "Mo 09:00-17:00"], ["id": "2", "opening_hours": "Mo 09:00-17:00"],
+        ["id": "3", "opening_hours": "24/7", "openingHours": "Mo 9-17"], ["id": "4", "openingHours": "when I like"],
       ])
     #expect(rows.map(\.unreadableHours) == [nil, nil, nil, "openingHours: when I like"])
   }

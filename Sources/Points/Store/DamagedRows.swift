@@ -1,3 +1,4 @@
+import Basics
 package import Logging
 import Synchronization
 
@@ -8,7 +9,7 @@ package final class DamagedRows: Sendable {
   private static let maximumCount = 1000
 
   private let logger: Logger
-  private let noted = Mutex<Set<String>>([])
+  private let noted = Mutex<Set<ExactText>>([])
 
   package init(logger: Logger) { self.logger = logger }
 
@@ -18,7 +19,7 @@ package final class DamagedRows: Sendable {
   package func note(_ id: PointID?, in table: String, reason: String) {
     let name = id.map { "\($0)" } ?? "unknown"
     let isNew = noted.withLock { noted in
-      noted.count < Self.maximumCount && noted.insert("\(table) \(name)").inserted
+      noted.count < Self.maximumCount && noted.insert(ExactText("\(table) \(name)")).inserted
     }
     guard isNew else { return }
     logger.error(
