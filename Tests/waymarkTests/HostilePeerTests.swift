@@ -13,7 +13,7 @@ import Webhooks
 
 @testable import waymark
 
-/// What peers of the program may respond, as the receiver of a webhook, the issuer of tokens, and a server that commands
+/// Responses of peers of the program, as the receiver of a webhook, the issuer of tokens, and a server that commands
 /// call: at most an attempt fails.
 @Suite(.timeLimit(.minutes(10))) struct HostilePeerTests {
   /// The outcome of a request.
@@ -27,7 +27,7 @@ import Webhooks
     case any
   }
 
-  /// What a peer sends to each connection.
+  /// The bytes that a peer sends to each connection.
   struct Script: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let text: String

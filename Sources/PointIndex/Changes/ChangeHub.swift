@@ -523,7 +523,7 @@ private final class Delivery: Sendable {
 
 /// A place that a step has changed.
 private final class ChangedPlace: Sendable {
-  /// What a change is for conditions.
+  /// The relation of a change to conditions.
   enum Outcome {
     case none
     case change(PointChange)
