@@ -150,9 +150,21 @@ import Webhooks
   private static let bodyLimit = 1 << 20
 
   /// Returns the status of the response to a command's request, after its body.
+  ///
+  /// - Parameter time: the time after which the request is cancelled, as the user of a command interrupts it.
   private static func status(
     of url: String, isUpload: Bool = false, within time: Duration = .seconds(120)
   ) async throws -> Int {
+    let call = Task { try await uninterruptedStatus(of: url, isUpload: isUpload) }
+    let limit = Task {
+      try await Task.sleep(for: time)
+      call.cancel()
+    }
+    defer { limit.cancel() }
+    return try await call.value
+  }
+
+  private static func uninterruptedStatus(of url: String, isUpload: Bool) async throws -> Int {
     let target = try ServerTarget(url: url, apiKey: nil)
     return try await target.withClient { client -> Int in
       var request = target.request(isUpload ? .POST : .GET, "/x")
@@ -163,8 +175,7 @@ import Webhooks
         }
         request.body = .stream(pieces, length: .unknown)
       }
-      let response = try await client.execute(
-        request, deadline: .now() + .nanoseconds(Int64(time / .nanoseconds(1))))
+      let response = try await client.execute(request, deadline: .distantFuture)
       _ = try await response.body.collect(upTo: bodyLimit)
       return Int(response.status.code)
     }
@@ -319,6 +330,12 @@ private final class HostilePeer: ChannelInboundHandler {
     self.bytes = bytes
   }
 
+  /// The threads of the peers. Peers that send without end would keep the common ones from other connections.
+  private static let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
+  /// The time between the pieces of a text without end.
+  private static let pause = TimeAmount.milliseconds(1)
+
   /// Serves the script while a closure is called.
   ///
   /// - Parameters:
@@ -338,7 +355,7 @@ private final class HostilePeer: ChannelInboundHandler {
       configuration.applicationProtocols = protocols
       return try NIOSSLContext(configuration: configuration)
     }
-    let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    let server = try await ServerBootstrap(group: group)
       .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(ChannelOptions.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
@@ -398,8 +415,7 @@ private final class HostilePeer: ChannelInboundHandler {
     context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: piece)), promise: written)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     written.futureResult.whenSuccess {
-      // Not within the call, which a write at once would nest without end.
-      bound.eventLoop.execute {
+      bound.eventLoop.scheduleTask(in: Self.pause) {
         let (handler, context) = bound.value
         handler.repeatForever(context)
       }
