@@ -287,18 +287,36 @@ class MapScreen(Screen):
         return self.elements("place-item").first.is_visible() and self.element("places").bounding_box()["height"] > 200
 
     def overlaps(self):
-        """Returns pairs of symbols and names that overlap by more than two pixels."""
+        """Returns pairs of symbols, their names and names of areas that overlap by more than two pixels."""
         return self.page.evaluate("""() => {
-          const boxes = [...document.querySelectorAll("#map .symbol, #map .circle, #map .labelled span")].map((node) =>
-            ({ text: node.textContent, box: node.getBoundingClientRect(), marker: node.closest(".marker") }));
+          const drawn = "#map .symbol, #map .circle, #map .labelled span, #map .areas text";
+          const boxes = [...document.querySelectorAll(drawn)].map((node) =>
+            ({ text: node.textContent, box: node.getBoundingClientRect(), marker: node.closest(".marker") ?? node }));
           const depth = (name, a, b) => Math.min(a.box[name[1]], b.box[name[1]]) - Math.max(a.box[name[0]], b.box[name[0]]);
           const apart = (a, b) => Math.hypot(a.box.x - b.box.x + (a.box.width - b.box.width) / 2,
             a.box.y - b.box.y + (a.box.height - b.box.height) / 2);
-          const isRound = ({ marker, box }) => box.width === marker.getBoundingClientRect().width;
+          const isRound = ({ marker, box }) => marker.matches(".marker") && box.width === marker.getBoundingClientRect().width;
           const isOver = (a, b) => a.marker !== b.marker && depth(["left", "right"], a, b) > 2
             && depth(["top", "bottom"], a, b) > 2
             && !(isRound(a) && isRound(b) && apart(a, b) > (a.box.width + b.box.width) / 2 - 2);
           return boxes.flatMap((a, index) => boxes.slice(index + 1).filter((b) => isOver(a, b)).map((b) => [a.text, b.text]));
+        }""")
+
+    def covered_suggestions(self):
+        """Returns the suggestions that something else covers, at one of five points of each."""
+        return self.page.evaluate("""() => {
+          // Also by what lets clicks through.
+          const style = new CSSStyleSheet();
+          style.insertRule("* { pointer-events: auto !important }");
+          document.adoptedStyleSheets.push(style);
+          const points = [[.5, .5], [.05, .2], [.95, .2], [.05, .8], [.95, .8]];
+          const covered = [...document.querySelectorAll("#suggestions li")].filter((node) => {
+            const { left, top, width, height } = node.getBoundingClientRect();
+            return !points.every(([right, down]) =>
+              node.contains(document.elementFromPoint(left + right * width, top + down * height)));
+          });
+          document.adoptedStyleSheets.pop();
+          return covered.map((node) => node.textContent);
         }""")
 
     def names_on_map(self):

@@ -40,6 +40,7 @@ view.startMap({
     areas?.moveAreas();
     review?.movePins();
   },
+  onLayOut: (isFree, take) => areas?.layOutAreas(isFree, take),
   onSettle: () => {
     writeAddress();
     load();

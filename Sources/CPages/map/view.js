@@ -75,10 +75,11 @@ const lengths = new Map();
 
 /**
  * Starts the map with its controls: `onOpen` is called for a feature that is chosen, `onShowAll` for a view of
- * everything, `onSettle` when the view has come to rest, `onMove` with each frame, and `report` with what fails.
+ * everything, `onSettle` when the view has come to rest, `onMove` with each frame, `onLayOut` between symbols and the names
+ * of places (see `layOutAreas`), and `report` with what fails.
  */
 export function startMap(callbacks) {
-  page = { onMove() {}, onSettle() {}, ...callbacks };
+  page = { onMove() {}, onSettle() {}, onLayOut() {}, ...callbacks };
   node.append(tileLayer, lines, markerLayer);
   const control = (id, name, sign, action) => button(id, sign, action, { "aria-label": text(name) });
   node.after(element("div", { class: "zoom", role: "group", "aria-label": text("map.zoom") },
@@ -385,6 +386,11 @@ function regroup(fresh = new Set()) {
   }
   for (const [key, { marker }] of before) if (shown.get(key)?.marker !== marker) marker.remove();
   for (const { marker } of shown.values()) if (!marker.parentNode) markerLayer.append(marker);
+  layOut();
+}
+
+/** Has the next frame lay out all symbols and names again. */
+export function layOut() {
   laidOut = undefined;
   frame ||= requestAnimationFrame(draw);
 }
@@ -466,6 +472,7 @@ function layOutNames() {
     if (shape === "dot") dots.push([marker, box]);
     else take(box);
   }
+  page.onLayOut(isFree, take);
   const isNear = ({ at }) => at.x > -200 && at.y > -50 && at.x < width + 200 && at.y < height + 50;
   const named = [...shown.values()].filter((item) => !item.shape && item.name && isNear(item));
   const weight = ({ id, symbol }) => (id === selected?.id ? 9 : symbol.weight);
