@@ -157,6 +157,22 @@ public struct HTTPRequest: Sendable {
   }
 }
 
+extension HTTPRequest {
+  /// Returns the whole body, up to its limit. Until the request has ended, it counts towards the memory of all bodies.
+  ///
+  /// - Throws: ``Problem`` of a body that did not arrive, or 503 `overloaded` if it had to give way to others.
+  public func collectBody() async throws(Problem) -> ByteBuffer {
+    do throws(HTTPBodyError) {
+      guard let server, case .stream(let stream) = body.source else { return try await body.collect() }
+      let share = server.bodies.share(of: sender) { [weak stream] in stream?.finish(.failure(.overloaded)) }
+      return try await body.collect(holding: share)
+    } catch {
+      guard let server, error == .overloaded else { throw error.problem }
+      throw server.overloaded(HTTPBodyError.overloadedDetail)
+    }
+  }
+}
+
 /// A request's body: a sequence of buffers, read once.
 ///
 /// Reading lets the client send on: at most a few tens of kilobytes wait here unread. What is unread when the response
@@ -168,13 +184,13 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
   /// The reason why reading stopped.
   public typealias Failure = HTTPBodyError
 
-  private enum Source: Sendable {
+  fileprivate enum Source: Sendable {
     case empty
     case bytes(ByteBuffer)
     case stream(RequestBodyStream)
   }
 
-  private let source: Source
+  fileprivate let source: Source
 
   /// The length in bytes that the client announced; `nil` where it announced none, 0 for an empty body.
   public let announcedLength: Int?
@@ -210,9 +226,12 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
   /// Returns the whole body, up to its ``limit``.
   ///
   /// - Throws: ``HTTPBodyError``; at once when the announced length is too much.
-  public func collect() async throws(HTTPBodyError) -> ByteBuffer {
+  public func collect() async throws(HTTPBodyError) -> ByteBuffer { try await collect(holding: nil) }
+
+  fileprivate func collect(holding share: BodyShare?) async throws(HTTPBodyError) -> ByteBuffer {
     try checkAnnouncedLength()
     if case .bytes(let bytes) = source { return bytes }
+    if case .stream(let stream) = source, let share { stream.keep(share) }
     var whole = ByteBuffer()
     var chunks = makeAsyncIterator()
     while let chunk = try await chunks.next(isolation: #isolation) {
@@ -221,7 +240,9 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
       } else {
         whole.writeImmutableBuffer(chunk)
       }
+      if let share, !share.hold(whole.storageCapacity) { throw .overloaded }
     }
+    share?.noteWhole()
     return whole
   }
 
@@ -295,6 +316,11 @@ public enum HTTPBodyError: Error, Hashable, Sendable {
   /// The task that reads it was cancelled.
   case cancelled
 
+  /// The bodies of all requests took too much memory.
+  case overloaded
+
+  static let overloadedDetail = "the bodies of other requests take too much memory"
+
   /// The response's problem.
   public var problem: Problem {
     switch self {
@@ -304,6 +330,7 @@ public enum HTTPBodyError: Error, Hashable, Sendable {
       Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time")
     case .disconnected, .cancelled:
       Problem(.badRequest, code: "malformed-body", detail: "the body ended early")
+    case .overloaded: Problem(.serviceUnavailable, code: "overloaded", detail: Self.overloadedDetail)
     }
   }
 }

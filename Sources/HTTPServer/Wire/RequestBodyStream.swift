@@ -19,6 +19,8 @@ final class RequestBodyStream: Sendable {
     var bufferedBytes = 0
     var end: Result<Void, HTTPBodyError>?
     var waiting: Reader?
+    /// The memory of what the reader has taken, kept as long as the body.
+    var share: BodyShare?
     /// A Boolean value that indicates whether the reader's next demand is passed to the connection.
     var wantsDemand = true
   }
@@ -69,6 +71,9 @@ final class RequestBodyStream: Sendable {
   }
 
   // MARK: The reader's side
+
+  /// Keeps the memory of what is read until the request has ended.
+  func keep(_ share: BodyShare) { state.withLock { $0.share = share } }
 
   func next() async throws(HTTPBodyError) -> ByteBuffer? {
     let result = await withTaskCancellationHandler {

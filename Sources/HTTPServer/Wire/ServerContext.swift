@@ -11,6 +11,7 @@ final class ServerContext: Sendable {
   let encoder: ResponseEncoder
   let isSecure: Bool
   let budget: OutputBudget
+  let bodies: BodyBudget
   let computations: ComputationQueue
 
   let connections = Atomic(0)
@@ -36,6 +37,7 @@ final class ServerContext: Sendable {
     self.configuration = configuration
     self.isSecure = configuration.tls != nil
     self.budget = OutputBudget(configuration.limits, configuration.timeouts, eventLoop: eventLoop)
+    bodies = BodyBudget(limit: configuration.limits.bufferedBytes / 4)
     computations = ComputationQueue(
       configuration.limits, timeout: configuration.timeouts.computation, eventLoop: eventLoop)
     self.responder = responder

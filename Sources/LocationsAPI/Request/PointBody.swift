@@ -109,18 +109,14 @@ enum PointBody {
 
   /// Returns the bytes of a body that is not compressed.
   ///
-  /// - Throws: `Problem` 415, or that of a body that did not arrive.
+  /// - Throws: `Problem` 415, or that of a body that did not arrive or had to give way to others.
   static func collect(_ request: HTTPRequest) async throws(Problem) -> ByteBuffer {
     if let coding = request.headers.first(name: "content-encoding"), coding.lowercased() != "identity" {
       throw Problem(
         .unsupportedMediaType, code: "unsupported-media-type",
         detail: "the body must be sent without Content-Encoding", headers: ["accept-encoding": "identity"])
     }
-    do {
-      return try await request.body.collect()
-    } catch {
-      throw error.problem
-    }
+    return try await request.collectBody()
   }
 }
 

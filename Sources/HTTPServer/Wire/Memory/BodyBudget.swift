@@ -1,0 +1,114 @@
+import Synchronization
+
+/// The memory budget of the bodies that requests collect, from their first chunk to the end of their requests.
+///
+/// If a body does not fit, a client that holds the most gives way: of its bodies that have not arrived whole, the one
+/// that began first is cut, which may be the one that does not fit. So nobody keeps others from sending by sending
+/// slowly. A body alone fits in any case.
+final class BodyBudget: Sendable {
+  /// The length up to which a body is not counted, in bytes.
+  static let uncountedBytes = 4096
+
+  private struct Holder {
+    let client: RequestSender
+    let cut: @Sendable () -> Void
+    var bytes = 0
+    var isWhole = false
+  }
+
+  private struct State {
+    var bytes = 0
+    var holders: [Int: Holder] = [:]
+    var bytesOfClients: [RequestSender: Int] = [:]
+    var lastID = 0
+
+    mutating func setBytes(_ bytes: Int, of id: Int) {
+      guard var holder = holders[id] else { return }
+      let growth = bytes - holder.bytes
+      holder.bytes = bytes
+      holders[id] = holder
+      self.bytes += growth
+      bytesOfClients[holder.client, default: 0] += growth
+    }
+
+    @discardableResult
+    mutating func remove(_ id: Int) -> Holder? {
+      setBytes(0, of: id)
+      let holder = holders.removeValue(forKey: id)
+      if let holder, bytesOfClients[holder.client] == 0 { bytesOfClients[holder.client] = nil }
+      return holder
+    }
+
+    /// Returns the body that gives way to others.
+    func next() -> Int? {
+      let unfinished = holders.filter { !$0.value.isWhole }
+      func bytes(_ id: Int) -> Int { unfinished[id].flatMap { bytesOfClients[$0.client] } ?? 0 }
+      guard let most = unfinished.keys.map(bytes).max() else { return nil }
+      return unfinished.keys.filter { bytes($0) == most }.min()
+    }
+  }
+
+  private let limit: Int
+  private let state = Mutex(State())
+
+  /// The number of bytes that are held.
+  var heldBytes: Int { state.withLock { $0.bytes } }
+
+  /// Creates a budget of a number of bytes.
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Returns the share of a body, which holds nothing yet.
+  ///
+  /// - Parameter cut: ends the body with an error, if another one needs its memory.
+  func share(of client: RequestSender, cut: @escaping @Sendable () -> Void) -> BodyShare {
+    let id = state.withLock { state in
+      state.lastID += 1
+      state.holders[state.lastID] = Holder(client: client, cut: cut)
+      return state.lastID
+    }
+    return BodyShare(id: id, budget: self)
+  }
+
+  fileprivate func hold(_ bytes: Int, by id: Int) -> Bool {
+    var cuts: [@Sendable () -> Void] = []
+    let fits = state.withLock { state in
+      guard state.holders[id] != nil else { return false }
+      state.setBytes(bytes, of: id)
+      while state.bytes > limit, state.holders.count > 1, let next = state.next() {
+        let holder = state.remove(next)
+        if next == id { return false }
+        if let holder { cuts.append(holder.cut) }
+      }
+      return true
+    }
+    for cut in cuts { cut() }
+    return fits
+  }
+
+  fileprivate func noteWhole(_ id: Int) { state.withLock { $0.holders[id]?.isWhole = true } }
+
+  fileprivate func end(_ id: Int) { state.withLock { _ = $0.remove(id) } }
+}
+
+/// The memory of one body. It is released with the last reference.
+final class BodyShare: Sendable {
+  private let id: Int
+  private let budget: BodyBudget
+
+  fileprivate init(id: Int, budget: BodyBudget) {
+    self.id = id
+    self.budget = budget
+  }
+
+  deinit { budget.end(id) }
+
+  /// Counts the memory of the body, in place of what was counted before.
+  ///
+  /// - Returns: `false` if the body has to give way to others.
+  func hold(_ bytes: Int) -> Bool { bytes <= BodyBudget.uncountedBytes || budget.hold(bytes, by: id) }
+
+  /// Notes that the body has arrived whole, so that it is used and not cut.
+  func noteWhole() { budget.noteWhole(id) }
+}

@@ -1,0 +1,116 @@
+import HTTPTestSupport
+import NIOHTTP1
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+
+@Suite(.timeLimit(.minutes(5))) struct BodyBudgetTests {
+  private static func client(_ text: String) -> RequestSender { .address(IPAddress(text)) }
+
+  @Test func bodiesHoldMemoryUntilTheyAreReleased() {
+    let budget = BodyBudget(limit: 100_000)
+    var share: BodyShare? = budget.share(of: Self.client("192.0.2.1")) {}
+    let fits = share?.hold(60_000)
+    let held = budget.heldBytes
+    share = nil
+
+    #expect(fits == true)
+    #expect(held == 60_000)
+    #expect(budget.heldBytes == 0)
+  }
+
+  @Test func shortBodiesAreNotCounted() {
+    let budget = BodyBudget(limit: 1)
+    let shares = (0..<10).map { _ in budget.share(of: Self.client("192.0.2.1")) { Issue.record("a body was cut") } }
+
+    #expect(shares.allSatisfy { $0.hold(BodyBudget.uncountedBytes) })
+    #expect(budget.heldBytes == 0)
+  }
+
+  @Test func bodyAloneFitsWhateverItsLength() {
+    let budget = BodyBudget(limit: 100_000)
+    let share = budget.share(of: Self.client("192.0.2.1")) {}
+
+    #expect(share.hold(1_000_000))
+  }
+
+  @Test func firstBodyOfTheClientThatHoldsTheMostGivesWay() {
+    let budget = BodyBudget(limit: 100_000)
+    let cut = Notes()
+    let other = budget.share(of: Self.client("192.0.2.1")) { cut.note("other") }
+    let first = budget.share(of: Self.client("192.0.2.2")) { cut.note("first") }
+    let second = budget.share(of: Self.client("192.0.2.2")) { cut.note("second") }
+    let fit = [other.hold(30_000), first.hold(35_000), second.hold(35_000)]
+    let late = budget.share(of: Self.client("192.0.2.3")) { cut.note("late") }
+
+    #expect(fit == [true, true, true])
+    #expect(late.hold(20_000))
+    #expect(cut.names == ["first"])
+    #expect(budget.heldBytes == 85_000)
+    // What was cut holds nothing more.
+    #expect(!first.hold(36_000))
+    #expect(budget.heldBytes == 85_000)
+  }
+
+  @Test func bodyOfTheClientThatHoldsTheMostGivesWayToItsOthers() {
+    let budget = BodyBudget(limit: 100_000)
+    let cut = Notes()
+    let first = budget.share(of: Self.client("192.0.2.1")) { cut.note("first") }
+    let whole = budget.share(of: Self.client("192.0.2.1")) { cut.note("whole") }
+    _ = whole.hold(40_000)
+    whole.noteWhole()
+    _ = first.hold(50_000)
+    let last = budget.share(of: Self.client("192.0.2.1")) { cut.note("last") }
+
+    #expect(last.hold(50_000))
+    #expect(cut.names == ["first"])
+    // Only itself is not whole.
+    #expect(!last.hold(70_000))
+    #expect(cut.names == ["first"])
+    #expect(budget.heldBytes == 40_000)
+  }
+
+  /// Slow senders of long bodies, and then one that sends its body at once.
+  @Test func unfinishedBodiesAreBoundedTogether() async throws {
+    let responder = ClosureResponder { request in
+      do throws(Problem) {
+        return .text("\(try await request.collectBody().readableBytes)")
+      } catch {
+        return HTTPResponse(error)
+      }
+    }
+    let (length, count) = (1_000_000, 6)
+    let head = "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: \(length)\r\n\r\n"
+    // A quarter of it is for bodies: four of a megabyte.
+    try await withServer(responder, configure: { $0.limits.bufferedBytes = 16 << 20 }) { server in
+      var slow: [RawHTTPConnection] = []
+      for _ in 0..<count {
+        let connection = try await RawHTTPConnection.open(port: server.port)
+        try await connection.send(head + String(repeating: "a", count: length - 1))
+        slow.append(connection)
+      }
+      let quick = try await RawHTTPConnection.open(port: server.port)
+      try await quick.send(head + String(repeating: "a", count: length))
+      let response = try await quick.response()
+      var statuses: [Int] = []
+      for connection in slow {
+        try? await connection.send("a")
+        statuses.append(try await connection.response().status)
+      }
+
+      #expect(response.status == 200)
+      #expect(response.text == "\(length)")
+      #expect(statuses.count { $0 == 503 } >= count - 4)
+      #expect(statuses.allSatisfy { $0 == 503 || $0 == 200 })
+    }
+  }
+}
+
+/// The names that were noted, in order.
+private final class Notes: Sendable {
+  private let state = Mutex<[String]>([])
+  var names: [String] { state.withLock { $0 } }
+  func note(_ name: String) { state.withLock { $0.append(name) } }
+}
