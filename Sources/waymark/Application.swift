@@ -62,7 +62,8 @@ struct Application {
       access.sender(of: request, proxies: proxies)
     }
     self.http = http
-    let changeStreams = ChangeStreams(limit: configuration.maximumChangeStreams)
+    let changeStreams = ChangeStreams(
+      limit: configuration.maximumChangeStreams, conditionBytes: configuration.http.limits.bufferedBytes / 4)
     let processCollectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)]
     var collectors = processCollectors + store.collectors
     if let tokenKeys { collectors.append(TokenKeyCollector(tokenKeys, factory: metrics)) }

@@ -445,6 +445,35 @@ import Testing
     #expect(counts == [5, 2, 1])
   }
 
+  /// The edges of the area are 18,000 km long: it takes some 60 kB.
+  @Test func conditionsOfAClientAreBounded() async throws {
+    let api = api(store.changes, streams: ChangeStreams(conditionBytes: 1_000_000))
+    let area = "within=POLYGON((-170%2080,170%2080,170%20-80,-170%20-80,-170%2080))"
+    let start = try await position()
+    func poll(_ condition: String, from address: String) async -> HTTPResponseStatus {
+      await api.router().respond(
+        to: ServiceDriver.request(.GET, "/changes?since=\(start)&wait=1&\(condition)", from: address)
+      ).status
+    }
+    var open: [Stream] = []
+    while open.count < 100 {
+      let stream = await Stream(api, "/changes?\(area)", from: "192.0.2.1")
+      guard stream.response.status == .ok else { break }
+      open.append(stream)
+    }
+    let short = await Stream(api, "/changes?category=cafe", from: "192.0.2.1")
+    let other = await Stream(api, "/changes?\(area)", from: "192.0.2.2")
+
+    #expect((2..<100).contains(open.count))
+    #expect(short.response.status == .ok)
+    #expect(other.response.status == .ok)
+    #expect(await poll(area, from: "192.0.2.1") == .serviceUnavailable)
+    #expect(await poll("category=cafe", from: "192.0.2.1") == .ok)
+    #expect(await poll(area, from: "192.0.2.2") == .ok)
+    open = []
+    #expect(await poll(area, from: "192.0.2.1") == .ok)
+  }
+
   @Test func streamThatEndsMakesRoomForAnotherOfItsClient() async throws {
     let streams = ChangeStreams(limit: 2)
     do {

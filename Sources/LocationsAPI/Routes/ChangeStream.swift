@@ -26,13 +26,22 @@ package final class ChangeStreams: Sendable {
     package var lagSeconds = 0.0
   }
 
+  /// What clients have open, or one of them.
+  private struct Use {
+    var streams = 0
+    /// The number of bytes of the conditions of streams, and of requests that wait.
+    var conditionBytes = 0
+  }
+
   private struct State {
     var counts = Counts()
-    /// The numbers of open streams of those clients that have some.
-    var open: [RequestSender: Int] = [:]
+    var conditionBytes = 0
+    /// What those clients have open that have something.
+    var open: [RequestSender: Use] = [:]
   }
 
   private let limit: Int
+  private let conditionLimit: Int
   private let state = Mutex(State())
   fileprivate let texts = ChangeTexts()
 
@@ -43,9 +52,11 @@ package final class ChangeStreams: Sendable {
   ///
   /// - Parameters:
   ///   - limit: the maximum number of streams.
+  ///   - conditionBytes: the maximum number of bytes of the conditions of streams and of requests that wait.
   ///   - interval: the time after which a stream has a comment or a position, and its sender's access is checked again.
-  package init(limit: Int = 10_000, interval: Duration = .seconds(15)) {
+  package init(limit: Int = 10_000, conditionBytes: Int = 64 << 20, interval: Duration = .seconds(15)) {
     self.limit = limit
+    conditionLimit = conditionBytes
     self.interval = interval
   }
 
@@ -54,37 +65,68 @@ package final class ChangeStreams: Sendable {
 
   fileprivate func count(_ change: (inout Counts) -> Void) { state.withLock { change(&$0.counts) } }
 
-  /// Counts a stream of a client until the result is released; `nil` if there are too many.
+  /// Counts a stream of a client with its conditions until the result is released.
   ///
   /// A client may have as many streams as are free beside them. So one alone has half of them at most, and there is
-  /// always room for another one.
-  fileprivate func begin(for client: RequestSender) -> OpenStream? {
-    let isAdmitted = state.withLock { state in
-      let own = state.open[client] ?? 0
-      guard own < limit - state.counts.open else { return false }
-      state.counts.open += 1
-      state.open[client] = own + 1
-      return true
-    }
-    return isAdmitted ? OpenStream(self, client) : nil
+  /// always room for another one. The memory of conditions is divided in the same way.
+  ///
+  /// - Throws: `Problem` 503 if there are too many.
+  fileprivate func begin(for client: RequestSender, conditionBytes: Int) throws(Problem) -> Counted {
+    try begin(Use(streams: 1, conditionBytes: conditionBytes), of: client)
   }
 
-  private func end(of client: RequestSender) {
+  /// Counts the conditions of a client's request that waits until the result is released.
+  ///
+  /// - Throws: `Problem` 503 if they take too much memory.
+  func beginWait(for client: RequestSender, conditionBytes: Int) throws(Problem) -> Counted {
+    try begin(Use(conditionBytes: conditionBytes), of: client)
+  }
+
+  private func begin(_ use: Use, of client: RequestSender) throws(Problem) -> Counted {
+    let excess: String? = state.withLock { state in
+      var own = state.open[client] ?? Use()
+      if use.streams > 0, own.streams >= limit - state.counts.open { return "too many streams of changes are open" }
+      if use.conditionBytes > 0, own.conditionBytes + use.conditionBytes > conditionLimit - state.conditionBytes {
+        return "the conditions of requests for changes take too much memory"
+      }
+      state.counts.open += use.streams
+      state.conditionBytes += use.conditionBytes
+      own.streams += use.streams
+      own.conditionBytes += use.conditionBytes
+      if own.streams + own.conditionBytes > 0 { state.open[client] = own }
+      return nil
+    }
+    if let excess {
+      throw Problem(
+        .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
+        detail: "\(excess), of this client or of all",
+        headers: ["retry-after": "\(Int.random(in: ChangeEvents.retrySeconds))"])
+    }
+    return Counted(self, client, use)
+  }
+
+  private func end(_ use: Use, of client: RequestSender) {
     state.withLock { state in
-      state.counts.open -= 1
-      let rest = (state.open[client] ?? 0) - 1
-      state.open[client] = rest > 0 ? rest : nil
+      state.counts.open -= use.streams
+      state.conditionBytes -= use.conditionBytes
+      guard var own = state.open[client] else { return }
+      own.streams -= use.streams
+      own.conditionBytes -= use.conditionBytes
+      state.open[client] = own.streams + own.conditionBytes > 0 ? own : nil
     }
   }
 
-  /// A stream that is counted.
-  fileprivate final class OpenStream: Sendable {
+  /// A stream or a request that waits, which is counted.
+  final class Counted: Sendable {
     let streams: ChangeStreams
     private let client: RequestSender
+    private let use: Use
 
-    init(_ streams: ChangeStreams, _ client: RequestSender) { (self.streams, self.client) = (streams, client) }
+    fileprivate init(_ streams: ChangeStreams, _ client: RequestSender, _ use: Use) {
+      (self.streams, self.client, self.use) = (streams, client, use)
+    }
 
-    deinit { streams.end(of: client) }
+    deinit { streams.end(use, of: client) }
   }
 }
 
@@ -98,12 +140,7 @@ extension ChangesRoute {
   func stream(
     _ changes: any PointFeed, _ arguments: ChangesArguments, to request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    guard let counted = streams.begin(for: request.sender) else {
-      throw Problem(
-        .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
-        detail: "too many streams of changes are open, of this client or of all",
-        headers: ["retry-after": "\(Int.random(in: ChangeEvents.retrySeconds))"])
-    }
+    let counted = try streams.begin(for: request.sender, conditionBytes: arguments.conditionBytes)
     let subscription = changes.subscribe(matching: arguments.query, for: ChangeReader(request))
     let stream = ChangeStream(self, changes, arguments, request, subscription, counted)
     try await stream.open(arguments)
@@ -252,14 +289,14 @@ private final class ChangeStream: Sendable {
   private let mark: String?
   private let request: HTTPRequest
   private let subscription: ChangeSubscription
-  private let counted: ChangeStreams.OpenStream
+  private let counted: ChangeStreams.Counted
   private let start = Mutex<Start?>(nil)
 
   private var streams: ChangeStreams { counted.streams }
 
   init(
     _ route: ChangesRoute, _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest,
-    _ subscription: ChangeSubscription, _ counted: ChangeStreams.OpenStream
+    _ subscription: ChangeSubscription, _ counted: ChangeStreams.Counted
   ) {
     self.route = route
     self.changes = changes

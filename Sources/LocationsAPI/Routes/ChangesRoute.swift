@@ -85,6 +85,10 @@ struct ChangesRoute: CallHandler {
       return response(ChangeJSON.text(of: [], position: arguments.marking(position)))
     }
     try arguments.checkMark()
+    let counts =
+      arguments.wait > .zero
+      ? try streams.beginWait(for: request.sender, conditionBytes: arguments.conditionBytes) : nil
+    defer { extendLifetime(counts) }
     // Before the first page, so that nothing is missed between the two.
     let subscription =
       arguments.wait > .zero ? changes.subscribe(matching: arguments.query, for: ChangeReader(request)) : nil
@@ -287,6 +291,9 @@ struct ChangesArguments: Sendable {
   /// The conditions.
   let query: PointQuery
 
+  /// The estimated number of bytes of the conditions; 0 for short ones.
+  let conditionBytes: Int
+
   /// The position without its mark.
   let since: String?
 
@@ -309,12 +316,22 @@ struct ChangesArguments: Sendable {
   /// A Boolean value that indicates whether the position is that of the last event of a stream.
   let isContinued: Bool
 
+  /// The bytes that conditions take for each byte of their text: up to 17 for categories, and 10 for filters.
+  private static let bytesOfCondition = 20
+
+  /// The number of bytes up to which conditions are not counted: less than a stream takes besides.
+  private static let shortConditionBytes = 8192
+
   /// Creates the arguments from a request.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest, _ filtering: Filtering, _ restriction: Restriction?) throws(Problem) {
     var values = try ParameterValues(request, allowing: ChangesRoute.call.parameters)
     query = values.changeFilters(by: filtering)
+    // Areas that `in` names are shared with the store.
+    let bytes =
+      Self.bytesOfCondition * (request.query?.utf8.count ?? 0) + (values.has(.within) ? query.area?.byteCount ?? 0 : 0)
+    conditionBytes = bytes > Self.shortConditionBytes ? bytes : 0
     isRestricted = restriction != nil
     limit = values.limit(in: ChangesRoute.limits, default: ChangesRoute.defaultLimit)
     isStream =
