@@ -43,12 +43,15 @@ enum TextDriver {
     return trials.sorted { $0.postings < $1.postings }.prefix(2).map(\.words)
   }
 
-  /// Returns the words near each term, where the term has few of them.
+  /// Returns the words near each term, of those terms that have few postings near them, or of all.
+  ///
+  /// - Parameter takesAll: whether the number of postings does not matter, because the searcher may not know of all places.
   static func wordsOfEachTerm(
-    _ terms: ContiguousArray<QueryTerm>, in part: TextPart, near words: (QueryTerm) -> [Range<Int>]
+    _ terms: ContiguousArray<QueryTerm>, in part: TextPart, takesAll: Bool, near words: (QueryTerm) -> [Range<Int>]
   ) -> [[Range<Int>]] {
     terms.prefix(maximumTerms).compactMap { term in
       let words = words(term)
+      if takesAll { return words }
       let postings = words.reduce(0) { $0 + part.columns.postingCount(of: $1) }
       return postings <= manyPostings ? words : nil
     }

@@ -880,7 +880,7 @@ extension TextSearch {
     tiers = .typo ... .typo
     rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
     let drivers = parts.indices.map { index in
-      TextDriver.wordsOfEachTerm(terms, in: parts[index]) { words(near: $0, in: index) }
+      TextDriver.wordsOfEachTerm(terms, in: parts[index], takesAll: isRestricted) { words(near: $0, in: index) }
     }
     rules.isLenient = true
     for (index, words) in drivers.enumerated() {

@@ -49,13 +49,17 @@ import Testing
   @Test func matchesOfARestrictedQueryDoNotDependOnOtherPlaces() throws {
     let restriction = PointRestriction(
       filter: try PropertyFilter("category = 'shown'"), area: nil, timeLimit: .seconds(600), queryables: Queryables())
-    let shown = try ["Alpha Beta Gamma", "Golden Gate Bridge View", "Losangeles Zoo", "Winchester Cathedral"]
-      .enumerated().map { try TextPlaces.place(UInt64($0), $1, category: "shown") }
+    let shown = try [
+      "Alpha Beta Gamma", "Golden Gate Bridge View", "Losangeles Zoo", "Winchester Cathedral", "Moon Internal", "Town",
+    ]
+    .enumerated().map { try TextPlaces.place(UInt64($0), $1, category: "shown") }
     let hidden = try (0..<20_000).map { number in
       try TextPlaces.place(
         1_000 + UInt64(number),
-        ["Alpha Beta \(number)", "Alphx Betx \(number)", "Golden Bridge \(number)", "Winchestex Gate \(number)"][
-          number % 4],
+        [
+          "Alpha Beta \(number)", "Alphx Betx \(number)", "Golden Bridge \(number)", "Winchestex Gate \(number)",
+          "Internal \(number)",
+        ][number % 5],
         category: "hidden")
     }
     let (alone, together) = (
@@ -65,6 +69,7 @@ import Testing
     for text in [
       "alpha beta gamma delta", "golden gate bridge view point", "los angeles zoo", "wenchestxr cathedral",
       "alpha beta gaxxa", "goldxn brxdge vxew", "bridge golden view alpha",
+      "town internal",
     ] {
       var query = TextQuery(text: text)
       query.filters = PointQuery(restriction: restriction)
