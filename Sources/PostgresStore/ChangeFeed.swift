@@ -690,9 +690,10 @@ struct TransactionSnapshot: Hashable, Sendable {
     self.init(start: start, end: end, inProgress: inProgress)
   }
 
-  /// Creates a snapshot; `nil` where the numbers are not in order.
+  /// Creates a snapshot; `nil` if the numbers are not in order, or PostgreSQL has no such snapshot: it begins with 1.
   init?(start: UInt64, end: UInt64, inProgress: [UInt64]) {
-    guard start <= end, inProgress.allSatisfy({ start <= $0 && $0 < end }), inProgress == inProgress.sorted() else {
+    guard start > 0, start <= end, inProgress.allSatisfy({ start <= $0 && $0 < end }), inProgress == inProgress.sorted()
+    else {
       return nil
     }
     (self.start, self.end, self.inProgress) = (start, end, inProgress)

@@ -33,6 +33,15 @@ import Testing
     }
   }
 
+  // MARK: Texts
+
+  @Test(arguments: ["", "0", "0.0.0", "1.0.1", "1.2.1", "1.1.18446744073709551616", "1.1.1.1-", "1.1.1-1.1-1.1"])
+  func textThatIsNoPositionIsMalformed(_ text: String) async throws {
+    try await withFeed { feed, _, _ in
+      await #expect(throws: ChangeReadError.malformed) { try await feed.page(after: text, limit: 10) }
+    }
+  }
+
   // MARK: Lives of the server
 
   @Test(arguments: [TemporaryServer.StopMode.fast, .immediate])
