@@ -14,17 +14,20 @@ extension HoursExpression {
   }
 }
 
-extension HoursRule {
-  /// Gives a single year behind dates to them: `Jul 10-Sep 03 2023`.
-  fileprivate mutating func attachYear() {
-    guard days.years.count == 1, days.years[0].last == days.years[0].first, days.years[0].step == 1, !days.dates.isEmpty
-    else { return }
-    for index in days.dates.indices where days.dates[index].start.year == nil && days.dates[index].end?.year == nil {
-      let isSingle = days.dates[index].end == days.dates[index].start
-      days.dates[index].start.year = days.years[0].first
-      if isSingle { days.dates[index].end = days.dates[index].start }
-    }
-    days.years = []
+extension DaySelector {
+  /// Gives the year behind a date to it: `Jul 10-Sep 03 2023`.
+  ///
+  /// - Returns: `false` if there are several years, or the date has a year or ends in the next one.
+  fileprivate mutating func attachYear() -> Bool {
+    guard years.count == 1, years[0].last == years[0].first, years[0].step == 1, dates.count == 1,
+      dates[0].start.year == nil, dates[0].end?.year == nil
+    else { return false }
+    if let days = dates[0].plainDays, days.first > days.last { return false }
+    let isSingle = dates[0].end == dates[0].start
+    dates[0].start.year = years[0].first
+    if isSingle { dates[0].end = dates[0].start }
+    years = []
+    return true
   }
 }
 
@@ -153,7 +156,6 @@ private struct HoursParser {
       let end = try parse(&parsed, after: rules)
       parsed.isUnseparated = end == .none
       separator = end == .comma ? .additional : .normal
-      parsed.rule.attachYear()
       try leaveOutException(&parsed, after: rules)
       try checkSeparation(of: parsed, end, after: rules.last)
       try orderClosedDays(before: parsed, in: &rules)
@@ -310,7 +312,6 @@ private struct HoursParser {
     default: throw expected("days")
     }
     guard excepted.exception == nil else { throw expected("days") }
-    excepted.rule.attachYear()
     parsed.exception = excepted.rule.days
     guard stage < .times else {
       stage = .modifier
@@ -401,8 +402,10 @@ private struct HoursParser {
         guard stage < .times, !parsed.closesFirst || stage < .weekdays else { return try endUnseparated(parsed) }
         let days = parsed.rule.days
         if stage == .weekdays, !(days.dates.isEmpty && days.years.isEmpty && days.weeks.isEmpty) { return .none }
-        guard element == .week || days.dates.isEmpty else { throw expected("',' between dates") }
+        let isYearBehindDate = element == .year && days.years.isEmpty && days.dates.count == 1
+        guard element == .week || days.dates.isEmpty || isYearBehindDate else { throw expected("',' between dates") }
         try parseDates(&parsed.rule, element)
+        guard !isYearBehindDate || parsed.rule.days.attachYear() else { throw expected("the year of each date") }
         stage = max(stage, .dates)
       case .weekday:
         guard stage < .times else { return try endUnseparated(parsed) }

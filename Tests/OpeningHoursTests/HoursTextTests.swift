@@ -46,6 +46,8 @@ struct HoursTextTests {
     ("Пн-Пт 08:00-20:00; Сб выходной", "Mo-Fr 08:00-20:00; Sa off"),
     ("月～土 17:00～23:00", "Mo-Sa 17:00-23:00"), ("水曜日～土曜日10:00～19:00", "We-Sa 10:00-19:00"),
     ("täglich 10-18", "Mo-Su 10:00-18:00"), ("24. Dezember-6. Januar geschlossen", "Dec 24-Jan 06 off"),
+    ("Jul 10-Sep 03 2023 10:00-12:00", "2023 Jul 10-Sep 03 10:00-12:00"),
+    ("24. Dezember 2026 geschlossen", "2026 Dec 24 off"),
     // Separators.
     ("Mo-Fr 10:00-21:00 Sa 09:00-21:00", "Mo-Fr 10:00-21:00; Sa 09:00-21:00"),
     ("Mo-Fr: 8-12, Sa: 9-11", "Mo-Fr 08:00-12:00, Sa 09:00-11:00"),
