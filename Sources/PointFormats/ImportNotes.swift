@@ -109,13 +109,6 @@ package final class ImportNotes: Sendable {
     state.withLock { $0.checks.noteSwappedInArea(row) }
   }
 
-  /// Notes the opening hours of rows that are read elsewhere.
-  package func noteHours(of rows: [ImportRow]) {
-    state.withLock { state in
-      for row in rows { state.hours.note(row.draft.tags) }
-    }
-  }
-
   /// Notes a row that was rejected.
   func note(_ rejection: RejectedRow) {
     guard rejection.detail.hasSuffix(SwappedCoordinates.remark) else { return }
@@ -139,7 +132,7 @@ package final class ImportNotes: Sendable {
   }
 
   /// Notes rows that were read.
-  func note(_ rows: some Sequence<ImportRow>) {
+  package func note(_ rows: some Sequence<ImportRow>) {
     guard examinesRows else { return }
     state.withLock { state in
       for row in rows {

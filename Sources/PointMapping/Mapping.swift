@@ -361,7 +361,8 @@ package struct Mapping: RecordMapping {
 extension Mapping {
   /// Sets the name of the data set, with a licence and attribution of its own where another one had them.
   package mutating func setSource(_ name: String) {
-    if source?.name != name { source = DataSource(name: name) }
+    source = DataSource(
+      name: name, licence: source?.licence, attribution: source?.attribution, url: source?.url)
   }
 
   /// Sets the licence and attribution of the data set, as far as they are given.

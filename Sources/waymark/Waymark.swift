@@ -18,7 +18,8 @@ struct Waymark: AsyncParsableCommand {
         waymark follow --url https://places.example.org --to copy.db     keep a copy of another server's
         waymark search museum --near 37.33,-121.89      find them by name
 
-      Every option of a command can also be set as an environment variable: --http-port is HTTP_PORT. The option wins.
+      Every option of serve and of its database can also be set as an environment variable: --http-port is HTTP_PORT. \
+      The option wins.
 
       Exit codes: 0 done, 1 failed, 64 bad usage, 65 bad data, 69 store unavailable.
       """,

@@ -121,6 +121,25 @@ import Testing
     withExtendedLifetime(restarted) {}
   }
 
+  @Test(arguments: StoreKind.allCases) func replacedSourceHasTheLicenceOfTheOptions(kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let csv = try store.folder.write("source,sourceId,name,lat,lng\nstops,7,A,52.5,13.4\n", to: "stops.csv")
+    let server = try await store.serve()
+    let port = try await server.port()
+    let target = kind == .memory ? ["--url", "http://127.0.0.1:\(port)"] : []
+
+    let imported = try await WaymarkProcess.run(
+      ["import", "--replace-source", "stops", "--licence", "CC0-1.0", csv] + target,
+      environment: kind == .memory ? [:] : store.environment)
+    let sources = try await ServerDriver(port: port).get("/sources")
+
+    #expect(imported.status == 0, "\(imported.log)")
+    #expect(
+      String(decoding: sources.body, as: UTF8.self).hasPrefix(#"[{"name":"stops","licence":"CC0-1.0","#),
+      "\(sources.text)")
+    withExtendedLifetime(server) {}
+  }
+
   @Test(arguments: StoreKind.allCases) func changedAttributionIsNeverHiddenByAnEntityTag(kind: StoreKind) async throws {
     let store = try await EmptyStore(kind)
     let csv = try store.folder.write("id,name,lat,lng\n7,A,52.5,13.4\n", to: "stops.csv")

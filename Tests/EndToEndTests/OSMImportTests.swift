@@ -126,6 +126,23 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
+  @Test func coordinatesThatAreImplausibleAreAWarning() async throws {
+    let store = try await EmptyStore(.postgres)
+    let file = try store.folder.write(
+      """
+      <?xml version="1.0"?><osm version="0.6">
+      <node id="1" version="1" lat="0" lon="0"><tag k="amenity" v="cafe"/><tag k="name" v="Null"/></node>
+      <node id="2" version="1" lat="48.2" lon="16.2"><tag k="amenity" v="cafe"/><tag k="name" v="B"/></node></osm>
+      """, to: "edited.osm")
+
+    let lenient = try await WaymarkProcess.run(["import", "--dry-run", file], environment: store.environment)
+    let strict = try await WaymarkProcess.run(
+      ["import", "--dry-run", "--strict", file], environment: store.environment)
+
+    #expect(lenient.status == 0 && lenient.log.contains("0, 0"), "\(lenient.log)")
+    #expect(strict.status == 65 && strict.log.contains("coordinates are implausible"), "\(strict.log)")
+  }
+
   @Test func objectsThatAnEditorDeletedAreNoPlacesAndHoursThatCannotBeParsedAreAWarning() async throws {
     let store = try await EmptyStore(.postgres)
     let file = try store.folder.write(

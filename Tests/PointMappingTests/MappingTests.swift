@@ -318,6 +318,15 @@ import Testing
     #expect(row.name == "A;B" && row.tags.dictionary == ["k": "x;y"])
   }
 
+  @Test func dataSetOfAnotherNameKeepsItsLicence() throws {
+    var mapping = try #require(Mapping(builtIn: "osm"))
+    mapping.setSource("vienna")
+    let source = mapping.source
+
+    #expect(source?.name == "vienna" && source?.licence == "ODbL-1.0")
+    #expect(source?.attribution == "\u{A9} OpenStreetMap contributors")
+  }
+
   // MARK: Tables
 
   @Test func namesOfColumnsThatPeopleUseAreRecognised() throws {

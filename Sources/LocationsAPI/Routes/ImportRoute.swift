@@ -145,7 +145,7 @@ private struct ImportArguments {
     isDryRun = values.flag(.dryRun)
     options = values.rowOptions()
     removal = values.removal()
-    sources = values.dataSources(options)
+    sources = values.dataSources(options, removal)
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }) else {
       throw .unsupportedMediaType(request, accepted: ImportRoute.mediaTypes, header: "accept-post")
@@ -201,8 +201,10 @@ extension ParameterValues {
     }
   }
 
-  /// Returns the data set of the parameter `source` with its licence and attribution. Invalid values are noted.
-  mutating func dataSources(_ options: RowOptions) -> [DataSource] {
+  /// Returns the data set of the parameter `source`, or else of `replaceSource`, with its licence and attribution. Invalid
+  /// values are noted.
+  mutating func dataSources(_ options: RowOptions, _ removal: ImportRemoval?) -> [DataSource] {
+    let source = options.source ?? removal?.source
     var texts: [Parameter: String] = [:]
     for parameter in [Parameter.licence, .attribution, .attributionURL] {
       guard let text = self[parameter] else { continue }
@@ -215,10 +217,10 @@ extension ParameterValues {
       } else if parameter == .attributionURL, !DataSource.isAddress(text) {
         note(.invalid, parameter.name, "must be an address that begins with http:// or https://")
       }
-      if options.source == nil { note(.invalid, parameter.name, "needs the parameter source") }
+      if source == nil { note(.invalid, parameter.name, "needs the parameter source or replaceSource") }
       texts[parameter] = text
     }
-    guard let source = options.source else { return [] }
+    guard let source else { return [] }
     return [
       DataSource(
         name: source, licence: texts[.licence], attribution: texts[.attribution], url: texts[.attributionURL])

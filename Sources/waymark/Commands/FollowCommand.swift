@@ -25,7 +25,7 @@ struct FollowCommand: AsyncParsableCommand {
         {"id":"…","deleted":true}
         {"position":"…"}
 
-      When the server or the copy can't be reached, it tries again after 1 to 60 seconds, or after Retry-After. Exits \
+      When the server or the copy can't be reached, it tries again after half a second to 60 seconds, or after Retry-After. Exits \
       with 1 when the server denies the request.
 
       Examples:

@@ -32,7 +32,7 @@ struct ImportCommand: AsyncParsableCommand {
       boundaries of OpenStreetMap's files. --source, --id-field, --replace-source and --licence are as for places.
 
       With --url the files go to a running server, whatever its store: one request and one transaction for each file, \
-      or for all where a mapping is used.
+      or for all with a mapping, --bbox, --polygon, --areas or files of OpenStreetMap.
 
       Examples:
         waymark import town.osm.pbf
@@ -142,7 +142,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
     let mapping = try mapping.configured(fallback: maps.isEmpty ? nil : "osm", rows: rows)
     let options = try rows.options()
-    let sources = try self.mapping.sources(mapping, source: options.source)
+    let sources = try self.mapping.sources(mapping, source: options.source ?? replaceSource)
     let removal = try removal()
     let contents: ImportInput.Contents
     if let mapping, !maps.isEmpty {

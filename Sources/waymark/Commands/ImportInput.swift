@@ -65,7 +65,7 @@ struct ImportInput: Sendable {
           files, selection, mapping: mapping, counts: counts, reporter: reporter, onRejection: onRejection)
         return {
           let rows = try await reader.next()
-          if let rows { notes.noteHours(of: rows) }
+          if let rows { notes.note(rows) }
           return rows
         }
       }

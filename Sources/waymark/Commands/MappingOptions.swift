@@ -92,7 +92,7 @@ struct MappingOptions: ParsableArguments {
     return mapping
   }
 
-  /// Returns the data sets to register: that of the mapping, or that of `--source`.
+  /// Returns the data sets to register: that of the mapping, or that of `--source` or `--replace-source`.
   ///
   /// - Throws: the exit code 64 for an invalid address or a licence without a source, after an error message.
   func sources(_ mapping: Mapping?, source: String?) throws -> [DataSource] {
@@ -104,7 +104,7 @@ struct MappingOptions: ParsableArguments {
       return [DataSource(name: source, licence: licence, attribution: attribution, url: attributionURL)]
     }
     if licence != nil || attribution != nil || attributionURL != nil {
-      throw Exit.because("--licence and --attribution need --source or --mapping", Exit.usage)
+      throw Exit.because("--licence and --attribution need --source, --replace-source or --mapping", Exit.usage)
     }
     return []
   }

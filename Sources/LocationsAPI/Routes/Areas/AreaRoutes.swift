@@ -543,7 +543,7 @@ struct ImportAreasRoute: CallHandler {
     let dryRun = values.flag(.dryRun)
     let options = values.rowOptions()
     let removal = values.removal()
-    let sources = ImportOptions(removal: removal, sources: values.dataSources(options)).namedSources
+    let sources = ImportOptions(removal: removal, sources: values.dataSources(options, removal)).namedSources
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }), format != .csv else {
       throw .unsupportedMediaType(request, accepted: Self.mediaTypes, header: "accept-post")
