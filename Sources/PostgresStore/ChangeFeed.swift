@@ -516,8 +516,11 @@ package final class ChangeFeed: Sendable {
   /// or the task is cancelled.
   ///
   /// - Returns: `false` where the connection leads to a pooler, through which no notification arrives.
-  /// - Throws: ``PointStoreError`` when the connection ends.
+  /// - Throws: ``PointStoreError`` when the connection ends; `.readOnly` if the database is a standby, on which LISTEN is
+  ///   an error.
   package func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {
+    // On a connection of the pool, so that none is opened to a standby.
+    _ = try await currentPosition()
     do {
       let session = try await Session.open(on: thread, store.configuration)
       if await session.isPooled {

@@ -195,7 +195,8 @@ struct PostgresSettings: SettingGroup {
       "The index follows the database; see [Consistency](consistency.md). `auto` estimates its size from a sample "
       + "of the places when it is built, and uses it if it needs at most three eighths of the memory that the "
       + "process may use, or a quarter with `READ_STALE_S`; with `INDEX_PATH`, what searches always read needs to be "
-      + "that small. The index has up to two connections beside those of `DATABASE_POOL_SIZE`.")
+      + "that small. The index has up to two connections beside those of `DATABASE_POOL_SIZE`; with `off` there is one "
+      + "while clients wait for changes.")
   let consistency = Setting.Key(
     "READ_CONSISTENCY", .choice(of: IndexConfiguration.Consistency.self), affects: .operation, default: "strict",
     "Promise of reads from the index: strict or bounded.",

@@ -247,7 +247,7 @@ struct RunningStore: Service {
       readinessLimit: database.index.readinessLimit)
     var running = RunningStore(
       indexed, areas: areas, suggestions: store, changes: changes, observers: [StoreMetrics(metrics)])
-    let poller = ChangePoller(feed, changes) { follower.status.phase != .following }
+    let poller = ChangePoller(feed, changes, beside: follower)
     running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
     running.indexUpkeep = { await follower.run() }
     running.collectors = [IndexCollector(indexed, follower, factory: metrics)]
