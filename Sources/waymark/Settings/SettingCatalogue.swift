@@ -283,8 +283,10 @@ struct ObservabilitySettings: SettingGroup {
     "Days for which ANALYTICS=postgres keeps a search.")
   let searchTexts = Setting.Key(
     "ANALYTICS_SEARCH_TEXTS", .boolean, affects: .operation, default: "false",
-    "Record the texts that at least five searches were for and that found nothing.",
-    details: "Texts are normalised, and may contain what identifies people. See "
+    "Record the texts of searches that found nothing, and report those that at least five searches were for.",
+    details: "With `ANALYTICS=postgres` each such text is stored, also that of a single search, for "
+      + "`ANALYTICS_RETENTION_DAYS`; with `log` none is, and the summary of a minute has those of at least five "
+      + "searches of that minute. Texts are normalised, and may contain what identifies people. See "
       + "[Texts that found nothing](search.md#texts-that-found-nothing).")
 }
 
