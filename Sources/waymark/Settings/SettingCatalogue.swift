@@ -84,8 +84,8 @@ struct PlacesSettings: SettingGroup {
   let changesRetention = Setting.Key(
     "CHANGES_RETENTION_DAYS", .integer(1...3650), affects: .operation, default: "30",
     "Days for which clients of /changes may be away; their positions are valid for so long.",
-    details: "Without `MEMORY_STORE_PATH` the memory store keeps the last changes of the process alone. See "
-      + "[Changes](changes.md#retention).")
+    details: "Needs `DATABASE_URL` or `MEMORY_STORE_PATH`: without a file the memory store keeps the last changes of "
+      + "the process alone. See [Changes](changes.md#retention).")
   let suggestionLifetime = Setting.Key(
     "SUGGESTION_DAYS", .integer(1...365), affects: .operation, default: "30",
     "Days for which a suggested edit can be decided; then the data of its sender are erased.",
@@ -96,7 +96,8 @@ struct PlacesSettings: SettingGroup {
     details: "Without TLS too. See [Webhooks](webhooks.md#addresses).")
   let migrationsPath = Setting.Key(
     "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("those of the program"),
-    "Folder of migrations of your own, instead of those that are part of the program.")
+    "Folder of migrations of your own, instead of those that are part of the program.",
+    details: "Needs `DATABASE_URL`.")
 }
 
 struct SearchSettings: SettingGroup {
