@@ -215,7 +215,8 @@ struct PostgresSettings: SettingGroup {
       + "be current. A rebuild then holds the former index in memory too.")
   let readinessLimit = Setting.Key(
     "READY_INDEX_WAIT_S", .integer(0...86_400), affects: .operation, default: "300",
-    "Longest time at a start, in seconds, for which /health/ready is 503 until index and areas are in memory.")
+    "Longest time at a start, in seconds, for which /health/ready is 503 until index and areas are in memory.",
+    details: "With `POINT_INDEX=off` until the areas are.")
 }
 
 struct AccessSettings: SettingGroup {
