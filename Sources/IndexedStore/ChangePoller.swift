@@ -13,18 +13,26 @@ package struct ChangePoller: Sendable {
   /// The maximum number of changes of a step.
   private static let limit = 1_000
 
+  /// The interval in which a connection that waits for notifications is closed if there are no subscriptions.
+  private static let closingInterval = Duration.seconds(10)
+
   private let feed: ChangeFeed
   private let hub: ChangeHub
-  private let isNeeded: @Sendable () -> Bool
+  private let follower: IndexFollower?
 
   /// Creates a poller.
   ///
-  /// - Parameter isNeeded: returns a Boolean value that indicates whether no index publishes the changes.
-  package init(_ feed: ChangeFeed, _ hub: ChangeHub, isNeeded: @escaping @Sendable () -> Bool = { true }) {
+  /// - Parameter follower: the follower of the index, which publishes the changes itself while it follows the database,
+  ///   and whose notifications are used; `nil` if there is no index. Then there is a connection for notifications while
+  ///   there are subscriptions.
+  package init(_ feed: ChangeFeed, _ hub: ChangeHub, beside follower: IndexFollower? = nil) {
     self.feed = feed
     self.hub = hub
-    self.isNeeded = isNeeded
+    self.follower = follower
   }
+
+  /// A Boolean value that indicates whether no index publishes the changes.
+  private var isNeeded: Bool { follower?.status.phase != .following }
 
   /// Publishes changes until the task is cancelled.
   package func run() async {
@@ -45,11 +53,30 @@ package struct ChangePoller: Sendable {
     }
   }
 
-  private func listen(_ onChange: @Sendable () -> Void) async {
+  private func listen(_ onChange: @escaping @Sendable () -> Void) async {
+    if let follower {
+      for await _ in follower.notifications { onChange() }
+      return
+    }
     while !Task.isCancelled {
       // Through a pooler no notification arrives.
-      if isNeeded(), (try? await feed.listen(onChange)) == false { return }
+      if hub.hasSubscriptions, await listenWhileSubscribed(onChange) == false { return }
       try? await Task.sleep(for: Self.interval)
+    }
+  }
+
+  /// Waits for notifications until the connection ends or there are no subscriptions.
+  ///
+  /// - Returns: `false` if no notifications can be received.
+  private func listenWhileSubscribed(_ onChange: @escaping @Sendable () -> Void) async -> Bool {
+    await withTaskGroup(of: Bool.self) { group in
+      group.addTask { (try? await feed.listen(onChange)) ?? true }
+      group.addTask {
+        while !Task.isCancelled, hub.hasSubscriptions { try? await Task.sleep(for: Self.closingInterval) }
+        return true
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? true
     }
   }
 
@@ -57,7 +84,7 @@ package struct ChangePoller: Sendable {
   ///
   /// - Parameter position: `nil` if subscribers must read the log first.
   private func publish(from position: inout String?) async {
-    guard isNeeded(), hub.hasSubscriptions else {
+    guard isNeeded, hub.hasSubscriptions else {
       position = nil
       return
     }

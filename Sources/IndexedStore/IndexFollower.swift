@@ -235,6 +235,9 @@ package final class IndexFollower: Sendable {
   private let changes: ChangeHub?
   private let state = Mutex(State())
   private let kept = Mutex(KeptIndexes())
+  /// The notifications of changes, for one other reader of the log; those that arrive before it takes one are one.
+  let notifications: AsyncStream<Void>
+  private let onNotification: AsyncStream<Void>.Continuation
   /// Wakes up the building when the index is lost.
   private let lossSignal = Signal()
   /// The merges of large parts, which would delay a round and so every strict read. The next round adopts them.
@@ -267,6 +270,8 @@ package final class IndexFollower: Sendable {
     self.waitLimit = waitLimit
     self.pause = pause
     self.logger = logger
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (notifications, onNotification) = (stream, continuation)
   }
 
   /// The state of the index.
@@ -1080,7 +1085,10 @@ package final class IndexFollower: Sendable {
         try? await Task.sleep(for: Self.standbyInterval)
         continue
       }
-      let hasNotifications = try? await feed.listen { [self] in Task { await confirm() } }
+      let hasNotifications = try? await feed.listen { [self] in
+        onNotification.yield()
+        Task { await confirm() }
+      }
       // Through a pooler none arrive; the poll finds the changes.
       if hasNotifications == false { return }
       try? await Task.sleep(for: .seconds(1))

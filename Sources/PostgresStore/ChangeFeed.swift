@@ -49,13 +49,16 @@ enum ChangeStatements {
   /// physical backup, and differs otherwise as ``life`` does.
   static let origin = "concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), \(table))"
 
-  /// The statement that commits an anchor, and returns the ``life`` and the ``origin``. Values: the anchor's id, and
-  /// the ids of those to remove.
+  /// The statement that commits an anchor, and returns the ``life`` and the ``origin``. Values: the anchor's id, the ids
+  /// of those to remove, and the age in seconds from which on others are removed.
   static let anchor = Statement(
     "index_anchor",
     """
     WITH added AS (INSERT INTO index_anchors (id) VALUES ($1::text)),
-      removed AS (DELETE FROM index_anchors WHERE id = ANY ($2::text[]) OR created_at < now() - interval '30 days')
+      removed AS (
+        DELETE FROM index_anchors
+        WHERE id = ANY ($2::text[]) OR created_at < now() - make_interval(secs => $3::float8)
+      )
     SELECT \(life), \(origin)
     """
   )
@@ -331,19 +334,28 @@ package final class ChangeFeed: Sendable {
   /// The maximum number of bytes of the tags of the places that are read at once. libpq buffers all rows of a result.
   private static let maximumTagBytes = 8 << 20
 
+  /// The shortest time for which the anchors of indexes are kept. Without changes they are of use for longer than the
+  /// change log is kept.
+  private static let leastAnchorRetention = Duration.seconds(30 * 86_400)
+
   let store: PostgresStore
   private let thread: PollingThread
+
+  /// The time for which the anchors of indexes are kept, by whichever instance.
+  private let anchorRetention: Duration
 
   /// The last life of the server that positions were given of, as text.
   let anchoredLife = Mutex<String?>(nil)
 
   /// Creates a feed of the places of a store, which connects on the first call.
   ///
+  /// - Parameter retention: the time for which changes are kept.
   /// - Throws: ``PointStoreError`` when the system can't create a thread.
-  package init(_ store: PostgresStore) throws(PointStoreError) {
+  package init(_ store: PostgresStore, changesKeptFor retention: Duration = .zero) throws(PointStoreError) {
     guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
     self.store = store
     self.thread = thread
+    anchorRetention = max(ChangeFeed.leastAnchorRetention, retention)
   }
 
   deinit {
@@ -411,6 +423,7 @@ package final class ChangeFeed: Sendable {
       Parameters {
         $0.add(id)
         $0.add(obsolete.map(\.id))
+        $0.add(anchorRetention / .seconds(1))
       })
     guard let row = result.rows.first else { throw .unexpected(reason: "the statement of an anchor returned no row") }
     guard position == ChangePosition(life: try row.text(0), snapshot: position.snapshot) else { return nil }
@@ -516,8 +529,11 @@ package final class ChangeFeed: Sendable {
   /// or the task is cancelled.
   ///
   /// - Returns: `false` where the connection leads to a pooler, through which no notification arrives.
-  /// - Throws: ``PointStoreError`` when the connection ends.
+  /// - Throws: ``PointStoreError`` when the connection ends; `.readOnly` if the database is a standby, on which LISTEN is
+  ///   an error.
   package func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {
+    // On a connection of the pool, so that none is opened to a standby.
+    _ = try await currentPosition()
     do {
       let session = try await Session.open(on: thread, store.configuration)
       if await session.isPooled {

@@ -49,6 +49,7 @@ import Testing
     for process in [writer, server] { process.send(SIGTERM) }
     _ = try await writer.outcome()
     let outcome = try await server.outcome()
+    let standbyLog = try String(contentsOfFile: standby.directory + "/log", encoding: .utf8)
 
     #expect(ready.status == 200)
     #expect(ready.text.contains(Self.refusal))
@@ -71,6 +72,7 @@ import Testing
     #expect(outcome.log.ranges(of: "the store refuses writes").count == 1)
     #expect(outcome.log.ranges(of: "the store accepts writes again").count == 1)
     #expect(!outcome.log.contains("the store is unavailable"))
+    #expect(!standbyLog.contains("LISTEN"))
   }
 
   private func start(_ database: TemporaryDatabase, index: String) async throws -> (WaymarkProcess, ServerDriver) {

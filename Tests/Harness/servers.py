@@ -196,8 +196,9 @@ class Waymark:
         self.process = None
         defaults = {
             "LOG_LEVEL": "critical", "ANALYTICS": "off", "HTTP_PORT": str(self.port),
-            "MIGRATIONS_PATH": str(MIGRATIONS),
         }
+        if "DATABASE_URL" in environment:
+            defaults["MIGRATIONS_PATH"] = str(MIGRATIONS)
         self.environment = os.environ | defaults | environment
 
     def __enter__(self):

@@ -255,6 +255,26 @@ import Testing
     #expect(delays.withLock { $0 } == 2)
   }
 
+  @Test(arguments: [(1, "A B"), (90, "A B C")])
+  func anchorsAreKeptForAsLongAsChangesAndThirtyDaysAtLeast(retentionDays: Int, kept: String) async throws {
+    let database = try await TemporaryDatabase.make()
+    let postgres = try await database.migratedStore()
+    let feed = try ChangeFeed(postgres, changesKeptFor: .seconds(86_400 * retentionDays))
+    let position = try await feed.currentPosition()
+    try await database.run(
+      """
+      INSERT INTO index_anchors (id, created_at)
+      SELECT id, now() - days * interval '1 day' FROM (VALUES ('A', 0), ('B', 29), ('C', 89), ('D', 91)) AS old (id, days)
+      """)
+
+    let anchor = try await feed.anchor(position, removing: [])
+
+    #expect(anchor != nil)
+    #expect(
+      try await database.run("SELECT string_agg(id, ' ' ORDER BY id) FROM index_anchors WHERE length(id) = 1") == kept)
+    await postgres.shutDown()
+  }
+
   @Test func formerAnchorsAreRemoved() async throws {
     let fixture = try await Fixture()
     try await withStore(fixture) { store, index, files in

@@ -1,6 +1,7 @@
 import Foundation
 import Geo
 import HTTPServer
+import Logging
 import MemoryStore
 import NIOCore
 import NIOHTTP1
@@ -88,9 +89,9 @@ struct ServiceDriver {
   /// Sends a request, and checks that the description of the call has the response.
   func send(
     _ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
-    from address: String = "127.0.0.1"
+    from address: String = "127.0.0.1", logger: Logger? = nil
   ) async throws -> Response {
-    let request = Self.request(method, target, headers: headers, body: body, from: address)
+    let request = Self.request(method, target, headers: headers, body: body, from: address, logger: logger)
     let response = await responder.respond(to: request)
     let collected = Response(
       target: target, status: Int(response.status.code), headers: response.headers,
@@ -109,13 +110,13 @@ struct ServiceDriver {
   /// Returns a request from a program on the server's machine, to `localhost` unless the headers name another host.
   static func request(
     _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
-    from address: String = "127.0.0.1"
+    from address: String = "127.0.0.1", logger: Logger? = nil
   ) -> HTTPRequest {
     var headers = headers
     if !headers.contains(name: "host") { headers.add(name: "host", value: "localhost:8080") }
     return HTTPRequest(
       method: method, target: target, headers: headers, body: .bytes(body),
-      remoteAddress: try? SocketAddress(ipAddress: address, port: 1))
+      remoteAddress: try? SocketAddress(ipAddress: address, port: 1), logger: logger)
   }
 
   /// A response with its body.

@@ -248,6 +248,34 @@ import Testing
     #expect(error == .schemaMismatch(reason: "the database has not run 0002_second.sql: run `waymark migrate`"))
   }
 
+  @Test func everyTableOfAnotherRoleIsAFindingOfTheDryRun() async throws {
+    let database = try await TemporaryDatabase.make()
+    let migrations = try Migration.all(inDirectory: migrationsDirectory)
+    _ = try await migrator(database, migrations).migrate()
+    let role = "other_\(database.name)"
+    try await database.run("CREATE ROLE \(role) LOGIN")
+    // Those of PostGIS belong to its extension.
+    let tables = try await database.run(
+      """
+      SELECT relname FROM pg_class AS relation
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+        AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = relation.oid AND deptype = 'e')
+      """)
+
+    let check = DatabaseCheck(
+      configuration: try PostgresConfiguration.withLongTimeouts(
+        url: "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"), migrations: migrations)
+    let named = try await check.findings(for: [.migrating]).compactMap { finding -> String? in
+      guard case .problem(let text) = finding, text.contains("which migrations alter") else { return nil }
+      return text
+    }
+
+    let expected = tables.split(separator: "\n").map {
+      "\(role) does not own the table \($0), which migrations alter: \(TemporaryServer.superuser) does"
+    }
+    #expect(expected.count > 10 && named.sorted() == expected.sorted())
+  }
+
   @Test func aServerThatCannotBeReachedIsNamed() async throws {
     let configuration = try PostgresConfiguration(url: "postgresql://someone@127.0.0.1:1/nowhere")
 

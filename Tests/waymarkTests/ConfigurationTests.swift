@@ -29,12 +29,11 @@ import Testing
   }
 
   @Test func databaseURLSelectsPostgresUnlessMemoryIsSet() throws {
-    let environment = ["MIGRATIONS_PATH": "/m"]
     let database = ["DATABASE_URL": "postgresql://db/places", "DATABASE_POOL_SIZE": "3"]
 
-    let implied = try ServeConfiguration(Settings(options: database, environment: environment))
+    let implied = try ServeConfiguration(Settings(options: database, environment: ["MIGRATIONS_PATH": "/m"]))
     let askedFor = try ServeConfiguration(
-      Settings(options: ["POINT_STORE": "memory", "DATA_FILE": "a.csv, b.csv"], environment: environment))
+      Settings(environment: ["POINT_STORE": "memory", "DATA_FILE": "a.csv, b.csv"]))
 
     guard case .postgres(let database) = implied.store else {
       Issue.record("expected PostgreSQL, got \(implied.store)")

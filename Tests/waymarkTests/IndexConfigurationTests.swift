@@ -34,6 +34,9 @@ import Testing
 
   @Test func waitOfReadinessIsTakenFromTheSettings() throws {
     #expect(try configuration(["READY_INDEX_WAIT_S": "5"]).readinessLimit == .seconds(5))
+    // The areas are waited for without an index too.
+    let withoutIndex = try configuration(["POINT_INDEX": "off", "READY_INDEX_WAIT_S": "5"])
+    #expect(withoutIndex.readinessLimit == .seconds(5))
   }
 
   @Test(arguments: [
@@ -43,7 +46,6 @@ import Testing
       "READ_CONSISTENCY is for the index, but POINT_INDEX is off"
     ),
     (["POINT_INDEX": "off", "READ_STALE_S": "1"], "READ_STALE_S is for the index, but POINT_INDEX is off"),
-    (["POINT_INDEX": "off", "READY_INDEX_WAIT_S": "1"], "READY_INDEX_WAIT_S is for the index, but POINT_INDEX is off"),
   ])
   func settingWithoutEffectIsRejected(settings: [String: String], message: String) {
     let error = #expect(throws: ConfigurationError.self) { try configuration(settings) }

@@ -132,7 +132,8 @@ import Testing
       environment["DATABASE_URL"] = "postgresql://db/places"
     }
     switch setting.name {
-    case "INDEX_PATH", "SKIP_DAMAGED", "WEBHOOK_ALLOWED_NETWORKS":
+    case "MIGRATIONS_PATH": environment["DATABASE_URL"] = "postgresql://db/places"
+    case "CHANGES_RETENTION_DAYS", "INDEX_PATH", "SKIP_DAMAGED", "WEBHOOK_ALLOWED_NETWORKS":
       environment["MEMORY_STORE_PATH"] = "places.db"
     case "READ_MAX_STALENESS_MS": environment["READ_CONSISTENCY"] = "bounded"
     case "ANALYTICS", "ANALYTICS_RETENTION_DAYS":

@@ -31,6 +31,12 @@ import Testing
     (["CACHE_CONTROL": "no-store=1"], "CACHE_CONTROL \(directives), got 'no-store=1'"),
     (["SKIP_DAMAGED": "true"], "SKIP_DAMAGED is for the memory store with MEMORY_STORE_PATH"),
     (["INDEX_PATH": "/i"], "INDEX_PATH needs DATABASE_URL or MEMORY_STORE_PATH"),
+    (["CHANGES_RETENTION_DAYS": "30"], "CHANGES_RETENTION_DAYS needs DATABASE_URL or MEMORY_STORE_PATH"),
+    (["MIGRATIONS_PATH": "/m"], "MIGRATIONS_PATH is for POINT_STORE=postgres, which needs DATABASE_URL"),
+    (
+      ["MEMORY_STORE_PATH": "/a.db", "MIGRATIONS_PATH": "/m"],
+      "MIGRATIONS_PATH is for POINT_STORE=postgres, which needs DATABASE_URL"
+    ),
     (["DATABASE_POOL_SIZE": "4"], "DATABASE_POOL_SIZE is for POINT_STORE=postgres, which needs DATABASE_URL"),
     (
       ["DATABASE_STATEMENT_TIMEOUT_MS": "4"],
@@ -69,7 +75,8 @@ import Testing
     ["CORS_ALLOWED_ORIGINS": "http://[::1]:8080"], ["CACHE_CONTROL": "public, max-age=5, stale-if-error=60, immutable"],
     ["CACHE_CONTROL": #"private="x, y", extension=1"#], ["RATE_LIMIT_RPS": "5"],
     ["DATABASE_URL": database, "REQUEST_DEADLINE_MS": "5", "MIGRATIONS_PATH": "/m"],
-    ["DATA_FILE": "a.csv", "MEMORY_STORE_PATH": "/a.db", "MIGRATIONS_PATH": "/m"],
+    ["DATABASE_URL": database, "CHANGES_RETENTION_DAYS": "5"],
+    ["DATA_FILE": "a.csv", "MEMORY_STORE_PATH": "/a.db", "CHANGES_RETENTION_DAYS": "5"],
   ])
   func compatibleSettingsAreAccepted(environment: [String: String]) throws {
     _ = try ServeConfiguration(Settings(environment: environment))

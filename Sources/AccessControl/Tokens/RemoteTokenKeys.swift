@@ -145,7 +145,7 @@ package actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant ==
       try await use(document.json)
       schedule.succeeded(maximumAge: document.maximumAge, at: time.now, jitter: .random(in: 0...1))
       counts.successes += 1
-      if lastError != nil, counts.successes > 1 { logger.notice("the token keys can be fetched again") }
+      if lastError != nil { logger.notice("the token keys can be fetched again") }
       lastError = nil
     } catch {
       guard !Task.isCancelled else { return }

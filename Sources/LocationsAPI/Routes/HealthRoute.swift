@@ -3,6 +3,7 @@ import JSONText
 import Logging
 import NIOHTTP1
 import Points
+import Synchronization
 
 /// `GET /health/live`: 200 while the process responds at all.
 struct LiveRoute: CallHandler {
@@ -31,6 +32,7 @@ struct ReadyRoute: CallHandler {
   let service: PointsService
   private let areas: any AreaStore
   private let readiness: RecentValue<Result<StoreReadiness, Problem>>
+  private let log = ReadinessLog()
   private let isDraining: @Sendable () -> Bool
 
   init(
@@ -67,15 +69,42 @@ struct ReadyRoute: CallHandler {
   /// Returns what the store can do, or why it is not ready.
   private func check(_ logger: Logger) async -> Result<StoreReadiness, Problem> {
     do {
-      return .success(try await service.checkReadiness())
+      let readiness = try await service.checkReadiness()
+      log.note(nil, logger)
+      return .success(readiness)
     } catch {
-      logger.warning("the server is not ready", metadata: ["error": "\(error)"])
+      log.note(error, logger)
       var problem = Problem(error)
       // Probes of readiness are sent by operators; this reason names the command that corrects it.
       if case .schemaMismatch(let reason) = error { problem.detail = reason }
       if problem.status != .serviceUnavailable { problem = Problem(.unavailable(reason: "")) }
       return .failure(problem)
     }
+  }
+}
+
+/// Logs why the server is not ready: a kind of failure once until there is another outcome, however many checks fail.
+private final class ReadinessLog: Sendable {
+  /// The kind of the last check's failure; `nil` if it has succeeded.
+  private let lastFailure = Mutex<String?>(nil)
+
+  /// Notes the outcome of a check.
+  ///
+  /// - Parameter error: the failure; `nil` if there is none.
+  func note(_ error: PointStoreError?, _ logger: Logger) {
+    let kind = error?.shortDescription
+    let former = lastFailure.withLock { last in
+      defer { last = kind }
+      return last
+    }
+    guard let error else { return }
+    let level: Logger.Level
+    switch error {
+    // The observer of the store's outages has a line for the beginning and one for the end.
+    case .unavailable, .schemaMismatch, .misconfigured: level = .debug
+    default: level = former == kind ? .debug : .warning
+    }
+    logger.log(level: level, "the server is not ready", metadata: ["error": "\(error)"])
   }
 }
 

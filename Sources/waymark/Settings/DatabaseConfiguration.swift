@@ -168,7 +168,6 @@ struct IndexConfiguration: Hashable {
     if use == .off {
       let ofIndex = [
         Setting.places.indexPath.setting, postgres.consistency.setting, postgres.staleLifetime.setting,
-        postgres.readinessLimit.setting,
       ]
       for setting in ofIndex where settings[setting] != nil {
         throw .conflict(setting, "is for the index, but POINT_INDEX is off")

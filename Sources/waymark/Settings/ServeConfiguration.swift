@@ -220,13 +220,14 @@ struct ServeConfiguration {
       let reason =
         settings[Setting.postgres.url] == nil
         ? "is for POINT_STORE=postgres, which needs DATABASE_URL" : "is for POINT_STORE=postgres, but it is memory"
-      for setting in Setting.postgres.settings { try reject(setting, reason) }
+      for setting in Setting.postgres.settings + [Setting.places.migrationsPath.setting] { try reject(setting, reason) }
     case .postgres:
       try reject(Setting.places.dataFiles, "is for the memory store; 'waymark import' puts files into the database")
       try reject(Setting.places.memoryStorePath, "is for the memory store, but POINT_STORE is postgres")
     }
     if kind == .memory, settings[Setting.places.memoryStorePath] == nil {
       try reject(Setting.places.indexPath, "needs DATABASE_URL or MEMORY_STORE_PATH")
+      try reject(Setting.places.changesRetention, "needs DATABASE_URL or MEMORY_STORE_PATH")
       try reject(Setting.places.webhookNetworks, "needs DATABASE_URL or MEMORY_STORE_PATH")
     }
     if kind == .postgres || settings[Setting.places.memoryStorePath] == nil {

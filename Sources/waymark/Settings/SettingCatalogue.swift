@@ -84,8 +84,8 @@ struct PlacesSettings: SettingGroup {
   let changesRetention = Setting.Key(
     "CHANGES_RETENTION_DAYS", .integer(1...3650), affects: .operation, default: "30",
     "Days for which clients of /changes may be away; their positions are valid for so long.",
-    details: "Without `MEMORY_STORE_PATH` the memory store keeps the last changes of the process alone. See "
-      + "[Changes](changes.md#retention).")
+    details: "Needs `DATABASE_URL` or `MEMORY_STORE_PATH`: without a file the memory store keeps the last changes of "
+      + "the process alone. See [Changes](changes.md#retention).")
   let suggestionLifetime = Setting.Key(
     "SUGGESTION_DAYS", .integer(1...365), affects: .operation, default: "30",
     "Days for which a suggested edit can be decided; then the data of its sender are erased.",
@@ -96,7 +96,8 @@ struct PlacesSettings: SettingGroup {
     details: "Without TLS too. See [Webhooks](webhooks.md#addresses).")
   let migrationsPath = Setting.Key(
     "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("those of the program"),
-    "Folder of migrations of your own, instead of those that are part of the program.")
+    "Folder of migrations of your own, instead of those that are part of the program.",
+    details: "Needs `DATABASE_URL`.")
 }
 
 struct SearchSettings: SettingGroup {
@@ -195,7 +196,8 @@ struct PostgresSettings: SettingGroup {
       "The index follows the database; see [Consistency](consistency.md). `auto` estimates its size from a sample "
       + "of the places when it is built, and uses it if it needs at most three eighths of the memory that the "
       + "process may use, or a quarter with `READ_STALE_S`; with `INDEX_PATH`, what searches always read needs to be "
-      + "that small. The index has up to two connections beside those of `DATABASE_POOL_SIZE`.")
+      + "that small. The index has up to two connections beside those of `DATABASE_POOL_SIZE`; with `off` there is one "
+      + "while clients wait for changes.")
   let consistency = Setting.Key(
     "READ_CONSISTENCY", .choice(of: IndexConfiguration.Consistency.self), affects: .operation, default: "strict",
     "Promise of reads from the index: strict or bounded.",
@@ -213,7 +215,8 @@ struct PostgresSettings: SettingGroup {
       + "be current. A rebuild then holds the former index in memory too.")
   let readinessLimit = Setting.Key(
     "READY_INDEX_WAIT_S", .integer(0...86_400), affects: .operation, default: "300",
-    "Longest time at a start, in seconds, for which /health/ready is 503 until index and areas are in memory.")
+    "Longest time at a start, in seconds, for which /health/ready is 503 until index and areas are in memory.",
+    details: "With `POINT_INDEX=off` until the areas are.")
 }
 
 struct AccessSettings: SettingGroup {
@@ -282,8 +285,10 @@ struct ObservabilitySettings: SettingGroup {
     "Days for which ANALYTICS=postgres keeps a search.")
   let searchTexts = Setting.Key(
     "ANALYTICS_SEARCH_TEXTS", .boolean, affects: .operation, default: "false",
-    "Record the texts that at least five searches were for and that found nothing.",
-    details: "Texts are normalised, and may contain what identifies people. See "
+    "Record the texts of searches that found nothing, and report those that at least five searches were for.",
+    details: "With `ANALYTICS=postgres` each such text is stored, also that of a single search, for "
+      + "`ANALYTICS_RETENTION_DAYS`; with `log` none is, and the summary of a minute has those of at least five "
+      + "searches of that minute. Texts are normalised, and may contain what identifies people. See "
       + "[Texts that found nothing](search.md#texts-that-found-nothing).")
 }
 

@@ -19,13 +19,17 @@ enum SettingsDocumentation {
 
       ## \(Setting.client.title)
 
-      Settings of the commands that call a running server (`import --url`, `export --url`, `backup`).
+      Settings of the commands that call a running server: `search`, `follow`, `webhooks`, `backup`, and with `--url` \
+      `import`, `export` and `duplicates`.
 
       \(table(Setting.client))
 
-      `health` and `backup` read `HTTP_HOST`, `HTTP_PORT` and `TLS_CERTIFICATE_FILE` to find the server on this machine. \
-      `migrate`, `import`, `sources` and `duplicates` read `DATABASE_URL` and `MIGRATIONS_PATH`, `export` reads \
-      `DATABASE_URL`.
+      `health`, and without `--url` `search`, `webhooks` and `backup`, read `HTTP_HOST`, `HTTP_PORT` and \
+      `TLS_CERTIFICATE_FILE` to find the server on this machine. The commands that work on a database (`migrate`, \
+      `import`, `export`, `sources`, `duplicates`, and `follow --to postgresql://…`) read the settings of \
+      [PostgreSQL](#postgresql) as `serve` does, and an invalid one stops them too; all but `export` also read \
+      `MIGRATIONS_PATH`. Of these settings the two that they need, `DATABASE_URL` and `MIGRATIONS_PATH`, are options as \
+      well; `follow` has the address in `--to` alone. `check` reads all settings of the server.
 
       Exit codes: 0 done, 1 failed, 64 bad usage, 65 bad data, 69 store unavailable.
 

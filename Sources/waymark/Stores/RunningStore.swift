@@ -186,7 +186,8 @@ struct RunningStore: Service {
       configuration: try PostgresConfiguration(database), migrations: migrations,
       damagedRows: DamagedRows(logger: logger))
     logger.info("places are in PostgreSQL", metadata: ["pool_size": .stringConvertible(database.poolSize)])
-    var running = try withIndex(of: store, database, text: search.textIndex, metrics: metrics, logger: logger)
+    var running = try withIndex(
+      of: store, database, changesRetention: changesRetention, text: search.textIndex, metrics: metrics, logger: logger)
     let searchLog = keepsSearches ? PostgresSearchLog(store, minimumTextCount: search.minimumTextCount) : nil
     let pruning = Pruning.changes(keptFor: changesRetention, logger: logger) { time in
       let compacted = try await store.compactChanges()
@@ -216,11 +217,11 @@ struct RunningStore: Service {
 
   /// Returns the store of a database, with an index in front of it where one is configured.
   private static func withIndex(
-    of store: PostgresStore, _ database: DatabaseConfiguration, text: TextIndexConfiguration,
-    metrics: any MetricsFactory, logger: Logger
+    of store: PostgresStore, _ database: DatabaseConfiguration, changesRetention: Duration,
+    text: TextIndexConfiguration, metrics: any MetricsFactory, logger: Logger
   ) throws(PointStoreError) -> RunningStore {
     let outages = OutageLog(logger: logger)
-    let feed = try ChangeFeed(store)
+    let feed = try ChangeFeed(store, changesKeptFor: changesRetention)
     let changes = ChangeHub(feed)
     let anchoring = BackgroundService(every: ChangeFeed.anchorPeriod) {
       // An outage is logged by other calls, and a standby has no positions.
@@ -247,7 +248,7 @@ struct RunningStore: Service {
       readinessLimit: database.index.readinessLimit)
     var running = RunningStore(
       indexed, areas: areas, suggestions: store, changes: changes, observers: [StoreMetrics(metrics)])
-    let poller = ChangePoller(feed, changes) { follower.status.phase != .following }
+    let poller = ChangePoller(feed, changes, beside: follower)
     running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
     running.indexUpkeep = { await follower.run() }
     running.collectors = [IndexCollector(indexed, follower, factory: metrics)]

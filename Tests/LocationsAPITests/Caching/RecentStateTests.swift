@@ -41,6 +41,29 @@ import Testing
     #expect(checks.value == 2)
   }
 
+  @Test(arguments: [
+    (PointStoreError.unavailable(reason: "gone"), 0), (.schemaMismatch(reason: "none"), 0), (.timeout, 1),
+  ])
+  func failureOfReadinessIsAWarningOnceAtMost(error: PointStoreError, warnings: Int) async throws {
+    let (uptime, checks, recorder) = (Uptime(), Counter(), LogRecorder())
+    var store = StubStore()
+    store.onReadiness = { () throws(PointStoreError) in
+      checks.add()
+      throw error
+    }
+    let driver = ServiceDriver(store: store, uptime: { uptime.now })
+
+    for seconds in 0..<5 {
+      uptime.now = .seconds(seconds)
+      _ = try await driver.send(.GET, "/health/ready", logger: recorder.logger)
+    }
+
+    let lines = recorder.lines.filter { $0.contains("the server is not ready") }
+    #expect(checks.value == 5 && lines.count == 5)
+    #expect(lines.filter { $0.hasPrefix("warning ") }.count == warnings)
+    #expect(lines.filter { $0.hasPrefix("debug ") }.count == 5 - warnings)
+  }
+
   @Test func concurrentProbesShareOneReadinessCheck() async throws {
     let (checks, gate) = (Counter(), Gate())
     var store = StubStore()
