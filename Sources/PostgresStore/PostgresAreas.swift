@@ -62,6 +62,9 @@ private enum AreaStatements {
     SELECT EXISTS (SELECT FROM state)
     """
 
+  /// The statement after which others wait with their changes until the end of the transaction.
+  static let lock = "SELECT FROM area_state FOR UPDATE"
+
   static let commitStatement = Statement("areas_commit", planning: .eachTime, commit)
 
   static let record = Statement(
@@ -243,33 +246,78 @@ package final class PostgresAreas: AreaStore {
 
   package func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
     let parameters = await offThreadPool { Parameters { $0.add(change, onto: version) } }
-    let result: QueryResult
+    let isCommitted: Bool
     do {
       if parameters.bytes.count <= Self.shortBytes {
-        result = try await store.pool.run(AreaStatements.commitStatement, parameters, isRead: false)
+        let result = try await store.pool.run(AreaStatements.commitStatement, parameters, isRead: false)
+        isCommitted = try Self.isCommitted(result)
       } else {
-        result = try await store.pool.withSession(for: .import) { session in
-          try await session.run(
-            script: "BEGIN; \(BulkSettings.script); \(StatementSettings.durability(isLocal: true))")
-          let result = try await session.run(AreaStatements.commit, parameters)
-          try await session.commit(within: .milliseconds(store.configuration.commitTimeoutMilliseconds))
-          return result
+        isCommitted = try await store.pool.withSession(for: .import) { session in
+          try await session.run(script: Self.begin)
+          return try await commit(parameters, in: session)
         }
       }
     } catch DatabaseError.rejected(let error) where ["40P01", "40001"].contains(error.sqlState) {
       // Deadlock or serialization failure.
       return nil
-    } catch let error as DatabaseError {
-      throw await store.pool.storeError(error)
     } catch {
-      throw .unexpected(reason: "\(error)")
+      throw await storeError(error)
     }
+    return isCommitted ? try await areasAfterCommit() : nil
+  }
+
+  package func commitDespiteOthers(
+    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+  ) async throws(PointWriteError) -> Areas {
+    do {
+      let unchanged: Areas? = try await store.pool.withSession(for: .import) { session in
+        try await session.run(script: "\(Self.begin); \(AreaStatements.lock)")
+        let areas = try await areas(isCurrent: true)
+        let change = try await decide(areas)
+        if change.isEmpty { return areas }
+        let parameters = await offThreadPool { Parameters { $0.add(change, onto: areas.version) } }
+        guard try await commit(parameters, in: session) else {
+          throw PointStoreError.unexpected(reason: "areas were changed while they were locked")
+        }
+        return nil
+      }
+      if let unchanged { return unchanged }
+      return try await areasAfterCommit()
+    } catch let error as PointWriteError {
+      throw error
+    } catch {
+      throw .store(await storeError(error))
+    }
+  }
+
+  /// The statements at the start of a transaction that may take long.
+  private static let begin = "BEGIN; \(BulkSettings.script); \(StatementSettings.durability(isLocal: true))"
+
+  private func commit(_ parameters: Parameters, in session: Session) async throws -> Bool {
+    let result = try await session.run(AreaStatements.commit, parameters)
+    try await session.commit(within: .milliseconds(store.configuration.commitTimeoutMilliseconds))
+    return try Self.isCommitted(result)
+  }
+
+  /// Returns the value of ``AreaStatements/commit``.
+  private static func isCommitted(_ result: QueryResult) throws(PointStoreError) -> Bool {
     guard let row = result.rows.first else { throw .unexpected(reason: "the commit of areas returned no row") }
-    guard try row.boolean(0) else { return nil }
+    return try row.boolean(0)
+  }
+
+  private func areasAfterCommit() async throws(PointStoreError) -> Areas {
     do throws(PointStoreError) {
       return try await areas(isCurrent: true)
     } catch {
       throw .outcomeUnknown(reason: "the areas were changed, and could not be read again: \(error)")
+    }
+  }
+
+  private func storeError(_ error: any Error) async -> PointStoreError {
+    switch error {
+    case let error as PointStoreError: error
+    case let error as DatabaseError: await store.pool.storeError(error)
+    default: .unexpected(reason: "\(error)")
     }
   }
 }

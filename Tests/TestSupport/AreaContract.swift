@@ -95,6 +95,16 @@ package struct AreaContract: Sendable, CustomTestStringConvertible {
       #expect(try await stores.first.areas(isCurrent: false).all.count == 12)
       #expect(try await stores.second.areas(isCurrent: false).all.count == 12)
     },
+    AreaContract("an import is committed although others change areas all the time") { stores in
+      let rows = try (1...20).map { number in
+        AreaRow(number: number, id: nil, draft: try .sample("A\(number)", sourceID: "\(number)"))
+      }
+
+      let report = try await AreaEditor(BusyAreas(store: stores.first, other: stores.second)).importRows(rows)
+
+      #expect(report.created == 20)
+      #expect(try await stores.second.areas(isCurrent: false).all.count > 20)
+    },
     AreaContract("a repeat with a key returns the first outcome, and another request with it is an error") { stores in
       let key = IdempotencyKey(text: "user:a", requestHash: 1)
       let importKey = IdempotencyKey(text: "user:b", requestHash: 2)
@@ -185,5 +195,32 @@ extension AreaDraft {
       name: name, names: try Tags(names.map { ($0.key, $0.value) }), kind: kind, level: level, importance: importance,
       outline: try AreaOutline(polygons: [[ring]], isMultiple: false), source: sourceID == nil ? nil : "s",
       sourceID: sourceID)
+  }
+}
+
+/// A store of areas in which another change comes before each one that is decided on earlier areas.
+private struct BusyAreas: AreaStore {
+  let store: any AreaStore
+  let other: any AreaStore
+
+  func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { try await store.areas(isCurrent: isCurrent) }
+
+  func recentAreas() -> Areas? { store.recentAreas() }
+
+  func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? { try await store.record(of: key) }
+
+  func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+    do {
+      _ = try await AreaEditor(other).create(.sample("Other"), once: nil)
+    } catch {
+      throw .unexpected(reason: "\(error)")
+    }
+    return try await store.commit(change, onto: version)
+  }
+
+  func commitDespiteOthers(
+    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+  ) async throws(PointWriteError) -> Areas {
+    try await store.commitDespiteOthers(decide)
   }
 }

@@ -70,8 +70,11 @@ extension WriteContract {
 
       let rejected = try await store.importRows([contradicting], once: "k", hash: 1)
       let taken = try await store.importRows([.sample("new", 1, 1)], once: "k", hash: 2)
+      // As if a parser had rejected all.
+      _ = try await store.importRows([], once: "l", hash: 1)
+      let later = try await store.importRows([.sample("newer", 1, 1)], once: "l", hash: 2)
 
-      #expect((rejected.accepted, rejected.rejected, taken.created) == (0, 1, 1))
+      #expect((rejected.accepted, rejected.rejected, taken.created, later.created) == (0, 1, 1, 1))
     },
     WriteContract("key of an import that changes nothing is stored too") { makeStore in
       let store = try await makeStore([.sample("a", 1, 1, id: .sample(1))])

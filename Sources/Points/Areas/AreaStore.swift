@@ -25,6 +25,17 @@ public protocol AreaStore: Sendable {
   /// - Throws: ``PointStoreError``.
   func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas?
 
+  /// Commits the change that a closure decides on the areas, also if others change them all the time. The default tries
+  /// it again and again, for stores in which the time from reading to the commit is short.
+  ///
+  /// - Parameter decide: receives the present areas; it may be called several times. It returns the change, which is
+  ///   empty if nothing is to be committed.
+  /// - Returns: the areas with the change.
+  /// - Throws: ``PointWriteError`` of the closure or the store.
+  func commitDespiteOthers(
+    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+  ) async throws(PointWriteError) -> Areas
+
   /// Returns the outcome of an earlier request with a key; `nil` if there was none within
   /// ``IdempotencyKey/lifetime``.
   ///
@@ -34,6 +45,29 @@ public protocol AreaStore: Sendable {
 
 extension AreaStore {
   public var isAwaited: Bool { false }
+
+  public func commitDespiteOthers(
+    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+  ) async throws(PointWriteError) -> Areas {
+    for _ in 0..<100 {
+      if let areas = try await commitOnce(decide) { return areas }
+    }
+    throw .store(.overloaded)
+  }
+
+  /// Commits the change that a closure decides on the present areas.
+  ///
+  /// - Returns: the areas with the change; `nil` if another change was committed before.
+  fileprivate func commitOnce(
+    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+  ) async throws(PointWriteError) -> Areas? {
+    let areas = try await AreaEditor.reportingErrors { () throws(PointStoreError) in try await areas(isCurrent: true) }
+    let change = try await decide(areas)
+    if change.isEmpty { return areas }
+    return try await AreaEditor.reportingErrors { () throws(PointStoreError) in
+      try await commit(change, onto: areas.version)
+    }
+  }
 }
 
 /// A store of areas whose calls observers note.
@@ -59,6 +93,22 @@ public struct ObservedAreas: AreaStore {
     }
   }
 
+  public func commitDespiteOthers(
+    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+  ) async throws(PointWriteError) -> Areas {
+    let result = try await AreaEditor.reportingErrors { () throws(PointStoreError) in
+      try await observers.observe(.areaChanges) { () throws(PointStoreError) -> Result<Areas, PointWriteError> in
+        do throws(PointWriteError) {
+          return .success(try await store.commitDespiteOthers(decide))
+        } catch {
+          if case .store(let error) = error { throw error }
+          return .failure(error)
+        }
+      }
+    }
+    return try result.get()
+  }
+
   public func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? {
     try await observers.observe(.areas) { () throws(PointStoreError) in try await store.record(of: key) }
   }
@@ -75,7 +125,7 @@ public struct AreaChange: Sendable {
 
   public init() {}
 
-  var isEmpty: Bool { puts.isEmpty && removals.isEmpty && record == nil }
+  package var isEmpty: Bool { puts.isEmpty && removals.isEmpty && record == nil }
 }
 
 /// The outcome of a request with an idempotency key.
@@ -115,7 +165,10 @@ public struct AreaEditor: Sendable {
 
   public init(_ store: any AreaStore) { self.store = store }
 
-  /// The maximum number of attempts at a write that others come before.
+  /// The number of attempts at a write before others have to wait for it.
+  private static let attemptsBesideOthers = 3
+
+  /// The maximum number of attempts at an update that others come before.
   private static let maximumAttempts = 100
 
   /// Decides a change on the present areas and commits it; again, if another one came between.
@@ -126,25 +179,32 @@ public struct AreaEditor: Sendable {
     once key: IdempotencyKey? = nil,
     _ decide: (Areas, AreaRecord?) async throws(PointWriteError) -> (change: AreaChange, outcome: (Areas) -> Outcome)
   ) async throws(PointWriteError) -> Outcome {
-    for _ in 0..<Self.maximumAttempts {
-      let (areas, record) = try await Self.reportingErrors { () throws(PointStoreError) in
-        // The areas first: a record that is written after them makes the commit fail.
-        let areas = try await store.areas(isCurrent: true)
-        guard let key else { return (areas, nil as AreaRecord?) }
-        return (areas, try await store.record(of: key))
+    var outcome: ((Areas) -> Outcome)?
+    func change(_ areas: Areas) async throws(PointWriteError) -> AreaChange {
+      var (areas, record) = (areas, nil as AreaRecord?)
+      if let key {
+        // After the areas: a record that is written in between makes the commit fail.
+        record = try await Self.reportingErrors { () throws(PointStoreError) in try await store.record(of: key) }
+        // The areas of before may lack what the record names.
+        if record != nil {
+          areas = try await Self.reportingErrors { () throws(PointStoreError) in
+            try await store.areas(isCurrent: true)
+          }
+        }
       }
       if let record, record.key.requestHash != key?.requestHash { throw .keyReused }
-      let (change, outcome) = try await decide(areas, record)
-      if change.isEmpty { return outcome(areas) }
-      let next = try await Self.reportingErrors { () throws(PointStoreError) in
-        try await store.commit(change, onto: areas.version)
-      }
-      if let next { return outcome(next) }
+      let decision = try await decide(areas, record)
+      outcome = record == nil ? decision.outcome : { [areas] _ in decision.outcome(areas) }
+      return decision.change
     }
-    throw .store(.overloaded)
+    var areas: Areas?
+    for _ in 0..<Self.attemptsBesideOthers where areas == nil { areas = try await store.commitOnce(change) }
+    if areas == nil { areas = try await store.commitDespiteOthers(change) }
+    guard let areas, let outcome else { throw .store(.overloaded) }
+    return outcome(areas)
   }
 
-  private static func reportingErrors<Value>(
+  fileprivate static func reportingErrors<Value>(
     _ call: () async throws(PointStoreError) -> Value
   ) async throws(PointWriteError) -> Value {
     do {

@@ -126,9 +126,9 @@ public struct ImportReport: Hashable, Sendable {
   /// The number of places that were created, updated or deleted.
   public var changedRows: Int { created + updated + (deleted ?? 0) }
 
-  /// A Boolean value that indicates whether every row was rejected, so that there is nothing that a repeat must not do
-  /// again.
-  package var isFailure: Bool { rejected > 0 && accepted == 0 && changedRows == 0 }
+  /// A Boolean value that indicates whether no row was accepted and nothing changed, so that there is nothing that a
+  /// repeat must not do again. Rows that a parser rejected before may not be counted.
+  package var isFailure: Bool { accepted == 0 && changedRows == 0 }
 
   /// Counts rejected rows without their details, where those of ``maximumRejections`` others are kept.
   public mutating func reject(count: Int) {
