@@ -61,10 +61,12 @@ extension AreaStore {
   fileprivate func commitOnce(
     _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas? {
-    let areas = try await AreaEditor.reportingErrors { () throws(PointStoreError) in try await areas(isCurrent: true) }
+    let areas = try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Areas in
+      try await self.areas(isCurrent: true)
+    }
     let change = try await decide(areas)
     if change.isEmpty { return areas }
-    return try await AreaEditor.reportingErrors { () throws(PointStoreError) in
+    return try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Areas? in
       try await commit(change, onto: areas.version)
     }
   }
@@ -96,7 +98,7 @@ public struct ObservedAreas: AreaStore {
   public func commitDespiteOthers(
     _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas {
-    let result = try await AreaEditor.reportingErrors { () throws(PointStoreError) in
+    let result = try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Result<Areas, PointWriteError> in
       try await observers.observe(.areaChanges) { () throws(PointStoreError) -> Result<Areas, PointWriteError> in
         do throws(PointWriteError) {
           return .success(try await store.commitDespiteOthers(decide))
@@ -184,10 +186,12 @@ public struct AreaEditor: Sendable {
       var (areas, record) = (areas, nil as AreaRecord?)
       if let key {
         // After the areas: a record that is written in between makes the commit fail.
-        record = try await Self.reportingErrors { () throws(PointStoreError) in try await store.record(of: key) }
+        record = try await Self.reportingErrors { () throws(PointStoreError) -> AreaRecord? in
+          try await store.record(of: key)
+        }
         // The areas of before may lack what the record names.
         if record != nil {
-          areas = try await Self.reportingErrors { () throws(PointStoreError) in
+          areas = try await Self.reportingErrors { () throws(PointStoreError) -> Areas in
             try await store.areas(isCurrent: true)
           }
         }
