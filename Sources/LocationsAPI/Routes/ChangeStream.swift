@@ -27,7 +27,7 @@ package final class ChangeStreams: Sendable {
   }
 
   /// What clients have open, or one of them.
-  private struct Use {
+  fileprivate struct Use {
     var streams = 0
     /// The number of bytes of the conditions of streams, and of requests that wait.
     var conditionBytes = 0
