@@ -1,5 +1,6 @@
 import AccessControl
 import Basics
+import Geo
 import HTTPServer
 import JSONText
 import NIOCore
