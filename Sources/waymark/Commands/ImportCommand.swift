@@ -278,7 +278,7 @@ struct ImportCommand: AsyncParsableCommand {
         var rows = RowBatches(counting: input.counts, rows).makeAsyncIterator()
         return {
           let batch = try await rows.next()
-          if let batch { notes.noteHours(of: batch) }
+          if let batch { notes.note(batch) }
           return batch
         }
       }
