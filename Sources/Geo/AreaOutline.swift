@@ -163,7 +163,9 @@ public struct AreaOutline: Sendable {
     if chunks.count <= Self.chunk { blocks = [] }
     let (isShort, metres) = measured
     if isShort {
-      guard metres <= 0.9 * GeodesicWaypoints.maximumMetres else { throw .shape(.tooLong) }
+      guard metres <= 0.9 * GeodesicWaypoints.maximumMetres else {
+        throw .shape(GeodesicShapeError(longerThan: GeodesicWaypoints.maximumMetres))
+      }
     }
     let box = box
     let crosses = chunks.contains { $0.west == .min }

@@ -68,14 +68,25 @@ public final class GeodesicArea: Sendable {
 
   /// Creates an area.
   ///
-  /// - Parameter polygons: the rings of each polygon, the outer one first. The last position of a ring may be its first
-  ///   or not.
+  /// - Parameters:
+  ///   - polygons: the rings of each polygon, the outer one first. The last position of a ring may be its first or not.
+  ///   - maximumMetres: the maximum length of the edges of all rings; `nil` for one that bounds each ring.
   /// - Throws: ``GeodesicShapeError``.
-  public init(polygons: [[[Coordinate]]]) throws(GeodesicShapeError) {
+  public init(polygons: [[[Coordinate]]], maximumMetres: Double? = nil) throws(GeodesicShapeError) {
     self.polygons = polygons
     var rings: [(ring: AreaRing, polygon: Int32)] = []
+    var metres = 0.0
     for (number, polygon) in polygons.enumerated() {
-      for ring in polygon { rings.append((try AreaRing(ring), Int32(number))) }
+      for coordinates in polygon {
+        let ring =
+          if let maximumMetres {
+            try AreaRing(coordinates, after: metres, maximumMetres: maximumMetres)
+          } else {
+            try AreaRing(coordinates)
+          }
+        metres = ring.metres
+        rings.append((ring, Int32(number)))
+      }
     }
     var isPolar = [Bool](repeating: false, count: polygons.count)
     for (ring, polygon) in rings where ring.containsNorthPole { isPolar[Int(polygon)].toggle() }
@@ -273,11 +284,20 @@ struct AreaRing {
   /// A Boolean value that indicates whether the interior, the smaller part of the earth, has the north pole in it.
   private(set) var containsNorthPole = false
 
+  /// The length of the edges, and of those of the rings before it.
+  let metres: Double
+
   /// Creates a ring.
   ///
+  /// - Parameters:
+  ///   - metres: the length of the edges of the rings before it.
+  ///   - maximumMetres: the maximum length of all edges.
   /// - Throws: ``GeodesicShapeError``.
-  init(_ ring: [Coordinate]) throws(GeodesicShapeError) {
-    var waypoints = try GeodesicWaypoints(ring + ring.prefix(1))
+  init(
+    _ ring: [Coordinate], after metres: Double = 0, maximumMetres: Double = GeodesicWaypoints.maximumMetres
+  ) throws(GeodesicShapeError) {
+    var waypoints = try GeodesicWaypoints(ring + ring.prefix(1), after: metres, maximumMetres: maximumMetres)
+    self.metres = waypoints.metres
     guard Set(ring.lazy.map { EarthCentred($0) }).count > 2 else { throw .tooFewPositions }
     // Each pole is on the meridian of its neighbour, once on that of the former and once on that of the next.
     waypoints = waypoints.withPolesTwice

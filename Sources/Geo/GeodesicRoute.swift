@@ -48,10 +48,11 @@ public final class GeodesicRoute: Sendable {
 
   /// Creates a route.
   ///
+  /// - Parameter maximumMetres: the maximum length of all edges; `nil` for 2,000,000 km.
   /// - Throws: ``GeodesicShapeError``.
-  public init(_ coordinates: [Coordinate]) throws(GeodesicShapeError) {
+  public init(_ coordinates: [Coordinate], maximumMetres: Double? = nil) throws(GeodesicShapeError) {
     self.coordinates = coordinates
-    let line = try GeodesicWaypoints(coordinates)
+    let line = try GeodesicWaypoints(coordinates, maximumMetres: maximumMetres ?? GeodesicWaypoints.maximumMetres)
     guard line.positions.count > 1 else { throw .tooFewPositions }
     waypoints = line.coordinates
     var pieces: [Piece] = []

@@ -11,11 +11,16 @@ public enum GeodesicShapeError: Error, Hashable, Sendable {
   /// The ends of an edge are so nearly antipodal that the shortest path between them may not be unique.
   case nearlyAntipodal(Coordinate, Coordinate)
 
-  /// The edges are longer altogether than ``GeodesicWaypoints/maximumMetres``.
-  case tooLong
+  /// The edges are longer altogether than a number of kilometres.
+  case tooLong(maximumKilometres: Int)
 
   /// There are fewer than two distinct positions in a route, or than three in a ring.
   case tooFewPositions
+}
+
+extension GeodesicShapeError {
+  /// Creates the error of a shape that is longer than a number of metres.
+  init(longerThan metres: Double) { self = .tooLong(maximumKilometres: Int(metres / 1000)) }
 }
 
 extension GeodesicShapeError: CustomStringConvertible {
@@ -27,7 +32,7 @@ extension GeodesicShapeError: CustomStringConvertible {
       expected a position between (\(start.longitude) \(start.latitude)) and (\(end.longitude) \(end.latitude)), which \
       are nearly antipodal
       """
-    case .tooLong: "expected edges of at most \(Int(GeodesicWaypoints.maximumMetres / 1000)) km altogether"
+    case .tooLong(let kilometres): "expected edges of at most \(kilometres) km altogether"
     case .tooFewPositions: "expected at least three positions that differ in a ring, and two in a line"
     }
   }
@@ -49,12 +54,21 @@ struct GeodesicWaypoints {
   private(set) var coordinates: [Coordinate] = []
   private(set) var positions: [EarthCentred] = []
 
-  private var metres = 0.0
+  /// The length of all edges.
+  private(set) var metres: Double
+
+  private let maximumMetres: Double
 
   /// Creates the waypoints of a line.
   ///
+  /// - Parameters:
+  ///   - metres: the length of the edges of other lines that count towards the maximum.
+  ///   - maximumMetres: the maximum length of all edges.
   /// - Throws: ``GeodesicShapeError``.
-  init(_ line: [Coordinate]) throws(GeodesicShapeError) {
+  init(
+    _ line: [Coordinate], after metres: Double = 0, maximumMetres: Double = Self.maximumMetres
+  ) throws(GeodesicShapeError) {
+    (self.metres, self.maximumMetres) = (metres, maximumMetres)
     coordinates.reserveCapacity(line.count)
     positions.reserveCapacity(line.count)
     for coordinate in line {
@@ -86,7 +100,7 @@ struct GeodesicWaypoints {
     let distance = Geodesic.distanceMetres(from: start, at: startPosition, to: end, at: endPosition)
     guard distance < Self.antipodalMetres else { throw .nearlyAntipodal(start, end) }
     metres += distance
-    guard metres <= Self.maximumMetres else { throw .tooLong }
+    guard metres <= maximumMetres else { throw GeodesicShapeError(longerThan: maximumMetres) }
     guard distance > Self.spacingMetres else { return }
     for coordinate in GeodesicLine(from: start, to: end).between(count: Int(distance / Self.spacingMetres * 1.01)) {
       coordinates.append(coordinate)

@@ -77,7 +77,7 @@ import Testing
     #expect(throws: GeodesicShapeError.tooFewPositions) { try Self.area([[[(0, 0), (1, 1), (0, 0)]]]) }
     #expect(throws: GeodesicShapeError.self) { try Self.area([[[(0, 0), (180, 0), (90, 50)]]]) }
     let long = (0..<2_000).map { $0.isMultiple(of: 2) ? (0.0, -50.0) : (100.0, 50.0) }
-    #expect(throws: GeodesicShapeError.tooLong) { try Self.area([[long]]) }
+    #expect(throws: GeodesicShapeError.tooLong(maximumKilometres: 2_000_000)) { try Self.area([[long]]) }
   }
 
   /// Returns a Boolean value that indicates whether a place is inside by counting how often the great circle to a place

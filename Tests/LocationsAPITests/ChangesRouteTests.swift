@@ -474,6 +474,40 @@ import Testing
     #expect(await poll(area, from: "192.0.2.1") == .ok)
   }
 
+  /// The areas have 2,000 positions each.
+  @Test func namedAreaOfManyStreamsIsCountedOnce() async throws {
+    for name in ["a", "b"] {
+      let ring = try (0..<2_000).map { number in
+        let angle = 2 * Double.pi * Double(number) / 2_000
+        return try Coordinate(latitude: 48 + 0.1 * sin(angle), longitude: 16 + 0.1 * cos(angle))
+      }
+      let draft = try AreaDraft(name: name, outline: try AreaOutline(polygons: [[ring]], isMultiple: false))
+      _ = try await AreaEditor(store).create(draft, once: nil)
+    }
+    let areas = try await store.areas(isCurrent: true)
+    let bytes = try areas.shape(of: try #require(areas.area(named: "a"))).byteCount
+    let api = api(store.changes, streams: ChangeStreams(conditionBytes: bytes * 5 / 2))
+    func stream(_ name: String, from address: String) async -> Stream {
+      await Stream(api, "/changes?in=\(name)", from: address)
+    }
+
+    var open: [Stream] = []
+    for address in ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.1"] {
+      open.append(await stream("a", from: address))
+    }
+    let second = await stream("b", from: "192.0.2.1")
+    let ofAnother = await stream("b", from: "192.0.2.4")
+    let statuses = open.map(\.response.status)
+
+    #expect(bytes > 8192)
+    #expect(statuses.allSatisfy { $0 == .ok }, "\(statuses)")
+    #expect(second.response.status == .serviceUnavailable)
+    #expect(ofAnother.response.status == .ok)
+    open = []
+    let later = await stream("b", from: "192.0.2.1")
+    #expect(later.response.status == .ok)
+  }
+
   @Test func streamThatEndsMakesRoomForAnotherOfItsClient() async throws {
     let streams = ChangeStreams(limit: 2)
     do {

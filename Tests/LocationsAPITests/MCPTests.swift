@@ -402,7 +402,7 @@ import Testing
   // MARK: Invalid messages
 
   @Test(arguments: [
-    ("", -32700), ("{", -32700), ("nonsense", -32700), (String(repeating: "[", count: 100_000), -32700),
+    ("", -32700), ("{", -32700), ("nonsense", -32700), (String(repeating: "[", count: 60_000), -32700),
     (#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}"#, -32700),
     ("[]", -32600), (#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600), ("null", -32600), ("1", -32600),
     ("{}", -32600), (#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, -32600),
@@ -418,6 +418,14 @@ import Testing
     #expect(response.status == 400)
     #expect(response.headers["content-type"] == ["application/json"])
     #expect(try Self.value(response)["error"]?["code"] == .count(code))
+  }
+
+  @Test func longMessageIsRejected() async throws {
+    let response = try await Self.driver().send(
+      .POST, "/mcp", headers: ["mcp-protocol-version": Self.handshake],
+      json: String(repeating: " ", count: 64 * 1024 + 1))
+
+    #expect(response.status == 413)
   }
 
   private static let invalidRequests: [(String, JSONValue, Int, Int)] = [

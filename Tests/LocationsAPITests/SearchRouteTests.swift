@@ -101,6 +101,38 @@ import Testing
     #expect(response.text.contains(code), "\(response.text)")
   }
 
+  @Test(arguments: [1_000, 1_001]) func conditionsAreBounded(count: Int) async throws {
+    let values = (0..<count).map { #""c\#($0)""# }.joined(separator: ",")
+    let members = (0..<count).map { #""tag.k\#($0)":"1""# }.joined(separator: ",")
+    let driver = try await driver()
+    for (body, pointer) in [
+      (#"{"category":[\#(values)]}"#, "/category"), (#"{"tag.k":[\#(values)]}"#, "/tag.k"),
+      ("{\(members)}", "/tag.k1000"),
+    ] {
+      let response = try await driver.send(.POST, Self.path, json: body)
+
+      #expect(response.status == (count > 1_000 ? 400 : 200), "\(response.text)")
+      if count > 1_000 { #expect(try response.pointers == [pointer], "\(response.text)") }
+    }
+  }
+
+  @Test func lengthsOfShapesAreBounded() async throws {
+    let ring = (0..<6).map { $0.isMultiple(of: 2) ? "[0,-50]" : "[\(60 + $0),50]" } + ["[0,-50]"]
+    let rings = Array(repeating: "[\(ring.joined(separator: ","))]", count: 3).joined(separator: ",")
+    let line = (0..<20).map { $0.isMultiple(of: 2) ? "[0,-50]" : "[100,50]" }.joined(separator: ",")
+    let driver = try await driver()
+    for (body, pointer) in [
+      (#"{"within":{"type":"Polygon","coordinates":[\#(rings)]}}"#, "/within"),
+      (#"{"route":{"type":"LineString","coordinates":[\#(line)]},"radius":100}"#, "/route"),
+    ] {
+      let response = try await driver.send(.POST, Self.path, json: body)
+
+      #expect(response.status == 400)
+      #expect(response.text.contains("expected edges of at most 200000 km altogether"), "\(response.text)")
+      #expect(try response.pointers == [pointer], "\(response.text)")
+    }
+  }
+
   @Test(arguments: [
     (#"{"lat":"1","long":2}"#, "/lat"), (#"{"lat":1,"lon":"2"}"#, "/lon"),
     (#"{"lat":1,"long":null,"radius":5}"#, "/long"),

@@ -313,6 +313,10 @@ struct ParameterValues {
   /// is a category too.
   mutating func setCategories(of query: inout PointQuery, in tree: CategoryTree) {
     guard !categoryNames.isEmpty || !categoryLists.isEmpty else { return }
+    guard categoryNames.count <= PointQuery.maximumConditions else {
+      note(.invalid, "category", "must be at most \(PointQuery.maximumConditions) names, got \(categoryNames.count)")
+      return
+    }
     var (names, excluded): (Set<ExactText>, Set<ExactText>) = ([], [])
     func add(_ name: Substring) -> Bool {
       let isExcluded = name.unicodeScalars.first == CategoryTree.exclusionMark
@@ -329,6 +333,10 @@ struct ParameterValues {
     for name in categoryNames where !hasAllErrors && !add(name[...]) { noteInvalid(name) }
     for list in categoryLists {
       let names = Self.list(list.value)
+      guard names.count <= PointQuery.maximumConditions else {
+        note(.invalid, "category", "must be at most \(PointQuery.maximumConditions) names, got \(names.count)")
+        return
+      }
       let isWhole = names.count > 1 && add(list.value[...])
       // An element between two encoded commas may be empty: the name with the commas is searched for as a whole.
       let mayBeEmpty = isWhole && list.hasEscapes
@@ -558,6 +566,12 @@ extension ParameterValues {
           note(.invalid, member.name, "must be a text, a number, a Boolean value, or an array of these")
           continue
         }
+        guard conditions.count + values.count <= PointQuery.maximumConditions else {
+          note(
+            .invalid, String(member.name.prefix(100)),
+            "must not have more than \(PointQuery.maximumConditions) values together with the other conditions")
+          break
+        }
         conditions += values.map { (member.name, $0) }
       } else {
         let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
@@ -582,6 +596,8 @@ extension ParameterValues {
       guard let names = value.strings else { return noteType(parameter, "a text or an array of texts") }
       set(parameter, to: names.joined(separator: ","))
     case (.box, .array(let edges)):
+      // One more than a box has is enough for the error.
+      let edges = edges.prefix(5)
       guard edges.allSatisfy(\.isNumber) else { return noteType(parameter, "an array of numbers") }
       set(parameter, to: edges.compactMap { $0.texts?.first }.joined(separator: ","))
     case (.latitude, _), (.longitude, _), (.radius, _), (.limit, _): noteType(parameter, "a number")

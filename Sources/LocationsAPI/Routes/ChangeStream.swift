@@ -1,5 +1,6 @@
 import AccessControl
 import Basics
+import Geo
 import HTTPServer
 import JSONText
 import NIOCore
@@ -26,16 +27,34 @@ package final class ChangeStreams: Sendable {
     package var lagSeconds = 0.0
   }
 
-  /// What clients have open, or one of them.
-  fileprivate struct Use {
+  /// What a client has open.
+  private struct Use {
     var streams = 0
-    /// The number of bytes of the conditions of streams, and of requests that wait.
+    /// The number of bytes of the conditions of streams, and of requests that wait, without named areas.
     var conditionBytes = 0
+    /// The named areas, each with the number of streams and requests that use it.
+    var areas: [ChangeConditions.NamedArea: Int] = [:]
+
+    var bytes: Int { areas.keys.reduce(conditionBytes) { $0 + $1.bytes } }
+    var isEmpty: Bool { streams == 0 && conditionBytes == 0 && areas.isEmpty }
+
+    mutating func add(_ conditions: ChangeConditions, streams: Int) {
+      self.streams += streams
+      conditionBytes += conditions.bytes
+      if let area = conditions.area { areas[area, default: 0] += 1 }
+    }
+
+    mutating func remove(_ conditions: ChangeConditions, streams: Int) {
+      self.streams -= streams
+      conditionBytes -= conditions.bytes
+      if let area = conditions.area, let count = areas[area] { areas[area] = count > 1 ? count - 1 : nil }
+    }
   }
 
   private struct State {
     var counts = Counts()
-    var conditionBytes = 0
+    /// All clients together: a named area is in memory once.
+    var all = Use()
     /// What those clients have open that have something.
     var open: [RequestSender: Use] = [:]
   }
@@ -71,29 +90,33 @@ package final class ChangeStreams: Sendable {
   /// always room for another one. The memory of conditions is divided in the same way.
   ///
   /// - Throws: `Problem` 503 if there are too many.
-  fileprivate func begin(for client: RequestSender, conditionBytes: Int) throws(Problem) -> Counted {
-    try begin(Use(streams: 1, conditionBytes: conditionBytes), of: client)
+  fileprivate func begin(for client: RequestSender, _ conditions: ChangeConditions) throws(Problem) -> Counted {
+    try begin(conditions, streams: 1, of: client)
   }
 
   /// Counts the conditions of a client's request that waits until the result is released.
   ///
   /// - Throws: `Problem` 503 if they take too much memory.
-  func beginWait(for client: RequestSender, conditionBytes: Int) throws(Problem) -> Counted {
-    try begin(Use(conditionBytes: conditionBytes), of: client)
+  func beginWait(for client: RequestSender, _ conditions: ChangeConditions) throws(Problem) -> Counted {
+    try begin(conditions, streams: 0, of: client)
   }
 
-  private func begin(_ use: Use, of client: RequestSender) throws(Problem) -> Counted {
+  private func begin(
+    _ conditions: ChangeConditions, streams: Int, of client: RequestSender
+  ) throws(Problem) -> Counted {
     let excess: String? = state.withLock { state in
       var own = state.open[client] ?? Use()
-      if use.streams > 0, own.streams >= limit - state.counts.open { return "too many streams of changes are open" }
-      if use.conditionBytes > 0, own.conditionBytes + use.conditionBytes > conditionLimit - state.conditionBytes {
+      if streams > 0, own.streams >= limit - state.all.streams { return "too many streams of changes are open" }
+      let before = own.bytes
+      own.add(conditions, streams: streams)
+      // What it shares with others is free for it beside them.
+      let shared = conditions.area.flatMap { state.all.areas[$0] == nil ? nil : $0.bytes } ?? 0
+      if own.bytes > before, own.bytes > conditionLimit - (state.all.bytes - shared) {
         return "the conditions of requests for changes take too much memory"
       }
-      state.counts.open += use.streams
-      state.conditionBytes += use.conditionBytes
-      own.streams += use.streams
-      own.conditionBytes += use.conditionBytes
-      if own.streams + own.conditionBytes > 0 { state.open[client] = own }
+      state.all.add(conditions, streams: streams)
+      state.counts.open = state.all.streams
+      if !own.isEmpty { state.open[client] = own }
       return nil
     }
     if let excess {
@@ -102,17 +125,16 @@ package final class ChangeStreams: Sendable {
         detail: "\(excess), of this client or of all",
         headers: ["retry-after": "\(Int.random(in: ChangeEvents.retrySeconds))"])
     }
-    return Counted(self, client, use)
+    return Counted(self, client, conditions, streams: streams)
   }
 
-  private func end(_ use: Use, of client: RequestSender) {
+  private func end(_ conditions: ChangeConditions, streams: Int, of client: RequestSender) {
     state.withLock { state in
-      state.counts.open -= use.streams
-      state.conditionBytes -= use.conditionBytes
+      state.all.remove(conditions, streams: streams)
+      state.counts.open = state.all.streams
       guard var own = state.open[client] else { return }
-      own.streams -= use.streams
-      own.conditionBytes -= use.conditionBytes
-      state.open[client] = own.streams + own.conditionBytes > 0 ? own : nil
+      own.remove(conditions, streams: streams)
+      state.open[client] = own.isEmpty ? nil : own
     }
   }
 
@@ -120,13 +142,52 @@ package final class ChangeStreams: Sendable {
   final class Counted: Sendable {
     let streams: ChangeStreams
     private let client: RequestSender
-    private let use: Use
+    private let conditions: ChangeConditions
+    private let streamCount: Int
 
-    fileprivate init(_ streams: ChangeStreams, _ client: RequestSender, _ use: Use) {
-      (self.streams, self.client, self.use) = (streams, client, use)
+    fileprivate init(
+      _ streams: ChangeStreams, _ client: RequestSender, _ conditions: ChangeConditions, streams streamCount: Int
+    ) {
+      (self.streams, self.client, self.conditions, self.streamCount) = (streams, client, conditions, streamCount)
     }
 
-    deinit { streams.end(use, of: client) }
+    deinit { streams.end(conditions, streams: streamCount, of: client) }
+  }
+}
+
+/// The memory of the conditions of a request for changes.
+struct ChangeConditions: Sendable {
+  /// A named area, which is in memory once however many requests use it.
+  struct NamedArea: Hashable, Sendable {
+    let id: PointID
+    let version: Int64
+    let bytes: Int
+  }
+
+  /// The bytes that conditions take for each byte of their text: up to 17 for categories, and 10 for filters.
+  private static let bytesOfText = 20
+
+  /// The number of bytes up to which conditions are not counted: less than a stream takes besides.
+  private static let uncountedBytes = 8192
+
+  /// The estimated number of bytes without that of a named area; 0 for short conditions.
+  let bytes: Int
+
+  /// The area that `in` names; `nil` if there is none or it is small.
+  let area: NamedArea?
+
+  /// Creates the conditions of a request.
+  ///
+  /// - Parameters:
+  ///   - text: the query of its target.
+  ///   - shape: the area of `in` or `within`.
+  ///   - area: the area that `in` names; `nil` if it is not given.
+  init(text: Substring?, shape: GeodesicArea?, area: Area?) {
+    let shapeBytes = shape?.byteCount ?? 0
+    let isCounted = shapeBytes > Self.uncountedBytes
+    let own = Self.bytesOfText * (text?.utf8.count ?? 0) + (area == nil ? shapeBytes : 0)
+    bytes = own > Self.uncountedBytes ? own : 0
+    self.area = isCounted ? area.map { NamedArea(id: $0.id, version: $0.version, bytes: shapeBytes) } : nil
   }
 }
 
@@ -140,7 +201,7 @@ extension ChangesRoute {
   func stream(
     _ changes: any PointFeed, _ arguments: ChangesArguments, to request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    let counted = try streams.begin(for: request.sender, conditionBytes: arguments.conditionBytes)
+    let counted = try streams.begin(for: request.sender, arguments.conditions)
     let subscription = changes.subscribe(matching: arguments.query, for: ChangeReader(request))
     let stream = ChangeStream(self, changes, arguments, request, subscription, counted)
     try await stream.open(arguments)

@@ -1,6 +1,5 @@
 import AccessControl
 import Basics
-import Geo
 import HTTPServer
 import JSONText
 import NIOCore
@@ -88,7 +87,7 @@ struct ChangesRoute: CallHandler {
     try arguments.checkMark()
     let counts =
       arguments.wait > .zero
-      ? try streams.beginWait(for: request.sender, conditionBytes: arguments.conditionBytes) : nil
+      ? try streams.beginWait(for: request.sender, arguments.conditions) : nil
     defer { extendLifetime(counts) }
     // Before the first page, so that nothing is missed between the two.
     let subscription =
@@ -292,8 +291,8 @@ struct ChangesArguments: Sendable {
   /// The conditions.
   let query: PointQuery
 
-  /// The estimated number of bytes of the conditions; 0 for short ones.
-  let conditionBytes: Int
+  /// The memory of the conditions.
+  let conditions: ChangeConditions
 
   /// The position without its mark.
   let since: String?
@@ -317,22 +316,12 @@ struct ChangesArguments: Sendable {
   /// A Boolean value that indicates whether the position is that of the last event of a stream.
   let isContinued: Bool
 
-  /// The bytes that conditions take for each byte of their text: up to 17 for categories, and 10 for filters.
-  private static let bytesOfCondition = 20
-
-  /// The number of bytes up to which conditions are not counted: less than a stream takes besides.
-  private static let shortConditionBytes = 8192
-
   /// Creates the arguments from a request.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest, _ filtering: Filtering, _ restriction: Restriction?) throws(Problem) {
     var values = try ParameterValues(request, allowing: ChangesRoute.call.parameters)
     query = values.changeFilters(by: filtering)
-    // Areas that `in` names are shared with the store.
-    let bytes =
-      Self.bytesOfCondition * (request.query?.utf8.count ?? 0) + (values.has(.within) ? query.area?.byteCount ?? 0 : 0)
-    conditionBytes = bytes > Self.shortConditionBytes ? bytes : 0
     isRestricted = restriction != nil
     limit = values.limit(in: ChangesRoute.limits, default: ChangesRoute.defaultLimit)
     isStream =
@@ -346,6 +335,7 @@ struct ChangesArguments: Sendable {
     let position = (lastEvent ?? values[.since]).map(PositionText.parts)
     (since, mark) = (position?.position, position?.mark)
     area = RequestAreas.current?.named
+    conditions = ChangeConditions(text: request.query, shape: query.area, area: area)
     ownMark = Self.mark(restriction, area)
     wait = .seconds(values.integer(.wait, in: ChangesRoute.waits) ?? 0)
     if values.has(.wait), !values.has(.since) {

@@ -277,10 +277,16 @@ struct AreaDistance {
   }
 }
 
-/// A cache of the areas that places were searched in last.
+/// A cache of the areas that places were searched in last. Those that are still in use elsewhere are not made again.
 private final class AreaShapes: Sendable {
+  private struct Evicted {
+    let version: Int64
+    weak var shape: GeodesicArea?
+  }
+
   private struct State {
     var shapes: [PointID: (version: Int64, shape: GeodesicArea, use: Int)] = [:]
+    var evicted: [PointID: Evicted] = [:]
     var uses = 0
     var byteCount = 0
   }
@@ -294,7 +300,10 @@ private final class AreaShapes: Sendable {
 
   func shape(of area: Area) throws(GeodesicShapeError) -> GeodesicArea {
     let known: GeodesicArea? = state.withLock { state in
-      guard let entry = state.shapes[area.id], entry.version == area.version else { return nil }
+      guard let entry = state.shapes[area.id], entry.version == area.version else {
+        guard let evicted = state.evicted[area.id], evicted.version == area.version else { return nil }
+        return evicted.shape
+      }
       state.uses += 1
       state.shapes[area.id]?.use = state.uses
       return entry.shape
@@ -311,6 +320,8 @@ private final class AreaShapes: Sendable {
       {
         state.shapes[oldest.key] = nil
         state.byteCount -= oldest.value.shape.byteCount
+        state.evicted = state.evicted.filter { $0.value.shape != nil }
+        state.evicted[oldest.key] = Evicted(version: oldest.value.version, shape: oldest.value.shape)
       }
     }
     return shape

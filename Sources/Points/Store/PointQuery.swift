@@ -134,6 +134,13 @@ public struct PointQuery: Hashable, Sendable {
   /// The condition on the properties of the places; `nil` for any place. Only an index evaluates it.
   public var filter: PropertyFilter?
 
+  /// The maximum length of the edges of an area or a route in a request, in metres: five times around the earth. Edges
+  /// are divided every 100 km, so that long ones take more memory and time than their text.
+  package static let maximumShapeMetres = 200_000_000.0
+
+  /// The maximum number of categories, and of conditions on properties, in a request.
+  package static let maximumConditions = 1_000
+
   /// The area that the places are in; `nil` for any place. Only an index evaluates it.
   public var area: GeodesicArea?
 
@@ -294,7 +301,7 @@ extension GeodesicArea {
       coordinates.append(polygon)
     }
     do {
-      try self.init(polygons: coordinates)
+      try self.init(polygons: coordinates, maximumMetres: PointQuery.maximumShapeMetres)
     } catch {
       throw .invalidGeometry(error.description)
     }
@@ -309,7 +316,7 @@ extension GeodesicRoute {
     guard case .simple(.lineString(let line)) = geometry else { throw .invalidGeometry("expected a line string") }
     let coordinates = try Coordinate.coordinates(of: line)
     do {
-      try self.init(coordinates)
+      try self.init(coordinates, maximumMetres: PointQuery.maximumShapeMetres)
     } catch {
       throw .invalidGeometry(error.description)
     }

@@ -12,6 +12,9 @@ import Points
 /// There are no sessions and no streams: each message is a request of its own, and its response one JSON object. The
 /// clients of the revisions with a handshake get its result, which binds neither side to anything.
 struct MCPRoute: CallHandler {
+  /// The maximum length of a message: arguments are parsed and written again on the event loop.
+  private static let maximumBytes = 64 * 1024
+
   static let call = Call(
     .POST, "/mcp", scope: .read, joinsRestriction: true, id: "callTool", group: .assistants,
     summary: "Read places as an assistant",
@@ -24,7 +27,7 @@ struct MCPRoute: CallHandler {
     body: BodyDescription(
       description: "A request, or a notification, which has no `id`.",
       media: [.init(.json, .component("ProtocolRequest"), example: Examples.initialize)]),
-    caching: .timed,
+    bodyLimit: .bytes(maximumBytes), caching: .timed,
     responses: [
       .init(200, "The result, or in the revisions with `initialize` the error.", media: media),
       .init(202, "The notification is accepted."),
