@@ -146,9 +146,10 @@ import Testing
     var configuration = HTTPServerConfiguration(port: 0)
     configuration.threads = 1
     configuration.limits.bufferedBytes = 16 << 20
+    configuration.limits.requestsInFlight = 4
     configuration.timeouts.share = .milliseconds(100)
     let server = try await HTTPServer.bind(
-      configuration: configuration, responder: api(store.changes).router(),
+      configuration: configuration, responder: api(store.changes, streams: ChangeStreams()).router(),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     var polls: [RawHTTPConnection] = []
     for _ in 0..<12 {
@@ -156,7 +157,7 @@ import Testing
       try await poll.send("GET /changes?since=\(position)&wait=60&limit=10000 HTTP/1.1\r\nHost: test\r\n\r\n")
       polls.append(poll)
     }
-    while server.requestsInFlight < 12 { await Task.yield() }
+    while server.requestsWaiting < 12 { await Task.yield() }
 
     let other = try await RawHTTPConnection.open(port: server.port)
     for target in ["/locations?limit=1000", "/locations/export", "/changes?since=\(position)&limit=10000"] {
@@ -443,6 +444,28 @@ import Testing
     let third = await streamsUntilRejected(from: "192.0.2.3")
     let counts: [Int] = [first.count, second.count, third.count]
     #expect(counts == [5, 2, 1])
+  }
+
+  @Test func waitsOfAClientAreBounded() async throws {
+    let streams = ChangeStreams(limit: 3)
+    let api = api(store.changes, streams: streams)
+    let start = try await position()
+    @Sendable func poll(from address: String) async -> HTTPResponseStatus {
+      await api.router().respond(
+        to: ServiceDriver.request(.GET, "/changes?since=\(start)&wait=60", from: address)
+      ).status
+    }
+    let open = (0..<2).map { _ in Task { await poll(from: "192.0.2.1") } }
+    while streams.waitCount < 2 { await Task.yield() }
+
+    let third = await poll(from: "192.0.2.1")
+    let other = Task { await poll(from: "192.0.2.2") }
+    while streams.waitCount < 3 { await Task.yield() }
+    _ = try await store.create(.sample("awaited"), once: nil)
+
+    #expect(third == .serviceUnavailable)
+    for task in open + [other] { #expect(await task.value == .ok) }
+    #expect(streams.waitCount == 0)
   }
 
   /// The edges of the area are 18,000 km long: it takes some 60 kB.

@@ -72,6 +72,14 @@ final class RequestBodyStream: Sendable {
 
   // MARK: The reader's side
 
+  /// A Boolean value that indicates whether the body has arrived whole and is short.
+  var isShort: Bool {
+    state.withLock { state in
+      guard case .success? = state.end else { return false }
+      return state.bufferedBytes <= BodyBudget.leastBytes
+    }
+  }
+
   /// Keeps the memory of what is read until the request has ended.
   func keep(_ share: BodyShare) { state.withLock { $0.share = share } }
 

@@ -102,6 +102,17 @@ final class ServerContext: Sendable {
     endIfLast()
   }
 
+  /// Counts a request that waits for its client or for a change as one no longer, until ``requestContinues()``.
+  func requestWaits() { liveResponseBegan() }
+
+  func requestContinues() {
+    requestsInFlight.wrappingAdd(1, ordering: .sequentiallyConsistent)
+    liveResponseEnded()
+  }
+
+  /// The number of responses without an end, and of requests that wait.
+  var waitingCount: Int { liveResponses.load(ordering: .relaxed) }
+
   private func endIfLast() {
     guard isEnding.load(ordering: .sequentiallyConsistent),
       requestsInFlight.load(ordering: .sequentiallyConsistent) == 0,

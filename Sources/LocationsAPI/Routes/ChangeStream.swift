@@ -30,22 +30,23 @@ package final class ChangeStreams: Sendable {
   /// What a client has open.
   private struct Use {
     var streams = 0
+    var waits = 0
     /// The number of bytes of the conditions of streams, and of requests that wait, without named areas.
     var conditionBytes = 0
     /// The named areas, each with the number of streams and requests that use it.
     var areas: [ChangeConditions.NamedArea: Int] = [:]
 
     var bytes: Int { areas.keys.reduce(conditionBytes) { $0 + $1.bytes } }
-    var isEmpty: Bool { streams == 0 && conditionBytes == 0 && areas.isEmpty }
+    var isEmpty: Bool { streams == 0 && waits == 0 && conditionBytes == 0 && areas.isEmpty }
 
-    mutating func add(_ conditions: ChangeConditions, streams: Int) {
-      self.streams += streams
+    mutating func add(_ conditions: ChangeConditions, isStream: Bool) {
+      if isStream { streams += 1 } else { waits += 1 }
       conditionBytes += conditions.bytes
       if let area = conditions.area { areas[area, default: 0] += 1 }
     }
 
-    mutating func remove(_ conditions: ChangeConditions, streams: Int) {
-      self.streams -= streams
+    mutating func remove(_ conditions: ChangeConditions, isStream: Bool) {
+      if isStream { streams -= 1 } else { waits -= 1 }
       conditionBytes -= conditions.bytes
       if let area = conditions.area, let count = areas[area] { areas[area] = count > 1 ? count - 1 : nil }
     }
@@ -82,6 +83,9 @@ package final class ChangeStreams: Sendable {
   /// The numbers so far.
   package var counts: Counts { state.withLock { $0.counts } }
 
+  /// The number of requests that wait.
+  var waitCount: Int { state.withLock { $0.all.waits } }
+
   fileprivate func count(_ change: (inout Counts) -> Void) { state.withLock { change(&$0.counts) } }
 
   /// Counts a stream of a client with its conditions until the result is released.
@@ -91,30 +95,32 @@ package final class ChangeStreams: Sendable {
   ///
   /// - Throws: `Problem` 503 if there are too many.
   fileprivate func begin(for client: RequestSender, _ conditions: ChangeConditions) throws(Problem) -> Counted {
-    try begin(conditions, streams: 1, of: client)
+    try begin(conditions, isStream: true, of: client)
   }
 
-  /// Counts the conditions of a client's request that waits until the result is released.
+  /// Counts a client's request that waits, with its conditions, until the result is released. As many may wait as there
+  /// may be streams, divided in the same way.
   ///
-  /// - Throws: `Problem` 503 if they take too much memory.
+  /// - Throws: `Problem` 503 if there are too many.
   func beginWait(for client: RequestSender, _ conditions: ChangeConditions) throws(Problem) -> Counted {
-    try begin(conditions, streams: 0, of: client)
+    try begin(conditions, isStream: false, of: client)
   }
 
   private func begin(
-    _ conditions: ChangeConditions, streams: Int, of client: RequestSender
+    _ conditions: ChangeConditions, isStream: Bool, of client: RequestSender
   ) throws(Problem) -> Counted {
     let excess: String? = state.withLock { state in
       var own = state.open[client] ?? Use()
-      if streams > 0, own.streams >= limit - state.all.streams { return "too many streams of changes are open" }
+      if isStream, own.streams >= limit - state.all.streams { return "too many streams of changes are open" }
+      if !isStream, own.waits >= limit - state.all.waits { return "too many requests wait for changes" }
       let before = own.bytes
-      own.add(conditions, streams: streams)
+      own.add(conditions, isStream: isStream)
       // What it shares with others is free for it beside them.
       let shared = conditions.area.flatMap { state.all.areas[$0] == nil ? nil : $0.bytes } ?? 0
       if own.bytes > before, own.bytes > conditionLimit - (state.all.bytes - shared) {
         return "the conditions of requests for changes take too much memory"
       }
-      state.all.add(conditions, streams: streams)
+      state.all.add(conditions, isStream: isStream)
       state.counts.open = state.all.streams
       if !own.isEmpty { state.open[client] = own }
       return nil
@@ -125,15 +131,15 @@ package final class ChangeStreams: Sendable {
         detail: "\(excess), of this client or of all",
         headers: ["retry-after": "\(Int.random(in: ChangeEvents.retrySeconds))"])
     }
-    return Counted(self, client, conditions, streams: streams)
+    return Counted(self, client, conditions, isStream: isStream)
   }
 
-  private func end(_ conditions: ChangeConditions, streams: Int, of client: RequestSender) {
+  private func end(_ conditions: ChangeConditions, isStream: Bool, of client: RequestSender) {
     state.withLock { state in
-      state.all.remove(conditions, streams: streams)
+      state.all.remove(conditions, isStream: isStream)
       state.counts.open = state.all.streams
       guard var own = state.open[client] else { return }
-      own.remove(conditions, streams: streams)
+      own.remove(conditions, isStream: isStream)
       state.open[client] = own.isEmpty ? nil : own
     }
   }
@@ -143,15 +149,15 @@ package final class ChangeStreams: Sendable {
     let streams: ChangeStreams
     private let client: RequestSender
     private let conditions: ChangeConditions
-    private let streamCount: Int
+    private let isStream: Bool
 
     fileprivate init(
-      _ streams: ChangeStreams, _ client: RequestSender, _ conditions: ChangeConditions, streams streamCount: Int
+      _ streams: ChangeStreams, _ client: RequestSender, _ conditions: ChangeConditions, isStream: Bool
     ) {
-      (self.streams, self.client, self.conditions, self.streamCount) = (streams, client, conditions, streamCount)
+      (self.streams, self.client, self.conditions, self.isStream) = (streams, client, conditions, isStream)
     }
 
-    deinit { streams.end(conditions, streams: streamCount, of: client) }
+    deinit { streams.end(conditions, isStream: isStream, of: client) }
   }
 }
 

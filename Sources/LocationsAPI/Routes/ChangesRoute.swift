@@ -113,7 +113,7 @@ struct ChangesRoute: CallHandler {
     for subscription: ChangeSubscription, until deadline: ContinuousClock.Instant, after position: String,
     _ changes: any PointFeed, _ arguments: ChangesArguments, _ request: HTTPRequest
   ) async throws(Problem) -> CountedPage? {
-    switch await subscription.next(until: deadline) {
+    switch await request.waiting({ await subscription.next(until: deadline) }) {
     case .timedOut, .closing: return nil
     case .interrupted: break
     case .batches(let batches):

@@ -21,12 +21,14 @@ import Testing
     #expect(budget.heldBytes == 0)
   }
 
-  @Test func shortBodiesAreNotCounted() {
-    let budget = BodyBudget(limit: 1)
-    let shares = (0..<10).map { _ in budget.share(of: Self.client("192.0.2.1")) { Issue.record("a body was cut") } }
+  @Test func bodyOfWhichNothingHasArrivedCountsToo() {
+    let budget = BodyBudget(limit: 5 * BodyBudget.leastBytes)
+    let cut = Notes()
+    let shares = (0..<6).map { number in budget.share(of: Self.client("192.0.2.1")) { cut.note("\(number)") } }
 
-    #expect(shares.allSatisfy { $0.hold(BodyBudget.uncountedBytes) })
-    #expect(budget.heldBytes == 0)
+    #expect(shares.allSatisfy { $0.hold(0) })
+    #expect(cut.names == ["0"])
+    #expect(budget.heldBytes == 5 * BodyBudget.leastBytes)
   }
 
   @Test func bodyAloneFitsWhateverItsLength() {
@@ -104,6 +106,38 @@ import Testing
       #expect(response.text == "\(length)")
       #expect(statuses.count { $0 == 503 } >= count - 4)
       #expect(statuses.allSatisfy { $0 == 503 || $0 == 200 })
+    }
+  }
+}
+
+/// Requests of which the bodies do not arrive, and another one.
+@Suite(.timeLimit(.minutes(5))) struct WaitingBodyTests {
+  @Test func requestsThatWaitForTheirBodiesAreNoCurrentRequests() async throws {
+    let responder = ClosureResponder { request in
+      guard request.method == .POST else { return .text("other") }
+      do throws(Problem) {
+        return .text("\(try await request.collectBody().readableBytes)")
+      } catch {
+        return HTTPResponse(error)
+      }
+    }
+    try await withServer(responder, configure: { $0.limits.requestsInFlight = 4 }) { server in
+      var slow: [RawHTTPConnection] = []
+      for _ in 0..<10 {
+        let connection = try await RawHTTPConnection.open(port: server.port)
+        try await connection.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\na")
+        slow.append(connection)
+      }
+      while server.requestsWaiting < 10 { await Task.yield() }
+
+      let other = try await RawHTTPConnection.open(port: server.port).get("/")
+      for connection in slow {
+        try await connection.send("b")
+        #expect(try await connection.response().text == "2")
+      }
+
+      #expect(other.text == "other")
+      #expect(server.requestsWaiting == 0)
     }
   }
 }

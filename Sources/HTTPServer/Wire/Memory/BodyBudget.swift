@@ -1,13 +1,14 @@
 import Synchronization
 
-/// The memory budget of the bodies that requests collect, from their first chunk to the end of their requests.
+/// The memory budget of the bodies that requests collect, until their requests end. Short bodies that have arrived whole
+/// are not counted.
 ///
 /// If a body does not fit, a client that holds the most gives way: of its bodies that have not arrived whole, the one
 /// that began first is cut, which may be the one that does not fit. So nobody keeps others from sending by sending
 /// slowly. A body alone fits in any case.
 final class BodyBudget: Sendable {
-  /// The length up to which a body is not counted, in bytes.
-  static let uncountedBytes = 4096
+  /// The number of bytes that a body counts at least, for what its request takes.
+  static let leastBytes = 4096
 
   private struct Holder {
     let client: RequestSender
@@ -107,7 +108,7 @@ final class BodyShare: Sendable {
   /// Counts the memory of the body, in place of what was counted before.
   ///
   /// - Returns: `false` if the body has to give way to others.
-  func hold(_ bytes: Int) -> Bool { bytes <= BodyBudget.uncountedBytes || budget.hold(bytes, by: id) }
+  func hold(_ bytes: Int) -> Bool { budget.hold(max(bytes, BodyBudget.leastBytes), by: id) }
 
   /// Notes that the body has arrived whole, so that it is used and not cut.
   func noteWhole() { budget.noteWhole(id) }
