@@ -519,7 +519,8 @@ extension ConnectionHandler: DeadlineKeeper {
     case .body:
       failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time"))
     case .header, .idle, .firstRequest, .lastRequest:
-      closeIdle()
+      // A request in the queue waits for the connection's turn.
+      if queue.isEmpty { closeIdle() } else { watch(nextDeadline) }
     case .linger:
       endLinger()
     case .write:
