@@ -5,6 +5,9 @@ import Synchronization
 
 /// A writer that commits writes in groups: those that arrive during a commit form the next group.
 ///
+/// Writes of many places take turns with groups of others, and imports come one at a time, so that a small write waits
+/// for one large one at most, however many there are.
+///
 /// A group is decided write by write, committed to the journal as one batch, and only then visible to readers and
 /// acknowledged. A waiting caller blocks no thread.
 actor GroupCommitWriter {
@@ -22,7 +25,8 @@ actor GroupCommitWriter {
   /// The maximum number of places that a group of several writes changes.
   private static let maximumGroup = 512
 
-  /// The number of places above which the changes of a group would delay reads of this actor.
+  /// The number of places above which the changes of a group would delay reads of this actor, and above which a write
+  /// is a large one.
   private static let maximumAtOnce = 64
 
   private let index: PointIndex
@@ -39,7 +43,10 @@ actor GroupCommitWriter {
   private var keys: IdempotencyKeyCache<KeptOutcome>
   private var evictedKeys: [String] = []
   private var sources: [ExactText: DataSource]
-  private var formerIDs: [SourceReference: PointID]
+
+  /// The ids of removed places by their source references that are committed. A plan of an import reads it without a
+  /// reference that would have it copied.
+  private nonisolated let formerIDs: Mutex<[SourceReference: PointID]>
 
   /// The named areas that are committed.
   nonisolated let areas: Mutex<Areas>
@@ -50,7 +57,23 @@ actor GroupCommitWriter {
   nonisolated let suggestions: Mutex<Suggestions>
 
   private var pending: [PendingWrite] = []
+
+  /// The large writes that wait.
+  private var pendingLarge: [PendingWrite] = []
+
+  /// A Boolean value that indicates whether the first large write has waited for a group of others already.
+  private var hasPassedLarge = false
+
   private var isWriting = false
+
+  /// A Boolean value that indicates whether an import is planned or committed.
+  private var isImporting = false
+
+  /// The imports that wait for the one before them.
+  private var waitingImports: [CheckedContinuation<Void, Never>] = []
+
+  /// The changes since the present import was planned; `nil` if there is none.
+  private var observedChanges: ObservedChanges?
 
   /// The index as of the last anchor.
   private var anchored: AnchoredIndex?
@@ -90,7 +113,7 @@ actor GroupCommitWriter {
     clock: MonotoneClock
   ) {
     self.sources = Dictionary(sources.map { (ExactText($0.name), $0) }) { $1 }
-    self.formerIDs = formerIDs
+    self.formerIDs = Mutex(formerIDs)
     self.areas = Mutex(areas)
     self.suggestions = Mutex(suggestions)
     self.areaKeys = areaKeys
@@ -136,8 +159,41 @@ actor GroupCommitWriter {
   /// The registered data sets, by name.
   var dataSources: [DataSource] { sources.values.sorted { ExactText($0.name) < ExactText($1.name) } }
 
-  /// The number of writes that wait for the next group.
-  var pendingCount: Int { pending.count }
+  /// The number of writes that wait for the next groups.
+  var pendingCount: Int { pending.count + pendingLarge.count }
+
+  /// The number of imports that wait for the one before them.
+  var waitingImportCount: Int { waitingImports.count }
+
+  // MARK: Imports
+
+  /// Returns when no other import is planned or committed. ``endImport()`` must follow.
+  func beginImport() async {
+    if isImporting { return await withCheckedContinuation { waitingImports.append($0) } }
+    isImporting = true
+  }
+
+  /// Lets the next import begin.
+  func endImport() {
+    observedChanges = nil
+    if waitingImports.isEmpty { isImporting = false } else { waitingImports.removeFirst().resume() }
+  }
+
+  /// Returns the present state for a plan of the import that has begun. Changes are noted from now on.
+  func importBase() -> ImportBase {
+    let (changes, now) = (ObservedChanges(), clock.now())
+    observedChanges = changes
+    var versions = self.versions
+    return ImportBase(snapshot: index.snapshot, now: now, version: versions.next(at: now), changes: changes)
+  }
+
+  /// The lookup of the id of the removed place that had a source reference; `nil` if there are no such places.
+  nonisolated var formerID: (@Sendable (SourceReference) -> PointID?)? {
+    if formerIDs.withLock({ $0.isEmpty }) { return nil }
+    return { [self] source in formerIDs.withLock { $0[source] } }
+  }
+
+  // MARK: Groups
 
   /// Commits a write, in one group with others that arrive at the same time.
   ///
@@ -152,12 +208,15 @@ actor GroupCommitWriter {
     _ write: @escaping @Sendable (inout WriteTransaction) -> Outcome
   ) async throws(PointStoreError) -> Outcome {
     let result: Result<Outcome, PointStoreError> = await withCheckedContinuation { continuation in
-      pending.append(
-        PendingWrite(isAlone: isAlone, size: size) { transaction in
-          let outcome = write(&transaction)
-          return { committed in continuation.resume(returning: committed.map { outcome }) }
-        }
-      )
+      let pendingWrite = PendingWrite(isAlone: isAlone, size: size) { transaction in
+        let outcome = write(&transaction)
+        return { committed in continuation.resume(returning: committed.map { outcome }) }
+      }
+      if isAlone || size > Self.maximumAtOnce {
+        pendingLarge.append(pendingWrite)
+      } else {
+        pending.append(pendingWrite)
+      }
       guard !isWriting else { return }
       isWriting = true
       // The caller's task may be cancelled; its write is not.
@@ -167,7 +226,7 @@ actor GroupCommitWriter {
   }
 
   private func commitAll() async {
-    while !pending.isEmpty {
+    while pendingCount > 0 {
       adoptParts()
       let (completions, result) = await commit(nextGroup())
       // Only now that nothing here holds references to the group's values.
@@ -178,10 +237,16 @@ actor GroupCommitWriter {
   }
 
   private func nextGroup() -> [PendingWrite] {
+    let isLarge = pending.isEmpty || hasPassedLarge && !pendingLarge.isEmpty
+    hasPassedLarge = !isLarge && !pendingLarge.isEmpty
+    return isLarge ? Self.takeGroup(of: &pendingLarge) : Self.takeGroup(of: &pending)
+  }
+
+  private static func takeGroup(of pending: inout [PendingWrite]) -> [PendingWrite] {
     var (count, size) = (1, pending[0].size)
     while !pending[0].isAlone, count < pending.count, !pending[count].isAlone {
       size += pending[count].size
-      if size > Self.maximumGroup { break }
+      if size > maximumGroup { break }
       count += 1
     }
     defer { pending.removeFirst(count) }
@@ -212,12 +277,16 @@ actor GroupCommitWriter {
         for record in batch.records { keys.insert(record.kept) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
         for name in batch.removedSources { sources[ExactText(name)] = nil }
-        formerIDs.merge(batch.formerIDs) { $1 }
+        if !batch.formerIDs.isEmpty { formerIDs.withLock { $0.merge(batch.formerIDs) { $1 } } }
         areas.withLock { $0 = nextAreas }
         if let record = batch.areaRecord { areaKeys.insert(record.kept) }
         let former = index.snapshot
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
-        if batch.hasChanges { publish(batch, from: former, to: next) }
+        if batch.hasChanges {
+          // An import need not know its own changes.
+          if !group[0].isAlone { observedChanges?.note(batch, from: former) }
+          publish(batch, from: former, to: next)
+        }
         merge(next)
       }
       if let anchor = batch.anchor {
@@ -299,7 +368,7 @@ actor GroupCommitWriter {
       snapshot: snapshot, isJournaled: journal != nil, sources: sources, evictedKeys: evictedKeys,
       committedVersion: committedVersion,
       transaction: WriteTransaction(
-        on: snapshot, keys: keys, formerIDs: formerIDs, areas: areas.withLock { $0 },
+        on: snapshot, keys: keys, formerIDs: formerIDs.withLock { $0 }, areas: areas.withLock { $0 },
         suggestions: suggestions.withLock { $0 }, versions: versions, now: clock.now()))
   }
 
@@ -319,7 +388,8 @@ actor GroupCommitWriter {
     ) {
       var transaction = transaction
       let completions = group.map { $0.apply(&transaction) }
-      var batch = transaction.takeBatch()
+      let changes = transaction.takeChanges()
+      var batch = transaction.batch(of: changes)
       batch.sources = batch.sources.compactMap { source in
         let known = sources[ExactText(source.name)]
         let merged = source.completed(by: known)
@@ -332,13 +402,11 @@ actor GroupCommitWriter {
       } else {
         batch.evictedKeys = evictedKeys
       }
-      let changes = PointChanges(puts: batch.puts, removals: batch.removals)
       // So that the snapshot is built while their memory is freed.
       if !isJournaled, batch.putCount > MemoryChangeLog.capacity { batch.puts = PointBuffer() }
-      let largestJoined = group[0].isAlone ? Int.max : PointSnapshot.largestPartOfChange
       return (
-        batch, snapshot.applying(changes, joiningUpTo: largestJoined), transaction.areas, transaction.suggestions,
-        completions
+        batch, snapshot.applying(changes, joiningUpTo: PointSnapshot.largestPartOfChange), transaction.areas,
+        transaction.suggestions, completions
       )
     }
   }

@@ -47,7 +47,7 @@ struct ImportPlan {
   private let owners: RowOwners
   private let places: KnownPlaces
   private let snapshot: PointSnapshot
-  private let formerIDs: [SourceReference: PointID]
+  private let formerID: (@Sendable (SourceReference) -> PointID?)?
   private let version: Int64
   private let now: Timestamp
 
@@ -64,7 +64,8 @@ struct ImportPlan {
   ///   - options: the options of the import. Its idempotency key and the data sets do not matter.
   ///   - snapshot: the places before the import, possibly others than those that the rows were compared with on
   ///     arrival.
-  ///   - formerIDs: the ids of removed places by their source references, which take precedence.
+  ///   - formerID: returns the id of the removed place that had a source reference, which takes precedence; `nil` if
+  ///     there are none.
   ///   - version: the version of all the places to put, above that of every place of the snapshot.
   ///   - now: the time of the import.
   /// - Throws: ``EmptyReplacement``, ``TooManyDeletions``, or the error of ``ImportOptions/admits``.
@@ -72,7 +73,7 @@ struct ImportPlan {
     _ stage: consuming ImportStage,
     options: ImportOptions,
     into snapshot: PointSnapshot,
-    formerIDs: [SourceReference: PointID] = [:],
+    formerID: (@Sendable (SourceReference) -> PointID?)? = nil,
     version: Int64,
     at now: Timestamp
   ) throws {
@@ -82,7 +83,7 @@ struct ImportPlan {
     owners = RowOwners(of: copy stage, indices: indices, removal: removal, among: places)
     precedence = RowPrecedence(of: copy stage, indices: indices, owners: owners)
     self.snapshot = snapshot
-    self.formerIDs = formerIDs
+    self.formerID = formerID
     self.version = version
     self.now = now
     createdPlaces = HashIndex(capacity: stage.count)
@@ -224,7 +225,7 @@ struct ImportPlan {
   /// Returns the id that a removed place with the row's source reference had, or else the first id of the source that
   /// no place has and no row names.
   private mutating func newID(at index: Int) -> PointID {
-    if !formerIDs.isEmpty, let former = stage.row(at: index).draft.origin.flatMap({ formerIDs[$0] }), !isTaken(former) {
+    if let formerID, let former = stage.row(at: index).draft.origin.flatMap(formerID), !isTaken(former) {
       return former
     }
     let first = stage.newID(at: index, attempt: 0)

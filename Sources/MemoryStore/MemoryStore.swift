@@ -310,7 +310,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       source: .init(name: source), limit: PointQuery.limits.upperBound, after: last.map { .init(id: $0) })
     let (ids, hasMore) = snapshot.ids(matching: query)
     guard !ids.isEmpty else { return DeletedBatch(count: 0, next: nil) }
-    let count = try await write { transaction throws(PointWriteError) in
+    let count = try await write(size: ids.count) { transaction throws(PointWriteError) in
       var count = 0
       for id in ids {
         // The place may have changed since the search.
@@ -361,8 +361,12 @@ package final class MemoryStore: PointStore, StoreIndex {
 
   // MARK: Imports
 
-  /// O(n log n) for n rows. Until the last row has arrived, rows that change something are held, repeated ones once,
-  /// and of rows that equal a place of the store some 30 bytes. A dry run needs as much memory as an import.
+  /// O(n log n) for n rows. Until the import is committed, rows that change something are held, repeated ones once, and
+  /// of rows that equal a place of the store some 30 bytes. A dry run needs as much memory as an import, but for the
+  /// index of its places.
+  ///
+  /// Imports are planned and committed one at a time. Other writes wait for the commit, and not for the plan, unless
+  /// they have changed places that it depends on ``maximumPlans`` times.
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
@@ -379,7 +383,16 @@ package final class MemoryStore: PointStore, StoreIndex {
       for try await _ in batches {}
       return try record.report(forRepeat: key.hashed())
     }
-    return try await importRows(batches, options, ids: NewIDs(at: clock.now()))
+    let staged = try await staged(batches, ids: NewIDs(at: clock.now()))
+    await writer.beginImport()
+    do {
+      let report = try await importPrepared(staged, options)
+      await writer.endImport()
+      return report
+    } catch {
+      await writer.endImport()
+      throw error
+    }
   }
 
   /// Imports the rows, except those it rejects. Places without an id get one from the given source.
@@ -389,38 +402,69 @@ package final class MemoryStore: PointStore, StoreIndex {
     _ batches: Batches,
     ids: any ImportIDSource = DerivedIDs()
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await importRows(batches, ImportOptions(), ids: ids)
+    let staged = try await staged(batches, ids: ids)
+    await writer.beginImport()
+    do {
+      // At a start no other write waits, and the rows need not be kept for another plan.
+      let report = try await importPlanned(staged, ImportOptions(), key: nil)
+      await writer.endImport()
+      return report
+    } catch {
+      await writer.endImport()
+      throw error
+    }
   }
 
-  private func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
-    _ options: ImportOptions,
-    ids: any ImportIDSource
-  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    let staged = try await staged(batches, ids: ids)
+  /// The number of times that an import is planned beside other writes.
+  private static let maximumPlans = 3
+
+  /// Imports the rows by a plan that is made beside other writes, and again if they change places that it depends on.
+  private func importPrepared(_ staged: SharedStage, _ options: ImportOptions) async throws -> ImportReport {
     let key = options.key?.hashed()
-    let outcome: Result<ImportReport, any Error> = try await writer.commit(alone: true) { transaction in
-      return Result {
-        if let key, let record = try transaction.record(of: key, orRoomFor: IdempotencyKeyLimits.reportBytes) {
-          return try record.report(forRepeat: key)
+    for _ in 0..<Self.maximumPlans {
+      let (base, formerID) = (await writer.importBase(), formerID(options))
+      let prepared = await offThreadPool {
+        Result { try PreparedImport(staged.rows, options: options, formerID: formerID, onto: base) }
+      }
+      let outcome: Result<ImportReport?, any Error> = try await writer.commit(alone: true) { transaction in
+        Result {
+          if let report = try transaction.report(forRepeat: key) { return report }
+          // An import that fails has no effect: it may have failed before the changes since.
+          let prepared = try prepared.get()
+          guard prepared.isValid(after: base.changes) else { return nil }
+          _ = staged.take()
+          transaction.apply(prepared.changes(version: transaction.nextVersion(), at: transaction.now))
+          transaction.note(prepared.report, options, key)
+          return prepared.report
         }
+      }
+      if let report = try outcome.get() { return report }
+    }
+    return try await importPlanned(staged, options, key: key)
+  }
+
+  /// Imports the rows by a plan that is made while other writes wait.
+  private func importPlanned(
+    _ staged: SharedStage, _ options: ImportOptions, key: IdempotencyKey?
+  ) async throws -> ImportReport {
+    let formerID = formerID(options)
+    let outcome: Result<ImportReport, any Error> = try await writer.commit(alone: true) { transaction in
+      Result {
+        if let report = try transaction.report(forRepeat: key) { return report }
         let plan = try ImportPlan(
-          staged.take(),
-          options: options,
-          into: transaction.snapshot,
-          // The caller may not have known the deleted places.
-          formerIDs: options.admits == nil ? transaction.formerIDs : [:],
-          version: transaction.nextVersion(),
-          at: transaction.now
-        )
-        transaction.apply(plan)
-        let takesNothing = options.mode == .atomic && plan.report.rejected > 0
-        if plan.report.accepted > 0 { transaction.register(options.namedSources) }
-        if let key, !takesNothing, !plan.report.isFailure { transaction.record(.imported(plan.report), of: key) }
+          staged.take(), options: options, into: transaction.snapshot, formerID: formerID,
+          version: transaction.nextVersion(), at: transaction.now)
+        transaction.apply(PointChanges(puts: plan.puts, removals: plan.removals))
+        transaction.note(plan.report, options, key)
         return plan.report
       }
     }
     return try outcome.get()
+  }
+
+  /// The lookup of the ids of removed places; `nil` if the caller may not have known them.
+  private func formerID(_ options: ImportOptions) -> (@Sendable (SourceReference) -> PointID?)? {
+    options.admits == nil ? writer.formerID : nil
   }
 
   /// Returns the stage of all the rows. A batch is staged while the sequence produces the next one.
@@ -494,6 +538,24 @@ extension KeptRecord<KeptOutcome> {
   }
 }
 
+extension WriteTransaction {
+  /// Returns the report of an earlier import with the key; `nil` if there is none, and room for that of this import.
+  ///
+  /// - Throws: ``Points/PointWriteError/keyReused`` for another request, or
+  ///   ``Points/PointStoreError/keysExhausted`` if there is none, and no room.
+  fileprivate func report(forRepeat key: IdempotencyKey?) throws(PointWriteError) -> ImportReport? {
+    guard let key else { return nil }
+    return try record(of: key, orRoomFor: IdempotencyKeyLimits.reportBytes)?.report(forRepeat: key)
+  }
+
+  /// Notes the data sets and the key of an import.
+  fileprivate mutating func note(_ report: ImportReport, _ options: ImportOptions, _ key: IdempotencyKey?) {
+    let takesNothing = options.mode == .atomic && report.rejected > 0
+    if report.accepted > 0 { register(options.namedSources) }
+    if let key, !takesNothing, !report.isFailure { record(.imported(report), of: key) }
+  }
+}
+
 /// A stage that one task at a time appends to.
 private final class SharedStage: Sendable {
   private let stage: Mutex<ImportStage?>
@@ -504,6 +566,14 @@ private final class SharedStage: Sendable {
 
   func append(_ batch: [ImportRow]) {
     stage.withLock { $0?.append(batch) }
+  }
+
+  /// A copy of the stage. The texts of the rows are not copied.
+  var rows: ImportStage {
+    stage.withLock { stage in
+      guard let stage else { preconditionFailure("the stage was taken before") }
+      return stage
+    }
   }
 
   /// Removes the stage, once, and returns it.

@@ -13,7 +13,7 @@ struct WriteTransaction: PointTransaction, Sendable {
   private let keys: IdempotencyKeyCache<KeptOutcome>
 
   /// The ids of the places that were removed before, by their source references.
-  let formerIDs: [SourceReference: PointID]
+  private let formerIDs: [SourceReference: PointID]
 
   private var versions: VersionCounter
 
@@ -24,11 +24,8 @@ struct WriteTransaction: PointTransaction, Sendable {
   // The ids of removed places by their source references.
   private var removedIDs: [SourceReference: PointID] = [:]
 
-  // The places that an import puts. An import is the only write of its transaction.
-  private var imported = PointBuffer()
-
-  // The places that it removes.
-  private var removed: [PointID] = []
+  // The changes of an import, which is the only write of its transaction.
+  private var imported = PointChanges(puts: PointBuffer())
 
   private var sources: [DataSource] = []
   private var removedSources: [String] = []
@@ -153,15 +150,14 @@ struct WriteTransaction: PointTransaction, Sendable {
   /// Returns the version of all the places that an import creates or changes.
   mutating func nextVersion() -> Int64 { versions.next(at: now) }
 
-  /// Applies the plan of an import, which must be the only write.
-  mutating func apply(_ plan: ImportPlan) {
-    imported = plan.puts
-    removed = plan.removals
-    for id in removed {
+  /// Applies the changes of an import, which must be the only write.
+  mutating func apply(_ changes: PointChanges) {
+    imported = changes
+    for id in changes.removals {
       if let source = snapshot.point(id: id)?.draft.origin { removedIDs[source] = id }
     }
     // See ``remove(_:)``.
-    if !removed.isEmpty { _ = versions.next(at: now) }
+    if !changes.removals.isEmpty { _ = versions.next(at: now) }
   }
 
   /// Removes a registered data set, or returns `false` if it has places.
@@ -242,16 +238,22 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   // MARK: Effects
 
-  /// Removes the writes, and returns them as the batch for the journal.
-  mutating func takeBatch() -> JournalBatch {
-    var (puts, removals) = (imported, removed)
-    imported = PointBuffer()
+  /// Removes the changes of places, and returns them.
+  mutating func takeChanges() -> PointChanges {
+    var changes = imported
+    imported = PointChanges(puts: PointBuffer())
     for (id, point) in points {
-      if let point { puts.append(point) } else { removals.append(id) }
+      if let point { changes.puts.append(point) } else { changes.removals.append(id) }
     }
-    let putCount = puts.count
-    return JournalBatch(
-      puts: puts, putCount: putCount, removals: removals, records: records, sources: sources,
+    return changes
+  }
+
+  /// Returns the writes as the batch for the journal.
+  ///
+  /// - Parameter changes: the changes of places.
+  func batch(of changes: PointChanges) -> JournalBatch {
+    JournalBatch(
+      puts: changes.puts, putCount: changes.puts.count, removals: changes.removals, records: records, sources: sources,
       removedSources: removedSources,
       formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas, areaRecord: areaRecord,
       suggestions: changedSuggestions, highestVersion: versions.last, anchor: anchor)

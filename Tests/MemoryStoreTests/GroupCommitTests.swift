@@ -31,6 +31,54 @@ import Testing
     #expect(store.count == 100)
   }
 
+  @Test(.timeLimit(.minutes(5))) func singleWriteIsCommittedBeforeImportsThatWait() async throws {
+    let journal = GatedJournal()
+    let store = try await MemoryStore(journal: journal)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { _ = try await store.put(try .sample("first"), id: .sample(1), if: .none) }
+      while journal.committed.withLock({ $0.isEmpty }) { await Task.yield() }
+      for source in ["a", "b", "c"] {
+        let rows = try (1...10).map { number in
+          try ImportRow.sample("a", 1, 1, source: source, sourceID: "\(number)", number: number)
+        }
+        group.addTask { _ = try await store.importRows(rows) }
+      }
+      // One import waits for the commit that the gate holds, the others for that import.
+      while await store.writer.pendingCount + store.writer.waitingImportCount < 3 { await Task.yield() }
+      group.addTask { _ = try await store.put(try .sample("second"), id: .sample(2), if: .none) }
+      while await store.writer.pendingCount + store.writer.waitingImportCount < 4 { await Task.yield() }
+
+      journal.gate.open()
+      try await group.waitForAll()
+    }
+
+    #expect(journal.committed.withLock { $0 } == [1, 1, 10, 10, 10])
+    #expect(store.count == 32)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func singleWriteIsCommittedBeforeLargeBatchesThatWait() async throws {
+    let journal = GatedJournal()
+    let store = try await MemoryStore(journal: journal)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { _ = try await store.put(try .sample("first"), id: .sample(1), if: .none) }
+      while journal.committed.withLock({ $0.isEmpty }) { await Task.yield() }
+      for number in 1...3 as ClosedRange<UInt64> {
+        let operations = try (0..<300 as Range<UInt64>).map { index in
+          PointOperation.put(try .sample("large"), id: .sample(number * 1_000 + index), if: .none)
+        }
+        group.addTask { _ = try await store.apply(PointBatch(operations)) }
+      }
+      while await store.writer.pendingCount < 3 { await Task.yield() }
+      group.addTask { _ = try await store.put(try .sample("second"), id: .sample(2), if: .none) }
+      while await store.writer.pendingCount < 4 { await Task.yield() }
+
+      journal.gate.open()
+      try await group.waitForAll()
+    }
+
+    #expect(journal.committed.withLock { $0 } == [1, 1, 300, 300, 300])
+  }
+
   @Test func writeIsNotVisibleBeforeItsCommit() async throws {
     let journal = GatedJournal()
     let store = try await MemoryStore(journal: journal)
@@ -76,7 +124,7 @@ import Testing
     let (store, plan) = (MemoryStore(), HeldPlan())
     let rows = [try ImportRow.sample("new", 1, 1)]
     async let imported = store.importRows(rows.inOneBatch, options: plan.options)
-    while !plan.isHeld { await Task.yield() }
+    while plan.heldCount == 0 { await Task.yield() }
 
     #expect(try await store.sources().isEmpty)
     plan.release()
@@ -84,20 +132,135 @@ import Testing
     #expect(try await imported.created == 1)
   }
 
-  @Test(.timeLimit(.minutes(5))) func placeThatLeavesADataSetDuringItsDeletionIsKept() async throws {
+  @Test(.timeLimit(.minutes(5))) func otherPlaceIsWrittenWhileAnImportIsPlanned() async throws {
     let (store, plan) = (MemoryStore(), HeldPlan())
-    let former = try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1").draft
-    _ = try await store.put(former, id: .sample(9), if: .none)
+    let rows = [try ImportRow.sample("imported", 1, 1, id: .sample(9))]
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    let put = try await store.put(try .sample("put"), id: .sample(1), if: .none).point
+    let before = try await store.point(id: .sample(9))
+    plan.release()
+
+    #expect(try await imported.created == 1)
+    #expect(before == nil)
+    let point = try #require(try await store.point(id: .sample(9)))
+    #expect(point.version > put.version)
+    #expect(plan.callCount == HeldPlan.callsOfAPlan)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importIsPlannedAgainWhenItsPlaceWasCreated() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    let rows = [try ImportRow.sample("imported", 1, 1, id: .sample(9))]
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    let put = try await store.put(try .sample("put"), id: .sample(9), if: .none).point
+    plan.release()
+
+    let report = try await imported
+    #expect((report.created, report.updated) == (0, 1))
+    let point = try #require(try await store.point(id: .sample(9)))
+    #expect(point.draft.name == "imported" && point.createdAt == put.createdAt && point.version > put.version)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importIsPlannedAgainWhenItsPlaceWasDeleted() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    let former = try await store.put(try .sample("former"), id: .sample(9), if: .none).point
+    let rows = [try ImportRow.sample("imported", 1, 1, id: .sample(9))]
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    try await store.delete(id: .sample(9), if: .none)
+    plan.release()
+
+    let report = try await imported
+    #expect((report.created, report.updated) == (1, 0))
+    let point = try #require(try await store.point(id: .sample(9)))
+    #expect(point.version > former.version)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importIsPlannedAgainWhenItsSourceReferenceWasTaken() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    let rows = [try ImportRow.sample("imported", 1, 1, source: "s", sourceID: "1")]
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    _ = try await store.put(try .sample("put", sourceID: "1"), id: .sample(9), if: .none)
+    plan.release()
+
+    #expect(try await imported.updated == 1)
+    #expect(try await store.allPoints().map(\.id) == [.sample(9)])
+    #expect(try await store.point(id: .sample(9))?.draft.name == "imported")
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importIsPlannedAgainWhenAPlaceCameIntoTheDataSetThatItReplaces() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    var options = plan.options
+    options.removal = .others(source: "s")
+    let rows = [try ImportRow.sample("imported", 1, 1, source: "s", sourceID: "1")]
+    async let imported = store.importRows(rows.inOneBatch, options: options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    _ = try await store.put(try .sample("put", sourceID: "2"), id: .sample(9), if: .none)
+    plan.release()
+
+    #expect(try await imported.deleted == 1)
+    #expect(try await store.allPoints().map(\.draft.name) == ["imported"])
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importWhosePlaceChangesDuringEachPlanIsMade() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan(plans: 3))
+    let rows = [try ImportRow.sample("imported", 1, 1, id: .sample(9))]
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+
+    var version: Int64 = 0
+    for number in 1...3 {
+      while plan.heldCount < number { await Task.yield() }
+      version = try await store.put(try .sample("put \(number)"), id: .sample(9), if: .none).point.version
+      plan.release()
+    }
+
+    #expect(try await imported.updated == 1)
+    let point = try #require(try await store.point(id: .sample(9)))
+    #expect(point.draft.name == "imported" && point.version > version)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func placesOfALargeImportHaveTheVersionOfItsCommit() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    let rows = try (1...9_000).map { number in
+      try ImportRow.sample(
+        "\(number)", Double(number % 90), Double(number % 180), source: "s", sourceID: "\(number)", number: number)
+    }
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    let put = try await store.put(try .sample("put"), id: .sample(9), if: .none).point
+    plan.release()
+
+    #expect(try await imported.created == 9_000)
+    let versions = try await store.allPoints().map(\.version)
+    #expect(versions.count == 9_001)
+    #expect(Set(versions).count == 2 && versions.min() == put.version)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func placeThatLeavesADataSetDuringItsDeletionIsKept() async throws {
+    let time = Timestamp(microsecondsSinceEpoch: 1)
+    let former = PointOfInterest(
+      id: .sample(9), draft: try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1").draft, version: 1,
+      createdAt: time, updatedAt: time)
+    let journal = GatedJournal(JournalContents(points: [former], isNew: false, highestVersion: 1))
+    let store = try await MemoryStore(journal: journal)
     let rows = [
       try ImportRow.sample("a", 1, 1, source: "t", sourceID: "1", id: .sample(9)),
       try ImportRow.sample("new", 1, 1, number: 2),
     ]
-    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
-    while !plan.isHeld { await Task.yield() }
+    async let imported = store.importRows(rows)
+    while journal.committed.withLock({ $0.isEmpty }) { await Task.yield() }
 
     async let deleted = store.deleteBatch(ofSource: "s", after: nil)
     while await store.writer.pendingCount == 0 { await Task.yield() }
-    plan.release()
+    journal.gate.open()
 
     #expect(try await imported.updated == 1)
     #expect(try await deleted == DeletedBatch(count: 0, next: nil))
@@ -148,18 +311,33 @@ import Testing
   }
 }
 
-/// The plan of an import that waits until it is released.
+/// The first plans of an import, each of which waits until it is released.
 private final class HeldPlan: Sendable {
-  private let released = DispatchSemaphore(value: 0)
-  private let held = Atomic(false)
+  /// The number of times that a plan of one row with an id judges places.
+  static let callsOfAPlan = 2
 
-  var isHeld: Bool { held.load(ordering: .relaxed) }
+  private let plans: Int
+  private let released = DispatchSemaphore(value: 0)
+  private let held = Atomic(0)
+  private let calls = Atomic(0)
+
+  init(plans: Int = 1) { self.plans = plans }
+
+  /// The number of plans that have waited, the present one included.
+  var heldCount: Int { held.load(ordering: .relaxed) }
+
+  /// The number of times that places were judged.
+  var callCount: Int { calls.load(ordering: .relaxed) }
 
   /// The options of an import whose plan waits when places are judged for the first time.
   var options: ImportOptions {
     var options = ImportOptions()
     options.admits = { [self] points in
-      if !held.exchange(true, ordering: .relaxed) { released.wait() }
+      let call = calls.wrappingAdd(1, ordering: .relaxed).oldValue
+      if call.isMultiple(of: Self.callsOfAPlan), call / Self.callsOfAPlan < plans {
+        held.wrappingAdd(1, ordering: .relaxed)
+        released.wait()
+      }
       return points.map { _ in true }
     }
     return options
@@ -174,8 +352,11 @@ private final class GatedJournal: PointJournal {
   let isFull = Mutex(false)
   /// The number of changes of each commit.
   let committed = Mutex<[Int]>([])
+  private let contents: JournalContents
 
-  func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents { JournalContents() }
+  init(_ contents: JournalContents = JournalContents()) { self.contents = contents }
+
+  func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents { contents }
 
   func commit(_ batch: JournalBatch) async throws(PointStoreError) {
     committed.withLock { $0.append(batch.putCount + batch.removals.count) }

@@ -41,6 +41,25 @@ import Testing
     #expect(next.parts[0].segment === former.parts[0].segment)
   }
 
+  @Test func additionsThatWereIndexedBeforeAreAppliedToALaterSnapshot() throws {
+    let former = PointSnapshot(try Self.points(0..<300))
+    var changes = PointChanges(puts: try Self.points(200..<9_000, category: "cafe"), removals: [.sample(5)])
+    changes.index(for: former)
+    let later = former.applying(.init(puts: try Self.points([20_000])))
+    let now = Timestamp(microsecondsSinceEpoch: 5)
+
+    changes.setStamps(version: 7, at: now, plannedAt: Timestamp(microsecondsSinceEpoch: 0))
+    let next = later.applying(changes)
+
+    #expect(next.count == 9_000)
+    #expect(next.parts.first?.segment.count == 8_800)
+    let point = try #require(next.point(id: .sample(250)))
+    #expect((point.version, point.createdAt, point.updatedAt) == (7, now, now))
+    #expect(next.point(id: .sample(100))?.version == 1)
+    #expect(next.location(of: PointID.sample(5)) == nil && next.location(of: PointID.sample(20_000)) != nil)
+    #expect(next.categoryCounts(in: nil) == [.init(category: "cafe", count: 8_800)])
+  }
+
   @Test func formerSnapshotIsUnchanged() throws {
     let former = PointSnapshot().applying(.init(puts: try Self.points(0..<300)))
 

@@ -65,6 +65,11 @@ public struct PointBuffer: Sendable {
       of: PointStamp(version: version, createdAt: createdAt, updatedAt: updatedAt))
   }
 
+  /// Sets the version and the times of all places, which were planned before.
+  mutating func setStamps(version: Int64, at now: Timestamp, plannedAt: Timestamp) {
+    stamps.replaceAll { $0.made(at: now, version: version, plannedAt: plannedAt) }
+  }
+
   /// Allocates memory for a total number of places, and of bytes of their texts, at once.
   public mutating func reserveCapacity(_ count: Int, textBytes: Int = 0) {
     ids.reserveCapacity(count)

@@ -17,6 +17,13 @@ struct PointStamp: BitwiseCopyable, Equatable {
 
   var createdAt: Timestamp { Timestamp(microsecondsSinceEpoch: createdAtMicroseconds) }
   var updatedAt: Timestamp { Timestamp(microsecondsSinceEpoch: updatedAtMicroseconds) }
+
+  /// Returns the stamp that a planned write has when it is made. A place that it creates was planned as created at the
+  /// time of the plan.
+  func made(at now: Timestamp, version: Int64, plannedAt: Timestamp) -> PointStamp {
+    PointStamp(
+      version: version, createdAt: createdAt == plannedAt ? now : createdAt, updatedAt: max(updatedAt, now))
+  }
 }
 
 /// A numbering of stamps. The places of an import have one stamp, those of single writes one each.
@@ -46,6 +53,12 @@ struct StampNumbers: Sendable {
     recent[entry] = UInt32(stamps.count)
     stamps.append(stamp)
     return recent[entry]
+  }
+
+  /// Replaces the stamp of each number.
+  mutating func replaceAll(_ transform: (PointStamp) -> PointStamp) {
+    for index in stamps.indices { stamps[index] = transform(stamps[index]) }
+    recent = []
   }
 }
 
@@ -372,7 +385,7 @@ private struct RecordLayout: Sendable {
 /// there without counting references.
 struct PointRecords: Sendable {
   private let records: FixedBuffer<PackedRecord>
-  private let stamps: FixedBuffer<PointStamp>
+  private var stamps: FixedBuffer<PointStamp>
   private let bytes: FixedBuffer<UInt8>
   private let beginnings: PackedTexts
 
@@ -423,6 +436,13 @@ struct PointRecords: Sendable {
     textBytes = try file.column(.textByteCount, as: Int.self, count: 1).pointer[0]
     packedSources = try PackedTexts(file, starts: .sourceStarts, bytes: .sources)
     sources = TextNumbers(packedSources.texts)
+  }
+
+  /// Returns the records with other stamps. O(s) for s stamps.
+  func replacingStamps(_ transform: (PointStamp) -> PointStamp) -> PointRecords {
+    var copy = self
+    copy.stamps = FixedBuffer(stamps.array.map(transform))
+    return copy
   }
 
   func write(to file: inout SegmentFileWriter) throws(IndexFileError) {

@@ -262,6 +262,9 @@ public struct PointChanges: Sendable {
   /// The ids of places to remove. Unknown ids are ignored, and so are those of ``puts``.
   public var removals: [PointID]
 
+  /// The segment of ``puts``; `nil` until it is built, with others if they are few.
+  fileprivate var segment: Segment?
+
   public init(puts: PointBuffer, removals: [PointID] = []) {
     self.puts = puts
     self.removals = removals
@@ -273,6 +276,26 @@ public struct PointChanges: Sendable {
 
   /// A Boolean value that indicates whether the batch changes nothing.
   public var isEmpty: Bool { puts.count == 0 && removals.isEmpty }
+
+  /// Builds the indexes of many places to add, which are not to be changed afterwards, so that
+  /// ``PointSnapshot/applying(_:joiningUpTo:)`` does not. O(n log n).
+  ///
+  /// - Parameter snapshot: the snapshot, or an earlier one.
+  package mutating func index(for snapshot: PointSnapshot) {
+    guard puts.count > PointSnapshot.largestPartOfChange else { return }
+    let segment = Segment(puts, text: snapshot.textConfiguration)
+    segment.buildTagIndexes(like: snapshot.parts.map(\.segment))
+    self.segment = segment
+  }
+
+  /// Sets the version and the times of the places to add, which were planned before. Those whose creation has the time
+  /// of the plan are created now.
+  package mutating func setStamps(version: Int64, at now: Timestamp, plannedAt: Timestamp) {
+    puts.setStamps(version: version, at: now, plannedAt: plannedAt)
+    segment = segment.map { segment in
+      Segment(segment) { $0.made(at: now, version: version, plannedAt: plannedAt) }
+    }
+  }
 }
 
 extension PointSnapshot {
@@ -288,8 +311,10 @@ extension PointSnapshot {
   ///   are added and whatever it has lost. A ``PartMerger`` merges such parts instead.
   public func applying(_ changes: consuming PointChanges, joiningUpTo largestJoined: Int = .max) -> PointSnapshot {
     if changes.isEmpty { return self }
+    let segment = changes.segment
     // The first places, of a file for example, are not needed beside their segment.
     if parts.isEmpty {
+      if let segment { return PointSnapshot(parts: [Part(segment: segment)], text: textConfiguration) }
       let points = changes.puts
       changes.puts = PointBuffer()
       return PointSnapshot(points, text: textConfiguration)
@@ -315,7 +340,7 @@ extension PointSnapshot {
     kept.sort { rank($0) > rank($1) }
     // The smallest first: each joins the new part when that would otherwise not be less than half of it.
     var (end, count, textBytes) = (kept.count, points.count, points.textBytes)
-    while end > 0, !isLarge(kept[end - 1]), isJoining(kept[end - 1], additions: count) {
+    while segment == nil, end > 0, !isLarge(kept[end - 1]), isJoining(kept[end - 1], additions: count) {
       end -= 1
       count += kept[end].count
       textBytes += kept[end].segment.records.textBytes
@@ -325,7 +350,11 @@ extension PointSnapshot {
       for part in kept[end...].reversed() { points.append(contentsOf: part.segment, isDead: part.isDead) }
       kept.removeLast(kept.count - end)
     }
-    if points.count > 0 { kept.append(Part(segment: Segment(points, text: textConfiguration))) }
+    if let segment {
+      kept.append(Part(segment: segment))
+    } else if points.count > 0 {
+      kept.append(Part(segment: Segment(points, text: textConfiguration)))
+    }
     let former = parts.map(\.segment)
     let next = kept.map { isLarge($0) ? $0 : $0.compacted(text: textConfiguration) }
     for part in next { part.segment.buildTagIndexes(like: former) }

@@ -118,6 +118,21 @@ final class Segment: Sendable {
     fileName = nil
   }
 
+  /// Creates a segment with the columns and the indexes of another in memory, but for the stamps. O(s) for s stamps.
+  init(_ other: Segment, replacingStamps transform: (PointStamp) -> PointStamp) {
+    count = other.count
+    records = other.records.replacingStamps(transform)
+    (ids, positions, coordinates) = (other.ids, other.positions, other.coordinates)
+    (spaceBounds, geographicBounds) = (other.spaceBounds, other.geographicBounds)
+    (idOrder, sourceReferences) = (other.idOrder, other.sourceReferences)
+    categories = other.categories
+    textConfiguration = other.textConfiguration
+    builtHours = Mutex(nil)
+    builtTextIndex = Mutex(other.builtTextIndex.withLock { $0 })
+    fileName = nil
+    takeIndexes(of: other)
+  }
+
   /// The file of the segment; `nil` if its columns are in memory of the process.
   let fileName: SegmentFileName?
 
