@@ -1,4 +1,5 @@
 import HTTPTestSupport
+import NIOCore
 import NIOHTTP1
 import Synchronization
 import TestSupport
