@@ -78,8 +78,12 @@ final class RequestDecoder: ByteToMessageDecoder {
   /// A target stands after a method and a blank, the name of a field at the start of a line, a value after a colon.
   private func record(taken: Int, of bytes: ByteBufferView) {
     if taken > 0 {
-      let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-      if let last = bytes.prefix(taken).last(where: { !isBlank($0) }) { lastByte = last }
+      let last = bytes.withUnsafeBytes { bytes in
+        var end = taken
+        while end > 0, bytes[end - 1] == UInt8(ascii: " ") || bytes[end - 1] == UInt8(ascii: "\t") { end -= 1 }
+        return end > 0 ? bytes[end - 1] : nil
+      }
+      if let last { lastByte = last }
     }
     if taken > 0 || keptBytes == 0 {
       isKeepingTarget = lastByte != UInt8(ascii: ":") && lastByte != UInt8(ascii: "\n")
