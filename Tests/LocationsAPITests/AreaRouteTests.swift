@@ -613,16 +613,41 @@ import Testing
     #expect(try response.code == "body-too-large")
   }
 
-  @Test func addressesInAreasOfManyEdgesAreNotLookedUpOnTheEventLoop() async throws {
+  /// Returns a store with an area of 50,000 edges, all of which are around 40.001, 10.
+  private func storeOfStar(_ kind: AreaKind) async throws -> MemoryStore {
     let store = MemoryStore.countingFromOne()
-    // All edges are around the place.
     let ring = try (0..<50_000).map { index in
       let (sign, shift) = (index.isMultiple(of: 2) ? -1.0 : 1.0, Double(index) * 1e-7)
       return try Coordinate(latitude: 40 + sign * 0.02 + shift, longitude: 10 + sign * 0.02)
     }
     let outline = try AreaOutline(polygons: [[ring]], isMultiple: false)
-    _ = try await AreaEditor(store).create(try AreaDraft(name: "Star", outline: outline), once: nil)
-    let areas = try await store.areas(isCurrent: true)
+    _ = try await AreaEditor(store).create(try AreaDraft(name: "Star", kind: kind, outline: outline), once: nil)
+    return store
+  }
+
+  @Test(arguments: [
+    "/areas?q=star", "/areas?lat=40.001&long=10", "/areas?q=star&lat=40.001&long=10", "/locations/ID/areas",
+    "/locations/reverse?lat=40.001&long=10", "/locations?q=inside&fields=label", "/locations/suggest?q=insid",
+    "/api?q=star&layer=city", "/api?q=inside&countrycode=at", "/structured?countrycode=at",
+    "/reverse?lat=40.001&lon=10", "/reverse?lat=40.001&lon=10&layer=city",
+    "/nominatim/search?q=star&countrycodes=at", "/nominatim/search?q=star&featureType=city",
+    "/nominatim/reverse?lat=40.001&lon=10", "/nominatim/reverse?lat=40.001&lon=10&zoom=10",
+  ])
+  func searchOfAreasEndsAtTheDeadlineOfItsComputation(target: String) async throws {
+    let store = try await storeOfStar(.city)
+    let place = try await store.create(.at(40.001, 10, name: "Inside"), once: nil)
+    let driver = ServiceDriver(store: store)
+    let target = target.replacingOccurrences(of: "ID", with: place.id.description)
+
+    let response = try await ComputationDeadline.$current.withValue(.now) { try await driver.send(.GET, target) }
+
+    #expect(response.status == 503, "\(response.text)")
+    #expect(try response.code == "filter-timeout")
+  }
+
+  @Test func addressesInAreasOfManyEdgesAreNotLookedUpOnTheEventLoop() async throws {
+    let areas = try await storeOfStar(.city).areas(isCurrent: true)
+    let custom = try await storeOfStar(.custom).areas(isCurrent: true)
     let (place, other) = (try Coordinate(latitude: 40.001, longitude: 10), try Coordinate(latitude: 1, longitude: 1))
 
     RequestAreas.$current.withValue(RequestAreas(areas, completesAddresses: true)) {
@@ -630,6 +655,10 @@ import Testing
       #expect(RequestAreas.lookUp([other]))
     }
     RequestAreas.$current.withValue(RequestAreas(areas)) { #expect(RequestAreas.lookUp([place])) }
+    // No address has areas of this kind.
+    RequestAreas.$current.withValue(RequestAreas(custom, completesAddresses: true)) {
+      #expect(RequestAreas.lookUp([place]))
+    }
   }
 
   // MARK: Replacement of a data set

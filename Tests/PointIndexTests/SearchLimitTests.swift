@@ -31,6 +31,23 @@ import Testing
     #expect(throws: PointStoreError.filterTimeout) { try result.get() }
   }
 
+  @Test func areasAroundAPlaceCountAsStepsOfFacets() throws {
+    let places = try (0..<UInt64(1_000)).map { try TextPlaces.place($0, "P", at: (48.5, 16.5)) }
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    let areas = try (0..<UInt64(40)).map { number in
+      Area(
+        id: .sample(number), draft: try .sample("A", kind: .city), version: 1, createdAt: time, updatedAt: time)
+    }
+    var query = FacetQuery(facets: [.area(.city)])
+    query.areas = Areas(areas, version: 1)
+    let limit = SearchLimit(.seconds(3_600))
+
+    let facets = try PointSnapshot(ContiguousArray(places)).facets(matching: query, limit)
+
+    #expect(facets.count == 1_000)
+    #expect(limit.steps > 1_000 * (SearchLimit.stepsPerEvaluation + 40 * 2))
+  }
+
   @Test func textSearchOfACancelledTaskIsAnError() async throws {
     let places = try ChangingPlaces(2_000, seed: 29)
     let (page, facets) = await Task { [snapshot = places.snapshot] in

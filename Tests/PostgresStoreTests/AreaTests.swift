@@ -126,7 +126,7 @@ import Testing
       ).split(separator: "\n")
       #expect(rows.count == places.count)
       for (place, row) in zip(places, rows) {
-        let isInside = all.containing(place).contains { $0.id == area.id }
+        let isInside = try all.containing(place).contains { $0.id == area.id }
         insideCount += isInside ? 1 : 0
         if isInside != (row == "true") { differences += 1 }
       }

@@ -30,10 +30,26 @@ final class RequestAreas: Sendable {
   }
 
   /// Returns the areas that complete the address of a place.
-  static func areas(of point: PointOfInterest) -> [Area] {
+  ///
+  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
+  static func areas(of point: PointOfInterest) throws(Problem) -> [Area] {
+    var steps = AreaSteps()
+    do throws(PointStoreError) {
+      return try areas(at: point.draft.coordinate, within: &steps)
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// Returns the areas that complete the address of a place.
+  ///
+  /// - Throws: ``PointStoreError`` at the limit of the steps.
+  static func areas(
+    at coordinate: Coordinate, within steps: inout AreaSteps
+  ) throws(PointStoreError) -> [Area] {
     guard let current, current.completesAddresses, !current.areas.isEmpty else { return [] }
-    let coordinate = point.draft.coordinate
-    return current.known.withLock { $0[coordinate] } ?? current.areas.containing(coordinate)
+    if let known = current.known.withLock({ $0[coordinate] }) { return known }
+    return try current.areas.completingAddress(at: coordinate, within: &steps)
   }
 
   /// A Boolean value that indicates whether the present response has addresses that areas complete.
@@ -50,9 +66,9 @@ final class RequestAreas: Sendable {
   /// - Returns: `false` if that takes long, so that the addresses are to be written beside the event loop.
   static func lookUp(_ coordinates: some Sequence<Coordinate>) -> Bool {
     guard let current, completeAddresses else { return true }
-    var steps = stepsOnEventLoop
+    var steps = AreaSteps(atMost: stepsOnEventLoop)
     for coordinate in coordinates where current.known.withLock({ $0[coordinate] }) == nil {
-      guard let areas = current.areas.containing(coordinate, within: &steps) else { return false }
+      guard let areas = try? current.areas.completingAddress(at: coordinate, within: &steps) else { return false }
       current.known.withLock { $0[coordinate] = areas }
     }
     return true
@@ -61,9 +77,11 @@ final class RequestAreas: Sendable {
   /// Returns the areas that a place is in, the smallest first; those of a place in many of them, or in some of many
   /// edges, are looked up beside the event loop.
   func containing(_ coordinate: Coordinate, for request: HTTPRequest) async throws(Problem) -> [Area] {
-    var steps = Self.stepsOnEventLoop
-    if let areas = areas.containing(coordinate, within: &steps) { return areas }
-    return try await request.computing { areas.containing(coordinate) }
+    var steps = AreaSteps(atMost: Self.stepsOnEventLoop)
+    if let areas = try? areas.containing(coordinate, within: &steps) { return areas }
+    return try await request.computing { () throws(Problem) in
+      try request.reportingSearchErrors { () throws(PointStoreError) in try areas.containing(coordinate) }
+    }
   }
 
   /// The area that the request names, once it is found.

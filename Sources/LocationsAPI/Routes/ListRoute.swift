@@ -66,16 +66,18 @@ struct ListRoute: CallHandler {
     let attributions = try await service.attributions(for: arguments.fields, request)
     if let text = arguments.text {
       let query = text.query(arguments)
-      return try await service.matches(of: query, for: request) { page in
+      return try await service.matches(of: query, for: request) { page throws(Problem) in
         let next = page.next.map { target(cursor: Cursor.text(for: $0, in: query), for: request) }
-        return response(
+        return try response(
           of: page.matches.map { FoundPoint($0) }, attributions, next: next, expiry: page.expiry, arguments,
           for: request)
       }
     }
-    return try await service.page(matching: arguments.query, isRecorded: arguments.isSearch, for: request) { page in
+    return try await service.page(
+      matching: arguments.query, isRecorded: arguments.isSearch, for: request
+    ) { page throws(Problem) in
       let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-      return response(
+      return try response(
         of: page.points, attributions, next: next, expiry: page.expiry, arguments, for: request)
     }
   }
@@ -89,7 +91,7 @@ struct ListRoute: CallHandler {
   private func response(
     of points: [FoundPoint], _ attributions: Attributions?, next: String?, expiry: Int64?, _ arguments: ListArguments,
     for request: HTTPRequest
-  ) -> ExpiringResponse {
+  ) throws(Problem) -> ExpiringResponse {
     var points = points
     var expiry = expiry
     if let end = points.addStates(in: arguments.fields, at: arguments.query.opening, by: filtering.clock) {
@@ -97,7 +99,7 @@ struct ListRoute: CallHandler {
     }
     attributions?.add(to: &points)
     let language = arguments.languages.translate(&points)
-    points.addLabels(in: arguments.fields)
+    try points.addLabels(in: arguments.fields)
     var response = HTTPResponse(
       points, fields: arguments.fields, format: arguments.format,
       links: arguments.format == .geoJSON ? links(next: next, for: request) : [])

@@ -18,7 +18,7 @@ extension PointSnapshot {
     var counters = query.facets.map { FacetCounter($0, areas: query.areas, parts: parts.count) }
     try forEachPlace(matching: filter, limit) { part, slot in
       count += 1
-      for index in counters.indices { counters[index].count(slot, of: parts[part].segment, part: part) }
+      for index in counters.indices { counters[index].count(slot, of: parts[part].segment, part: part, limit) }
       return limit.spend(SearchLimit.stepsPerEvaluation)
     }
     var counts: [Facets.Counts] = []
@@ -95,9 +95,13 @@ private struct FacetCounter {
     }
   }
 
-  mutating func count(_ slot: Int, of segment: Segment, part: Int) {
+  /// Counts a place; the steps to find its areas are added to those of the limit.
+  mutating func count(_ slot: Int, of segment: Segment, part: Int, _ limit: SearchLimit) {
     if let areaKind {
-      let found = areas.indexes(containing: segment.columns.coordinates[slot], kind: areaKind)
+      var steps = AreaSteps(atMost: .max)
+      let coordinate = segment.columns.coordinates[slot]
+      let found = (try? areas.indexes(containing: coordinate, kind: areaKind, within: &steps)) ?? []
+      limit.spend(steps.count)
       for index in found { areaCounts[index, default: 0] += 1 }
       if !found.isEmpty { placesWithValue += 1 }
       return

@@ -92,8 +92,8 @@ struct AreaNames: Sendable {
   subscript(name: String) -> NamedAreas { exact[name] }
 
   /// Calls a closure with each normalized name and an area of it.
-  func forEach(_ body: (_ name: String, _ area: Int32) -> Void) {
-    for (name, area) in zip(exact.names, exact.areas) { body(name.text, area) }
+  func forEach<Failure: Error>(_ body: (_ name: String, _ area: Int32) throws(Failure) -> Void) throws(Failure) {
+    for (name, area) in zip(exact.names, exact.areas) { try body(name.text, area) }
   }
 
   // MARK: Texts

@@ -22,6 +22,12 @@ public final class Areas: Sendable {
 
   /// The indexes of the areas with an origin, by that.
   private let byOrigin: [Int32]
+
+  /// The kind of each area.
+  private let kinds: [AreaKind]
+
+  /// The rank of each area by its size and its id, that of the smallest as 0.
+  private let sizeRanks: [Int32]
   private let names: AreaNames
   private let tree: BoxTree
   private let shapes: AreaShapes
@@ -42,6 +48,13 @@ public final class Areas: Sendable {
     self.shapes = shapes
     byOrigin = areas.indices.filter { areas[$0].draft.origin != nil }
       .sorted { Self.precedes(areas[$0].draft.origin, areas[$1].draft.origin) }.map { Int32($0) }
+    kinds = areas.map(\.draft.kind)
+    let sizes = areas.map(\.draft.outline.squareMetres)
+    var sizeRanks = [Int32](repeating: 0, count: areas.count)
+    for (rank, index) in areas.indices.sorted(by: { (sizes[$0], $0) < (sizes[$1], $1) }).enumerated() {
+      sizeRanks[index] = Int32(rank)
+    }
+    self.sizeRanks = sizeRanks
     names = AreaNames(areas)
     tree = BoxTree(
       areas.enumerated().flatMap { index, area in area.draft.outline.boxes.map { ($0, Int32(index)) } })
@@ -79,56 +92,70 @@ public final class Areas: Sendable {
   // MARK: Positions
 
   /// Returns the indexes in ``all`` of the areas that a place is in.
-  public func indexes(containing coordinate: Coordinate, kind: AreaKind? = nil) -> [Int] {
-    var steps = Int.max
-    return indexes(containing: coordinate, kind: kind, within: &steps) ?? []
-  }
-
-  /// Returns the indexes in ``all`` of the areas that a place is in; `nil` if that needs more steps than are left.
-  private func indexes(
-    containing coordinate: Coordinate, kind: AreaKind?, within steps: inout Int
-  ) -> [Int]? {
+  ///
+  /// - Throws: ``PointStoreError`` at the limit of the steps.
+  package func indexes(
+    containing coordinate: Coordinate, kind: AreaKind? = nil, within steps: inout AreaSteps
+  ) throws(PointStoreError) -> [Int] {
     let position = EarthCentred(coordinate)
     var found: [Int] = []
-    var hasEnded = true
     // An area on both sides of the antimeridian has two boxes, of which one alone has the place.
-    tree.forEach(in: AreaOutline.Box(coordinate)) { index in
-      let index = Int(index)
-      steps -= 1
-      guard kind == nil || all[index].draft.kind == kind else { return true }
-      switch all[index].draft.outline.contains(coordinate, at: position, within: &steps) {
-      case true?: found.append(index)
-      case false?: break
-      case nil: hasEnded = false
-      }
-      return hasEnded && steps >= 0
+    try tree.forEach(in: AreaOutline.Box(coordinate)) { value throws(PointStoreError) in
+      let index = Int(value)
+      try steps.spend(1)
+      guard kind == nil || kinds[index] == kind else { return }
+      if try steps.compare(coordinate, at: position, with: all[index].draft.outline) { found.append(index) }
     }
-    return hasEnded && steps >= 0 ? found : nil
+    return found
   }
 
   /// Returns the areas that a place is in, the smallest first.
-  public func containing(_ coordinate: Coordinate, kind: AreaKind? = nil) -> [Area] {
-    var steps = Int.max
-    return containing(coordinate, kind: kind, within: &steps) ?? []
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout`` at the deadline of the present computation.
+  public func containing(_ coordinate: Coordinate, kind: AreaKind? = nil) throws(PointStoreError) -> [Area] {
+    var steps = AreaSteps()
+    return try containing(coordinate, kind: kind, within: &steps)
   }
 
-  /// Returns the areas that a place is in, the smallest first; `nil` if that needs more steps than are left.
+  /// Returns the areas that a place is in, the smallest first.
   ///
-  /// - Parameter steps: the number of steps that are left, each of some nanoseconds; those that were made are
-  ///   subtracted.
-  package func containing(_ coordinate: Coordinate, kind: AreaKind? = nil, within steps: inout Int) -> [Area]? {
-    guard let found = indexes(containing: coordinate, kind: kind, within: &steps) else { return nil }
-    return found.map { (size: all[$0].draft.outline.squareMetres, index: $0) }.sorted { $0 < $1 }.map { all[$0.index] }
+  /// - Throws: ``PointStoreError`` at the limit of the steps.
+  package func containing(
+    _ coordinate: Coordinate, kind: AreaKind? = nil, within steps: inout AreaSteps
+  ) throws(PointStoreError) -> [Area] {
+    let found = try indexes(containing: coordinate, kind: kind, within: &steps)
+    return found.sorted { sizeRanks[$0] < sizeRanks[$1] }.map { all[$0] }
+  }
+
+  /// Returns the areas that complete the address of a place, the smallest first: of those that it is in, the smallest
+  /// of each kind but ``AreaKind/custom``, and of the regions the largest.
+  ///
+  /// Only areas that would take the place of one found so far are compared with the place.
+  ///
+  /// - Throws: ``PointStoreError`` at the limit of the steps.
+  package func completingAddress(
+    at coordinate: Coordinate, within steps: inout AreaSteps
+  ) throws(PointStoreError) -> [Area] {
+    let position = EarthCentred(coordinate)
+    var found: [Int] = []
+    try tree.forEach(in: AreaOutline.Box(coordinate)) { value throws(PointStoreError) in
+      let index = Int(value)
+      try steps.spend(1)
+      let kind = kinds[index]
+      guard kind != .custom else { return }
+      let former = found.firstIndex { kinds[$0] == kind }
+      if let former, (sizeRanks[index] < sizeRanks[found[former]]) == (kind == .region) { return }
+      guard try steps.compare(coordinate, at: position, with: all[index].draft.outline) else { return }
+      if let former { found[former] = index } else { found.append(index) }
+    }
+    return found.sorted { sizeRanks[$0] < sizeRanks[$1] }.map { all[$0] }
   }
 
   /// Returns the areas whose boxes intersect a box, by id.
   public func intersecting(_ box: BoundingBox) -> [Area] {
     var found: Set<Int32> = []
     for box in AreaOutline.Box.boxes(of: box) {
-      tree.forEach(in: box) { index in
-        found.insert(index)
-        return true
-      }
+      tree.forEach(in: box) { index in _ = found.insert(index) }
     }
     return found.sorted().map { all[Int($0)] }
   }
@@ -187,9 +214,18 @@ public final class Areas: Sendable {
     return readings
   }
 
+  /// The number of steps to split a name into words, beside those for its bytes.
+  private static let stepsPerName = 64
+
+  /// The number of steps to put an area that matches in order.
+  private static let stepsPerMatch = 32
+
   /// Returns the areas that have all words of a text at the beginning of words of a name: those of that name first, and
   /// then those whose names begin with it, each by importance and size.
-  public func matching(_ text: String) -> [Area] {
+  ///
+  /// - Parameter wantedKinds: the kinds of the areas; `nil` for all.
+  /// - Throws: ``PointStoreError/filterTimeout`` at the deadline of the present computation.
+  public func matching(_ text: String, kinds wantedKinds: [AreaKind]? = nil) throws(PointStoreError) -> [Area] {
     let wanted = NormalizedText(text).text
     let words = wanted.split(separator: " ")
     guard !words.isEmpty else { return [] }
@@ -199,10 +235,15 @@ public final class Areas: Sendable {
       let parts = name.split(separator: " ")
       return words.allSatisfy { word in parts.contains { $0.utf8.starts(with: word.utf8) } } ? 2 : nil
     }
+    var steps = AreaSteps()
     var best: [Int32: Int] = [:]
-    names.forEach { name, area in
+    try names.forEach { name, area throws(PointStoreError) in
+      try steps.spend(1)
+      if let wantedKinds, !wantedKinds.contains(kinds[Int(area)]) { return }
+      try steps.spend(Self.stepsPerName + name.utf8.count)
       if let rank = rank(name) { best[area] = min(best[area] ?? rank, rank) }
     }
+    try steps.spend(best.count * Self.stepsPerMatch)
     return best.map { index, rank in (rank: rank, order: names.ranks[Int(index)], index: index) }
       .sorted { ($0.rank, $0.order) < ($1.rank, $1.order) }.map { all[Int($0.index)] }
   }
@@ -240,6 +281,65 @@ extension AreaOutline {
   /// Returns a Boolean value that indicates whether boxes of both intersect.
   fileprivate func meets(_ other: AreaOutline) -> Bool {
     boxes.contains { box in other.boxes.contains { $0.intersects(box) } }
+  }
+}
+
+/// The steps of a search of areas, each of some nanoseconds, and the limit that ends it.
+package struct AreaSteps {
+  /// The number of steps so far.
+  package private(set) var count = 0
+
+  private let maximum: Int?
+  private let deadline: ContinuousClock.Instant?
+
+  /// The number of steps after which the limit is checked.
+  private var nextCheck: Int
+
+  /// The number of steps between two checks of the time, about a millisecond.
+  private static let stepsPerCheck = 32_768
+
+  /// Creates the steps of a search that ends with ``PointStoreError/stepLimit`` after a number of them.
+  package init(atMost maximum: Int) {
+    self.maximum = maximum
+    deadline = nil
+    nextCheck = maximum
+  }
+
+  /// Creates the steps of a search that ends with ``PointStoreError/filterTimeout`` at
+  /// ``Basics/ComputationDeadline``, or once the task is cancelled. The first step checks both.
+  package init() {
+    maximum = nil
+    deadline = ComputationDeadline.current
+    nextCheck = 0
+  }
+
+  /// Adds steps.
+  ///
+  /// - Throws: ``PointStoreError`` at the limit.
+  package mutating func spend(_ steps: Int) throws(PointStoreError) {
+    count += steps
+    guard count > nextCheck else { return }
+    if maximum != nil { throw .stepLimit }
+    if Task.isCancelled { throw .filterTimeout }
+    if let deadline, ContinuousClock.now >= deadline { throw .filterTimeout }
+    nextCheck = count + Self.stepsPerCheck
+  }
+
+  /// Returns a Boolean value that indicates whether a place is in an outline. If the time must be checked meanwhile,
+  /// the comparison begins again with four times as many steps, which takes less than three times as long in all.
+  ///
+  /// - Parameter position: `EarthCentred(coordinate)`.
+  fileprivate mutating func compare(
+    _ coordinate: Coordinate, at position: EarthCentred, with outline: AreaOutline
+  ) throws(PointStoreError) -> Bool {
+    var allowed = maximum.map { $0 - count } ?? Self.stepsPerCheck
+    while true {
+      var rest = allowed
+      let isInside = outline.contains(coordinate, at: position, within: &rest)
+      try spend(allowed - rest)
+      if let isInside { return isInside }
+      allowed *= 4
+    }
   }
 }
 
@@ -356,19 +456,22 @@ private struct BoxTree {
     }
   }
 
-  /// Calls a closure with the values of the boxes that intersect a box, until it returns `false`.
-  func forEach(in box: AreaOutline.Box, _ body: (Int32) -> Bool) {
+  /// Calls a closure with the values of the boxes that intersect a box.
+  func forEach<Failure: Error>(
+    in box: AreaOutline.Box, _ body: (Int32) throws(Failure) -> Void
+  ) throws(Failure) {
     guard !values.isEmpty else { return }
-    _ = visit(0, level: levels.count - 1, box, body)
+    try visit(0, level: levels.count - 1, box, body)
   }
 
-  private func visit(_ index: Int, level: Int, _ box: AreaOutline.Box, _ body: (Int32) -> Bool) -> Bool {
-    guard levels[level][index].intersects(box) else { return true }
-    guard level > 0 else { return body(values[index]) }
+  private func visit<Failure: Error>(
+    _ index: Int, level: Int, _ box: AreaOutline.Box, _ body: (Int32) throws(Failure) -> Void
+  ) throws(Failure) {
+    guard levels[level][index].intersects(box) else { return }
+    guard level > 0 else { return try body(values[index]) }
     let start = index * Self.fanout
     for child in start..<min(start + Self.fanout, levels[level - 1].count) {
-      guard visit(child, level: level - 1, box, body) else { return false }
+      try visit(child, level: level - 1, box, body)
     }
-    return true
   }
 }

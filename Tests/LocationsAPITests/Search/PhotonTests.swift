@@ -178,6 +178,64 @@ import Testing
       ])
   }
 
+  @Test(
+    arguments: [
+      ("limit=1", [.country, .region, .city, .district]), ("layer=city&layer=state", [.region, .city]),
+      ("layer=house", []),
+      ("osm_tag=amenity", []), ("osm_tag=place", [.country, .region, .city, .district]), ("osm_tag=:city", [.city]),
+      ("osm_tag=!place:city&layer=city", []), ("osm_tag=place:!city", [.country, .region, .district]),
+      ("exclude=osm.place.district", [.country, .region, .city]), ("exclude=osm.place", []),
+      ("include=osm.place.state", [.region]), ("include=osm.place.state&layer=city", []),
+    ] as [(String, [AreaKind])])
+  func areasOfKindsThatNoConditionExcludesAreSearched(query: String, kinds: [AreaKind]) throws {
+    var arguments = try PhotonArguments(
+      ServiceDriver.request(.GET, "/api?q=a&\(query)"), allowing: PhotonArguments.searchParameters)
+    let filter = arguments.filter()
+    var searched: [[AreaKind]] = []
+
+    _ = try [PhotonPlace]().addingAreas(filter, limit: 1) { kinds in
+      searched.append(kinds)
+      return []
+    }
+
+    #expect(searched == (kinds.isEmpty ? [] : [kinds]))
+  }
+
+  @Test(arguments: AreaKind.allCases)
+  func placeOfAnAreaHasTheMainTagOfItsLayer(kind: AreaKind) throws {
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    let area = Area(
+      id: PointID(high: 1, low: 2), draft: try .sample("A", names: ["en": "B"], kind: kind), version: 1,
+      createdAt: time, updatedAt: time)
+
+    let place = PhotonPlace(area)
+
+    #expect(place?.layer == PhotonLayer(kind))
+    #expect(place?.mainTag == PhotonLayer(kind).map(PhotonPlace.mainTag(ofAreasIn:)))
+  }
+
+  @Test(arguments: [
+    ("q=ort&layer=city&countrycode=at", ["Ort 1", "Ort 2"]), ("q=ort&layer=city&countrycode=de", []),
+    ("q=ort&layer=city&countrycode=at&osm_tag=:city", ["Ort 1", "Ort 2"]),
+    ("q=ort&layer=city&countrycode=at&osm_tag=:state", []),
+  ])
+  func areasAreFilteredByTheCountryAroundThem(query: String, expected: [String]) async throws {
+    let store = MemoryStore()
+    let editor = AreaEditor(store)
+    let country = try AreaDraft.sample("Land", degrees: 5, kind: .country)
+    _ = try await editor.create(
+      try AreaDraft(
+        name: country.name, kind: .country, outline: country.outline, tags: Tags(["ISO3166-1": "AT"] as KeyValuePairs)),
+      once: nil)
+    for (name, latitude) in [("Ort 1", 48.0), ("Ort 2", 49), ("Ort 3", 60)] {
+      _ = try await editor.create(.sample(name, latitude: latitude, kind: .city), once: nil)
+    }
+
+    let response = try await ServiceDriver(store: store).send(.GET, "/api?\(query)")
+
+    #expect(try names(response).sorted() == expected)
+  }
+
   @Test func lastWordMayBeTheBeginningOfAWord() async throws {
     let driver = try await ServiceDriver(places: [
       Self.place(48.2, 16.37, "Bergmannstüberl", nil), Self.place(0, 0, "Ber", nil),

@@ -66,7 +66,8 @@ struct AreasRoute: CallHandler {
     let form: AreaPieces.Form = format == .geoJSON ? .collection : .summaries
     let (page, hasMore) = try await request.computing { () throws(Problem) -> (ArraySlice<Area>, Bool) in
       let found = try Self.find(
-        in: all, text: text?.text, coordinate: coordinate, box: box, kind: kind, limit: limit + 1, after: last)
+        in: all, text: text?.text, coordinate: coordinate, box: box, kind: kind, limit: limit + 1, after: last,
+        for: request)
       let count = PointPage.fittingCount(of: min(found.count, limit)) { index in
         AreaJSON.estimatedBytes(of: found[found.startIndex + index], withGeometry: form.hasGeometry)
       }
@@ -83,16 +84,21 @@ struct AreasRoute: CallHandler {
 
   /// Returns the areas that match, from the one after an id on, at most so many.
   ///
-  /// - Throws: `Problem` 400 if the area of the id does not match any more.
+  /// - Throws: `Problem` 400 if the area of the id does not match any more, and 503 `filter-timeout`.
   private static func find(
     in all: Areas, text: String?, coordinate: Coordinate?, box: BoundingBox?, kind: AreaKind?, limit: Int,
-    after last: PointID?
+    after last: PointID?, for request: HTTPRequest
   ) throws(Problem) -> ArraySlice<Area> {
+    var around: [Area] = []
+    if let coordinate {
+      around = try request.reportingSearchErrors { () throws(PointStoreError) in try all.containing(coordinate) }
+    }
     var found = all.all[...]
     if let text {
-      found = all.matching(text)[...]
-    } else if let coordinate {
-      found = all.containing(coordinate)[...]
+      let matching = try request.reportingSearchErrors { () throws(PointStoreError) in try all.matching(text) }
+      found = matching[...]
+    } else if coordinate != nil {
+      found = around[...]
     }
     if let last {
       if text == nil, coordinate == nil {
@@ -106,7 +112,7 @@ struct AreasRoute: CallHandler {
     }
     guard box != nil || kind != nil || text != nil && coordinate != nil else { return found.prefix(limit) }
     var allowed: Set<PointID>?
-    if text != nil, let coordinate { allowed = Set(all.containing(coordinate).map(\.id)) }
+    if text != nil, coordinate != nil { allowed = Set(around.map(\.id)) }
     if let box {
       let inBox = Set(all.intersecting(box).map(\.id))
       allowed = allowed?.intersection(inBox) ?? inBox
@@ -266,7 +272,8 @@ struct LocationAreasRoute: CallHandler {
     link: "location-areas",
     summary: "List the areas of a place", description: "The smallest first, without their geometries.",
     caching: .timed,
-    responses: [.init(200, "The areas.", media: .json(Schema(.array(of: .component("Area")))))])
+    responses: [.init(200, "The areas.", media: .json(Schema(.array(of: .component("Area")))))],
+    problems: [.init(503, .filterTimeout)])
 
   let areas: any AreaStore
   let service: PointsService
@@ -280,7 +287,9 @@ struct LocationAreasRoute: CallHandler {
     }
     guard let point else { throw .notFound("there is no place with the id \(id)") }
     let all = try await areas.forRequest(request).areas
-    let found = try await request.computing { all.containing(point.draft.coordinate) }
+    let found = try await request.computing { () throws(Problem) in
+      try request.reportingSearchErrors { () throws(PointStoreError) in try all.containing(point.draft.coordinate) }
+    }
     var response = try await request.response(of: found[...], as: .summaries, .json, isCompressible: true)
     response.addCaching(by: policy)
     return response

@@ -66,15 +66,18 @@ struct NominatimSearchRoute: CallHandler {
       let areas = RequestAreas.current?.areas
       if let area = areas?.area(named: text, near: view.bias?.center) {
         let center = PhotonPlace(area)?.point.draft.coordinate
-        found = try await request.writingAddresses(of: [center].compactMap(\.self)) {
-          [PhotonPlace]().adding(areas: [area], filter, box: query.box, limit: limit)
+        found = try await request.writingAddresses(of: [center].compactMap(\.self)) { () throws(Problem) in
+          try [PhotonPlace]().addingAreas(filter, box: query.box, limit: limit) { _ in [area] }
         }
       }
       let known = Set(found.map(\.point.id))
       found += try await search.places(named: text, query, filter).filter { !known.contains($0.point.id) }
-      if found.count < limit, let areas, !areas.isEmpty {
-        found = try await request.computing { [found] in
-          found.adding(areas: areas.matching(text), filter, box: query.box, limit: limit)
+      // With layers, the search has found the areas too.
+      if found.count < limit, filter.layers.isEmpty, let areas, !areas.isEmpty {
+        found = try await request.computing { [found] () throws(Problem) in
+          try found.addingAreas(filter, box: query.box, limit: limit) { kinds throws(PointStoreError) in
+            try areas.matching(text, kinds: kinds)
+          }
         }
       }
       return ExpiringResponse(try await form.response(to: Array(found.prefix(limit)), isList: true, request))
@@ -108,7 +111,8 @@ struct NominatimReverseRoute: CallHandler {
           Schema(
             .anyOf([.component("NominatimPlace"), Schema(.object([.required("error", Schema(.string))], others: nil))])),
           example: Examples.nominatim))
-    ])
+    ],
+    problems: [.init(503, .filterTimeout)])
 
   /// The distance within which a place counts, metres.
   private static let maximumMetres = 1000.0
@@ -133,13 +137,15 @@ struct NominatimReverseRoute: CallHandler {
       if let kind {
         // Where there is none of the kind, a larger one.
         let larger = AreaKind.allCases.prefix { $0 != kind } + [kind]
-        found = found.adding(areas: areas.filter { larger.contains($0.draft.kind) }, PhotonFilter(), limit: 1)
+        found = try found.addingAreas(PhotonFilter(), limit: 1) { _ in
+          areas.filter { larger.contains($0.draft.kind) }
+        }
       } else {
         let query = PointQuery(proximity: .init(center: center, radiusMetres: Self.maximumMetres))
         let search = PhotonSearch(
           service: service, timeLimit: query.timeLimit, bias: nil, limit: 1, request: request)
         found = try await search.places(matching: query, PhotonFilter())
-        found = found.adding(areas: areas, PhotonFilter(), limit: 1)
+        found = try found.addingAreas(PhotonFilter(), limit: 1) { _ in areas }
       }
       return ExpiringResponse(try await form.response(to: found, isList: false, request))
     }
@@ -271,18 +277,18 @@ private struct NominatimPlaces {
   func response(
     to places: [PhotonPlace], isList: Bool, _ request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    try await request.writingAddresses(of: places.lazy.map(\.point.draft.coordinate)) {
-      response(to: places, isList: isList)
+    try await request.writingAddresses(of: places.lazy.map(\.point.draft.coordinate)) { () throws(Problem) in
+      try response(to: places, isList: isList)
     }
   }
 
-  private func response(to places: [PhotonPlace], isList: Bool) -> HTTPResponse {
+  private func response(to places: [PhotonPlace], isList: Bool) throws(Problem) -> HTTPResponse {
     var points = places.map { FoundPoint(point: $0.point, distanceMetres: nil) }
     let used = languages.translate(&points)
     var json = JSONWriter(ByteBuffer())
     if isList { json.beginArray() }
     for (place, point) in zip(places, points) {
-      let areas = RequestAreas.areas(of: point.point)
+      let areas = try RequestAreas.areas(of: point.point)
       append(PhotonPlace(point.point, in: areas), label: point.point.draft.label(in: areas), of: place, to: &json)
     }
     if isList { json.endArray() }

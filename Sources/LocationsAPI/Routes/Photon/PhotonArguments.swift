@@ -354,17 +354,35 @@ struct PhotonFilter {
   /// A Boolean value that indicates whether the areas that complete an address decide.
   var needsAddress: Bool { !countries.isEmpty || !address.isEmpty }
 
-  func matches(_ place: PhotonPlace) -> Bool {
-    if !layers.isEmpty, !layers.contains(place.layer) { return false }
-    if !countries.isEmpty, place.countryCode.map({ countries.contains(ExactText($0)) }) != true { return false }
-    let category = PhotonCategory(place.mainTag)
+  /// The kinds of areas whose places satisfy the conditions that their addresses do not decide.
+  var areaKinds: [AreaKind] {
+    AreaKind.allCases.filter { kind in
+      PhotonLayer(kind).map { matches(PhotonPlace.mainTag(ofAreasIn: $0), in: $0) } == true
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether a place of a main tag and a layer satisfies the conditions that its
+  /// address does not decide.
+  func matches(_ mainTag: PhotonPlace.MainTag, in layer: PhotonLayer) -> Bool {
+    if !layers.isEmpty, !layers.contains(layer) { return false }
+    let category = PhotonCategory(mainTag)
     guard inclusions.allSatisfy({ $0.contains { $0.contains(category) } }),
-      !exclusions.contains(where: { $0.allSatisfy { $0.contains(category) } }),
-      address.allSatisfy({ part, text in place.has(part, text) })
+      !exclusions.contains(where: { $0.allSatisfy { $0.contains(category) } })
     else { return false }
     let inclusions = tags.filter { !$0.isExclusion }
-    return (inclusions.isEmpty || inclusions.contains { $0.matches(place.mainTag) })
-      && !tags.contains { $0.isExclusion && $0.matches(place.mainTag) }
+    return (inclusions.isEmpty || inclusions.contains { $0.matches(mainTag) })
+      && !tags.contains { $0.isExclusion && $0.matches(mainTag) }
+  }
+
+  /// Returns a Boolean value that indicates whether the address of a place, completed by areas, satisfies the other
+  /// conditions.
+  func matchesAddress(of place: PhotonPlace) -> Bool {
+    matches(countryCode: place.countryCode) && address.allSatisfy { part, text in place.has(part, text) }
+  }
+
+  /// Returns a Boolean value that indicates whether places of a country satisfy the condition on countries.
+  func matches(countryCode: String?) -> Bool {
+    countries.isEmpty || countryCode.map { countries.contains(ExactText($0)) } == true
   }
 }
 

@@ -32,7 +32,13 @@ struct PhotonPlace {
     layer = Self.layer(mainTag)
   }
 
-  /// Creates the place of an area, at the centre of its box; `nil` if its kind has no layer.
+  /// Returns the main tag of the places of areas in a layer.
+  static func mainTag(ofAreasIn layer: PhotonLayer) -> MainTag {
+    MainTag(key: "place", value: ExactText(layer.rawValue))
+  }
+
+  /// Creates the place of an area, at the centre of its box; `nil` if its kind has no layer. Its main tag is
+  /// ``mainTag(ofAreasIn:)``.
   init?(_ area: Area) {
     guard let layer = PhotonLayer(area.draft.kind), let center = area.draft.outline.center else { return nil }
     let names = area.draft.names.pairs.map { ("name:" + $0.key, $0.value) }

@@ -106,7 +106,8 @@ struct PhotonStructuredRoute: CallHandler {
       .init(
         200, "The places.", headers: [.contentLanguage],
         media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
-    ])
+    ],
+    problems: ProblemDescription.index)
 
   let service: PointsService
   let revalidation: Revalidation
@@ -228,14 +229,19 @@ struct PhotonSearch: Sendable {
         count, after, isFirst, select throws(Problem) in
         var query = query
         (query.limit, query.after) = (count, after)
-        return try await service.matches(of: query, isRecorded: isFirst, for: request) { page in
-          (select(page.matches.lazy.map(\.point)), page.next)
+        return try await service.matches(of: query, isRecorded: isFirst, for: request) { page throws(Problem) in
+          try (select(page.matches.map(\.point)), page.next)
         }
       }
     }
-    guard !filter.layers.isEmpty, let areas = RequestAreas.current?.areas, !areas.isEmpty else { return found }
-    return try await request.computing {
-      found.adding(areas: name.map(areas.matching) ?? areas.all, filter, box: filters.box, limit: limit)
+    guard found.count < limit, !filter.layers.isEmpty, let areas = RequestAreas.current?.areas, !areas.isEmpty else {
+      return found
+    }
+    return try await request.computing { () throws(Problem) in
+      try found.addingAreas(filter, box: filters.box, limit: limit) { kinds throws(PointStoreError) in
+        guard let name else { return areas.all }
+        return try areas.matching(name, kinds: kinds)
+      }
     }
   }
 
@@ -244,32 +250,61 @@ struct PhotonSearch: Sendable {
     try await PhotonMatches.find(limit: limit, matching: filter) { count, after, isFirst, select throws(Problem) in
       var query = query
       (query.limit, query.after) = (count, after)
-      return try await service.page(matching: query, isRecorded: isFirst, for: request) { page in
-        (select(page.points.lazy.map(\.point)), page.next)
+      return try await service.page(matching: query, isRecorded: isFirst, for: request) { page throws(Problem) in
+        try (select(page.points.map(\.point)), page.next)
       }
     }
   }
 }
 
+/// The properties of a place by which it stands for an area.
+private struct AreaKey: Hashable {
+  let layer: PhotonLayer
+  let name: ExactText
+}
+
 extension [PhotonPlace] {
   /// Returns the places with those of areas, which come behind. An area of which a place has the name and the layer is
   /// left out.
-  func adding(
-    areas: [Area], _ filter: PhotonFilter, box: BoundingBox? = nil, limit: Int
-  ) -> [PhotonPlace] {
-    var places = self
-    for area in areas {
-      guard places.count < limit else { break }
-      guard let place = PhotonPlace(area), box?.contains(place.point.draft.coordinate) ?? true else { continue }
-      let isKnown = contains { other in
-        other.layer == place.layer && other.point.draft.name.hasSameBytes(as: place.point.draft.name)
-      }
-      if !isKnown, filter.matches(PhotonPlace(place.point, in: RequestAreas.areas(of: place.point))) {
+  ///
+  /// - Parameter areas: returns the areas, of the given kinds at least. It is called if there may be such places.
+  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
+  func addingAreas(
+    _ filter: PhotonFilter, box: BoundingBox? = nil, limit: Int,
+    _ areas: (_ kinds: [AreaKind]) throws(PointStoreError) -> [Area]
+  ) throws(Problem) -> [PhotonPlace] {
+    let kinds = filter.areaKinds
+    guard count < limit, !kinds.isEmpty else { return self }
+    let known = Set(map { AreaKey(layer: $0.layer, name: ExactText($0.point.draft.name)) })
+    var (places, steps) = (self, AreaSteps())
+    do throws(PointStoreError) {
+      for area in try areas(kinds) {
+        guard places.count < limit else { break }
+        try steps.spend(1)
+        // The conditions that take the least come first.
+        guard kinds.contains(area.draft.kind), let layer = PhotonLayer(area.draft.kind),
+          let center = area.draft.outline.center, box?.contains(center) ?? true
+        else { continue }
+        try steps.spend(Self.stepsPerName)
+        guard !known.contains(AreaKey(layer: layer, name: ExactText(area.draft.name))) else { continue }
+        let around = try filter.needsAddress ? RequestAreas.areas(at: center, within: &steps) : []
+        try steps.spend(Self.stepsPerPlace)
+        guard filter.matches(countryCode: PostalAddress(area.draft.tags, in: around).countryCode),
+          let place = PhotonPlace(area), filter.matchesAddress(of: PhotonPlace(place.point, in: around))
+        else { continue }
         places.append(place)
       }
+    } catch {
+      throw Problem(error)
     }
     return places
   }
+
+  /// The number of steps to compare the name of an area with those of places.
+  private static var stepsPerName: Int { 32 }
+
+  /// The number of steps to make an address or the place of an area, several microseconds.
+  private static var stepsPerPlace: Int { 1024 }
 }
 
 /// `GET /reverse`: the places nearest to a coordinate, by Photon's API.
@@ -296,7 +331,8 @@ struct PhotonReverseRoute: CallHandler {
       .init(
         200, "The places, nearest first; none is no problem.", headers: [.contentLanguage],
         media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
-    ])
+    ],
+    problems: [.init(503, .filterTimeout)])
 
   let service: PointsService
   let revalidation: Revalidation
@@ -318,8 +354,10 @@ struct PhotonReverseRoute: CallHandler {
         service: service, timeLimit: query.timeLimit, bias: nil, limit: limit, request: request)
       var areas: [PhotonPlace] = []
       if !filter.layers.isEmpty, let all = RequestAreas.current?.areas, !all.isEmpty {
-        areas = try await request.computing {
-          [PhotonPlace]().adding(areas: all.containing(center), filter, limit: limit)
+        areas = try await request.computing { () throws(Problem) in
+          try [PhotonPlace]().addingAreas(filter, limit: limit) { _ throws(PointStoreError) in
+            try all.containing(center)
+          }
         }
       }
       if areas.count < limit { areas += try await search.places(matching: query, filter) }
@@ -343,7 +381,8 @@ private enum PhotonMatches {
   static func find<Position>(
     limit: Int, matching filter: PhotonFilter,
     _ page: (
-      _ count: Int, _ after: Position?, _ isFirst: Bool, _ select: (any Sequence<PointOfInterest>) -> [PhotonPlace]
+      _ count: Int, _ after: Position?, _ isFirst: Bool,
+      _ select: ([PointOfInterest]) throws(Problem) -> [PhotonPlace]
     ) async throws(Problem) -> (places: [PhotonPlace], next: Position?)
   ) async throws(Problem) -> [PhotonPlace] {
     var found: [PhotonPlace] = []
@@ -351,8 +390,8 @@ private enum PhotonMatches {
     var (examined, next): (Int, Position?) = (0, nil)
     repeat {
       let count = filter.isEmpty ? limit : pageSize
-      let (places, position) = try await page(count, next, examined == 0) { points in
-        points.map { PhotonPlace($0, in: filter.needsAddress ? RequestAreas.areas(of: $0) : []) }.filter(filter.matches)
+      let (places, position) = try await page(count, next, examined == 0) { points throws(Problem) in
+        try Self.places(of: points, matching: filter)
       }
       found += places.filter { place in
         guard !filter.keepsDuplicates, let key = place.duplicateKey else { return true }
@@ -363,6 +402,23 @@ private enum PhotonMatches {
     } while next != nil && found.count < limit && examined < maximumExamined
     return Array(found.prefix(limit))
   }
+
+  /// Returns those places that match. The address comes last, for which areas are looked up.
+  private static func places(
+    of points: [PointOfInterest], matching filter: PhotonFilter
+  ) throws(Problem) -> [PhotonPlace] {
+    var places: [PhotonPlace] = []
+    for point in points {
+      var place = PhotonPlace(point)
+      guard filter.matches(place.mainTag, in: place.layer) else { continue }
+      if filter.needsAddress {
+        place = try PhotonPlace(point, in: RequestAreas.areas(of: point))
+        guard filter.matchesAddress(of: place) else { continue }
+      }
+      places.append(place)
+    }
+    return places
+  }
 }
 
 extension HTTPRequest {
@@ -370,13 +426,17 @@ extension HTTPRequest {
   fileprivate func response(
     of places: [PhotonPlace], _ languages: LanguageNegotiation
   ) async throws(Problem) -> HTTPResponse {
-    try await writingAddresses(of: places.lazy.map(\.point.draft.coordinate)) { HTTPResponse(places, languages) }
+    try await writingAddresses(of: places.lazy.map(\.point.draft.coordinate)) { () throws(Problem) in
+      try HTTPResponse(places, languages)
+    }
   }
 }
 
 extension HTTPResponse {
   /// Creates the FeatureCollection of places, their names in the languages of a request.
-  fileprivate init(_ places: [PhotonPlace], _ languages: LanguageNegotiation) {
+  ///
+  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
+  fileprivate init(_ places: [PhotonPlace], _ languages: LanguageNegotiation) throws(Problem) {
     var points = places.map { FoundPoint(point: $0.point, distanceMetres: nil) }
     let used = languages.translate(&points)
     var json = JSONWriter(ByteBuffer())
@@ -386,7 +446,7 @@ extension HTTPResponse {
     json.beginArray()
     let language = languages.languages?.ranges.first?.text
     for point in points {
-      PhotonPlace(point.point, in: RequestAreas.areas(of: point.point)).append(language: language, to: &json)
+      try PhotonPlace(point.point, in: RequestAreas.areas(of: point.point)).append(language: language, to: &json)
     }
     json.endArray()
     json.endObject()

@@ -17,7 +17,8 @@ struct ReverseRoute: CallHandler {
         additional: FieldSet.opening.union(.label)),
     ],
     requestHeaders: [.acceptLanguage], caching: .versioned,
-    responses: [.init(200, "The place.", headers: [.contentLanguage], media: .place)], problems: [.notFound])
+    responses: [.init(200, "The place.", headers: [.contentLanguage], media: .place)],
+    problems: [.notFound, .init(503, .filterTimeout)])
 
   let service: PointsService
   let revalidation: Revalidation
@@ -52,7 +53,7 @@ struct ReverseRoute: CallHandler {
         attributions?.add(to: &points)
         let expiry = points.addStates(in: fields, by: clock)
         let language = languages.translate(&points)
-        points.addLabels(in: fields)
+        try points.addLabels(in: fields)
         var response = HTTPResponse(points[0], fields: fields, format: format)
         response.addContentLanguage(language)
         return ExpiringResponse(response, expiry: expiry)

@@ -62,8 +62,8 @@ struct SuggestRoute: CallHandler {
     ) { () async throws(Problem) in
       try service.requireTextSearch()
       let counts = try await categories(for: query, languages.languages, for: request)
-      return try await service.matches(of: query, isRecorded: false, for: request) { page in
-        ExpiringResponse(
+      return try await service.matches(of: query, isRecorded: false, for: request) { page throws(Problem) in
+        try ExpiringResponse(
           Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages),
           expiry: page.expiry)
       }
@@ -98,7 +98,7 @@ struct SuggestRoute: CallHandler {
 
   private static func response(
     _ points: [FoundPoint], _ categories: [CategoryWords.Match], limit: Int, _ languages: LanguageNegotiation
-  ) -> HTTPResponse {
+  ) throws(Problem) -> HTTPResponse {
     var points = points
     let language = languages.translate(&points)
     var json = JSONWriter()
@@ -111,19 +111,19 @@ struct SuggestRoute: CallHandler {
       json.write(member: "count", category.count.count)
       json.endObject()
     }
-    for point in points.prefix(limit - categories.count) { write(point, to: &json) }
+    for point in points.prefix(limit - categories.count) { try write(point, to: &json) }
     json.endArray()
     var response = HTTPResponse(json)
     response.addContentLanguage(language)
     return response
   }
 
-  private static func write(_ found: FoundPoint, to json: inout JSONWriter<[UInt8]>) {
+  private static func write(_ found: FoundPoint, to json: inout JSONWriter<[UInt8]>) throws(Problem) {
     json.beginObject()
     json.write(member: "type", "place")
     json.write(member: "id", found.point.id.description)
     json.write(member: "name", found.point.draft.name)
-    json.write(member: "label", found.point.label)
+    try json.write(member: "label", found.point.label)
     if let category = found.point.draft.category { json.write(member: "category", category) }
     if let distance = found.distanceMetres {
       json.write(name: "distance")

@@ -117,14 +117,20 @@ extension ParameterValues {
 
 extension PointOfInterest {
   /// The name and the address in one line; the areas of the request complete the address.
-  var label: String { draft.label(in: RequestAreas.areas(of: self)) }
+  ///
+  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
+  var label: String {
+    get throws(Problem) { try draft.label(in: RequestAreas.areas(of: self)) }
+  }
 }
 
 extension [FoundPoint] {
   /// Adds the label of each place where the fields have labels. The names must be in the languages of the request.
-  mutating func addLabels(in fields: FieldSet) {
+  ///
+  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
+  mutating func addLabels(in fields: FieldSet) throws(Problem) {
     guard fields.contains(.label) else { return }
-    for index in indices { self[index].label = self[index].point.label }
+    for index in indices { self[index].label = try self[index].point.label }
   }
 }
 
