@@ -56,10 +56,13 @@ final class OutputBudget: Sendable {
 
   /// Counts memory that a response takes while it is being produced, and waits for it where memory is short.
   ///
+  /// - Parameter client: the sender of the request.
   /// - Throws: ``ShareQueue/Rejection`` where too many wait already, or where it took too long; `CancellationError`.
-  nonisolated(nonsending) func reserve(bytes: Int) async throws -> MemoryReservation {
+  nonisolated(nonsending) func reserve(
+    bytes: Int, for client: RequestSender = .address(nil)
+  ) async throws -> MemoryReservation {
     if let reservation = reserveAtOnce(bytes: bytes) { return reservation }
-    try await queue.wait(bytes: needed(for: bytes)) { granted in
+    try await queue.wait(bytes: needed(for: bytes), of: client) { granted in
       self.hasShare(beside: granted) && self.take(bytes)
     } whenWaiting: {
       self.beginRelief()
@@ -161,8 +164,9 @@ extension HTTPRequest {
   /// - Throws: ``Problem`` 503 `overloaded` where there is none in time.
   nonisolated(nonsending) public func reserveMemory(bytes: Int) async throws(Problem) -> MemoryReservation? {
     guard let server else { return nil }
+    if let reservation = server.budget.reserveAtOnce(bytes: bytes) { return reservation }
     do {
-      return try await server.budget.reserve(bytes: bytes)
+      return try await server.budget.reserve(bytes: bytes, for: sender)
     } catch is CancellationError {
       throw HTTPBodyError.cancelled.problem
     } catch {
@@ -299,6 +303,9 @@ final class OutputMemory {
 
 /// The queue of requests that wait for memory before their responses are produced. The first one that there is room for
 /// is the next.
+///
+/// Clients take turns: each one's first request comes before the second of any, so that many requests of one client do
+/// not hold up those of others. In a full queue the last one gives way to a request of an earlier turn.
 final class ShareQueue: Sendable {
   /// The reason why a request got no share.
   enum Rejection: Error, Hashable {
@@ -312,17 +319,33 @@ final class ShareQueue: Sendable {
   /// Its parameter is the number of shares that are in use.
   typealias Take = @Sendable (_ granted: Int) -> Bool
 
+  private typealias Waiter = CheckedContinuation<Void, any Error>
+
   private struct Waiting {
     let id: Int
+    let client: RequestSender
+    let turn: Int
     let bytes: Int
     let take: Take
-    let continuation: CheckedContinuation<Void, any Error>
+    let continuation: Waiter
   }
 
   private struct State {
+    /// Ordered by turn, and in a turn by arrival.
     var waiting = CircularBuffer<Waiting>()
     var granted = 0
     var nextID = 0
+
+    /// Returns the turn of a client's next request.
+    func turn(of client: RequestSender) -> Int {
+      let last = waiting.last { $0.client == client }
+      return last.map { $0.turn + 1 } ?? waiting.first?.turn ?? 0
+    }
+
+    mutating func insert(_ request: Waiting) {
+      let index = waiting.firstIndex { $0.turn > request.turn }
+      waiting.insert(request, at: index ?? waiting.endIndex)
+    }
   }
 
   private let timeout: TimeAmount
@@ -333,7 +356,7 @@ final class ShareQueue: Sendable {
   private let firstWaitingBytes = Atomic(0)
   var count: Int { waitingCount.load(ordering: .relaxed) }
 
-  /// The number of bytes that the first waiting request needs; 0 if none waits.
+  /// The number of bytes that the waiting requests of the present turn need; 0 if none waits.
   var firstBytes: Int { firstWaitingBytes.load(ordering: .relaxed) }
 
   init(timeout: TimeAmount, maximumCount: Int, eventLoop: any EventLoop) {
@@ -346,11 +369,12 @@ final class ShareQueue: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: the number of bytes that must be free.
+  ///   - client: the sender of the request.
   ///   - take: takes the share, if there is one at the moment.
   ///   - whenWaiting: called when the request waits, because there was none at once.
   /// - Throws: ``Rejection``, or `CancellationError`.
   nonisolated(nonsending) func wait(
-    bytes: Int = 0, for take: @escaping Take, whenWaiting: () -> Void = {}
+    bytes: Int = 0, of client: RequestSender = .address(nil), for take: @escaping Take, whenWaiting: () -> Void = {}
   ) async throws {
     let id = state.withLock { state in
       state.nextID += 1
@@ -359,15 +383,22 @@ final class ShareQueue: Sendable {
     var expiry: Scheduled<Void>?
     defer { expiry?.cancel() }
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let rejection = state.withLock { state -> (any Error)? in
-          if Task.isCancelled { return CancellationError() }
-          guard state.waiting.count < maximumCount else { return Rejection.full }
-          state.waiting.append(Waiting(id: id, bytes: bytes, take: take, continuation: continuation))
+      try await withCheckedThrowingContinuation { (continuation: Waiter) in
+        let (rejection, displaced) = state.withLock { state -> ((any Error)?, Waiter?) in
+          if Task.isCancelled { return (CancellationError(), nil) }
+          let turn = state.turn(of: client)
+          var displaced: Waiter?
+          if state.waiting.count >= maximumCount {
+            guard let last = state.waiting.last, last.turn > turn else { return (Rejection.full, nil) }
+            displaced = state.waiting.removeLast().continuation
+          }
+          state.insert(
+            Waiting(id: id, client: client, turn: turn, bytes: bytes, take: take, continuation: continuation))
           note(state)
-          return nil
+          return (nil, displaced)
         }
         if let rejection { return continuation.resume(throwing: rejection) }
+        displaced?.resume(throwing: Rejection.full)
         // Not before the request waits, because an expiry without a waiting request has no effect.
         expiry = eventLoop.scheduleTask(in: timeout) { self.fail(id, Rejection.timedOut) }
         // Something may have been released before this one waited.
@@ -382,7 +413,7 @@ final class ShareQueue: Sendable {
   /// Resumes the requests that there are shares for. One that needs more than is free does not hold up those behind it.
   func grant() {
     let granted = state.withLock { state in
-      var granted: [CheckedContinuation<Void, any Error>] = []
+      var granted: [Waiter] = []
       var passed = 0
       while passed < state.waiting.count {
         let index = state.waiting.index(state.waiting.startIndex, offsetBy: passed)
@@ -406,11 +437,13 @@ final class ShareQueue: Sendable {
 
   private func note(_ state: State) {
     waitingCount.store(state.waiting.count, ordering: .relaxed)
-    firstWaitingBytes.store(state.waiting.first?.bytes ?? 0, ordering: .relaxed)
+    let turn = state.waiting.first?.turn
+    let first = state.waiting.prefix { $0.turn == turn }
+    firstWaitingBytes.store(first.reduce(0) { $0 + $1.bytes }, ordering: .relaxed)
   }
 
   private func fail(_ id: Int, _ error: any Error) {
-    let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+    let continuation = state.withLock { state -> Waiter? in
       guard let index = state.waiting.firstIndex(where: { $0.id == id }) else { return nil }
       defer { note(state) }
       return state.waiting.remove(at: index).continuation
