@@ -72,7 +72,7 @@ package struct HTTPServerConfiguration: Sendable {
 
     /// The number of bytes of responses that all connections together may hold for clients that have not taken them
     /// yet. Above three quarters of it, long responses wait or are replaced by 503 `overloaded`, and idle readers are
-    /// cut; the rest is for short ones.
+    /// cut, as are slow ones of a client that holds much; the rest is for short ones.
     package var bufferedBytes = 256 * 1024 * 1024
 
     /// The maximum number of requests that wait for memory before their responses are produced; one more is 503
@@ -116,7 +116,8 @@ package struct HTTPServerConfiguration: Sendable {
     package var write: Duration = .seconds(20)
 
     /// The time in which a client must take something of what it is sent while memory is short (see
-    /// ``Limits/bufferedBytes``); else the connection is cut, those that are idle for the longest first.
+    /// ``Limits/bufferedBytes``); else the connection is cut, those that are idle for the longest first. The rates of
+    /// slow readers are measured over it.
     package var idleReader: Duration = .seconds(2)
 
     /// The maximum time for which a request waits for memory before its response is produced; past it the response is

@@ -144,7 +144,7 @@ import Testing
 }
 
 /// The names that were noted, in order.
-private final class Notes: Sendable {
+final class Notes: Sendable {
   private let state = Mutex<[String]>([])
   var names: [String] { state.withLock { $0 } }
   func note(_ name: String) { state.withLock { $0.append(name) } }

@@ -17,6 +17,11 @@ import Testing
       defer { extendLifetime(reservation) }
       return HTTPResponse(contentType: "text/plain", bytes: long)
     }
+    routes.on(.GET, "/longest") { request, _ in
+      let reservation = try await request.reserveMemory(bytes: 3 * longBytes)
+      defer { extendLifetime(reservation) }
+      return HTTPResponse(contentType: "text/plain", bytes: long)
+    }
     routes.on(.GET, "/stream") { request, _ in
       let reservation = try await request.reserveMemory(bytes: longBytes)
       defer { extendLifetime(reservation) }
@@ -73,6 +78,29 @@ import Testing
 
       while server.bufferedBytes > 12 * Self.longBytes { try await Task.sleep(for: .milliseconds(10)) }
       for client in clients { client.reset() }
+    }
+  }
+
+  @Test func slowReadersAreDisconnectedWhileOthersAreServed() async throws {
+    func configure(_ configuration: inout HTTPServerConfiguration) {
+      Self.configure(&configuration)
+      configuration.timeouts.idleReader = .seconds(3)
+    }
+    try await withServer(Self.responder, configure: configure) { server in
+      let port = server.port
+      let readers = (0..<40).map { _ in
+        Task {
+          let client = try await RawHTTPConnection.open(port: port, receiveBufferBytes: 4096)
+          try await client.send("GET /long HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+          while try await !client.some(atMost: 256).isEmpty { try await Task.sleep(for: .milliseconds(100)) }
+        }
+      }
+      while server.bufferedBytes <= 10 * Self.longBytes { try await Task.sleep(for: .milliseconds(10)) }
+
+      let other = try await RawHTTPConnection.open(port: port)
+      while try await other.get("/longest").status != 200 {}
+
+      for reader in readers { reader.cancel() }
     }
   }
 

@@ -11,6 +11,8 @@ import Testing
       timeout: timeout, maximumCount: maximumCount, eventLoop: MultiThreadedEventLoopGroup.singleton.any())
   }
 
+  private static func client(_ text: String) -> RequestSender { .address(IPAddress(text)) }
+
   @Test func waitingRequestsContinueAsSharesAreReturned() async throws {
     let queue = Self.makeQueue()
     let begun = Counter()
@@ -48,6 +50,58 @@ import Testing
 
     #expect(queue.count == 1 && queue.firstBytes == 10)
     large.cancel()
+  }
+
+  @Test func clientWithManyWaitingRequestsDoesNotHoldUpOthers() async throws {
+    let queue = Self.makeQueue()
+    let (many, other, third) = (Self.client("192.0.2.1"), Self.client("192.0.2.2"), Self.client("192.0.2.3"))
+    let requests = [
+      ("many 0", many), ("many 1", many), ("many 2", many), ("many 3", many), ("other 0", other), ("other 1", other),
+      ("third 0", third),
+    ]
+    let begun = Notes()
+    let shares = Counter()
+    var tasks: [Task<Void, any Error>] = []
+    for (name, client) in requests {
+      tasks.append(
+        Task {
+          try await queue.wait(bytes: 10, of: client) { granted in
+            guard granted < shares.value else { return false }
+            begun.note(name)
+            return true
+          }
+        })
+      while queue.count < tasks.count { await Task.yield() }
+    }
+    let nextBytes = queue.firstBytes
+
+    shares.add(4)
+    queue.grant()
+    let first = begun.names
+    shares.add(3)
+    queue.grant()
+    for task in tasks { try await task.value }
+
+    #expect(nextBytes == 30)
+    #expect(first == ["many 0", "other 0", "third 0", "many 1"])
+    #expect(begun.names.suffix(3) == ["other 1", "many 2", "many 3"])
+  }
+
+  @Test func lastRequestOfTheClientWithTheMostGivesWayInAFullQueue() async throws {
+    let queue = Self.makeQueue(maximumCount: 3)
+    let many = Self.client("192.0.2.1")
+    var tasks: [Task<Void, any Error>] = []
+    for count in 1...3 {
+      tasks.append(Task { try await queue.wait(of: many) { _ in false } })
+      while queue.count < count { await Task.yield() }
+    }
+
+    let other = Task { try await queue.wait(bytes: 1, of: Self.client("192.0.2.2")) { _ in false } }
+
+    await #expect(throws: ShareQueue.Rejection.full) { try await tasks[2].value }
+    await #expect(throws: ShareQueue.Rejection.full) { try await queue.wait(of: many) { _ in true } }
+    #expect(queue.count == 3 && queue.firstBytes == 1)
+    for task in tasks + [other] { task.cancel() }
   }
 
   @Test func requestOverTheMaximumCountIsRejected() async throws {

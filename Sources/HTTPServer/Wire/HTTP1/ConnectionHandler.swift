@@ -33,7 +33,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   private var ids = RequestIDGenerator()
   /// Cached, because each query is a system call.
-  private lazy var remoteAddress = context?.remoteAddress
+  private(set) lazy var remoteAddress = context?.remoteAddress
 
   /// The parts that came after the current request.
   private var queue = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 2)
@@ -538,7 +538,7 @@ extension ConnectionHandler: OutputHolder {
   var takenMark: Int { output.acknowledgedBytes }
 
   func cutForMemory() {
-    server.logger.debug("cut a connection that took nothing while memory was short")
+    server.logger.debug("cut a connection that took too little while memory was short")
     cut()
   }
 

@@ -225,7 +225,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   }
 
   func cutForMemory() {
-    server.logger.debug("cut a connection that took nothing while memory was short")
+    server.logger.debug("cut a connection that took too little while memory was short")
     channel.closeWithReset()
   }
 

@@ -5,17 +5,20 @@ import Synchronization
 ///
 /// Connections count their unsent bytes in the ``OutputLedger`` of their event loop, which adds them to the budget in
 /// steps of ``ledgerStep``. The memory of a long response that is being produced is counted by a ``MemoryReservation``.
-/// Memory is short above ``highWaterMark``, and while a reservation does not fit below it: long responses wait for their
-/// reservations, streams pause until their connections have sent everything, and connections whose peers acknowledge
-/// nothing are closed, those that have been idle for the longest first. The rest, up to ``limit``, is for short
-/// responses.
+/// Memory is short above ``highWaterMark``, and while a reservation does not fit below it. Then long responses wait for
+/// their reservations, streams pause until their connections have sent everything, and connections are closed: those of
+/// the client that holds the most whose peers acknowledge little for what they hold, and then those of others whose
+/// peers acknowledge nothing, the longest idle first. The rest, up to ``limit``, is for short responses.
 final class OutputBudget: Sendable {
   let limit: Int
 
   /// The number of bytes up to which reservations are granted: three quarters of ``limit``.
   let highWaterMark: Int
 
-  /// The time for which a peer may acknowledge nothing while memory is short.
+  /// The number of bytes from which on the connections' progress is observed, so that it is known when memory is short.
+  private let observedMark: Int
+
+  /// The time for which a peer may acknowledge nothing while memory is short, and over which its rate is measured.
   let idleReaderTimeout: TimeAmount
 
   /// The number of bytes that an event loop may hold or release before it reports them.
@@ -24,6 +27,12 @@ final class OutputBudget: Sendable {
   private let queue: ShareQueue
   private let used = Atomic(0)
   private let ledgers = Mutex<[ObjectIdentifier: OutputLedger]>([:])
+
+  /// The bytes of reservations by the addresses of the connections that they are for.
+  private let reserved = Mutex<[SocketAddress: Int]>([:])
+
+  /// What each ledger has last observed of the clients of its event loop.
+  private let observed = Mutex<[ObjectIdentifier: [RequestSender: ClientOutput]]>([:])
 
   /// Creates a budget.
   ///
@@ -36,6 +45,7 @@ final class OutputBudget: Sendable {
   ) {
     limit = limits.bufferedBytes
     highWaterMark = limit / 4 * 3
+    observedMark = highWaterMark / 2
     ledgerStep = max(1, min(64 * 1024, limit / 64))
     idleReaderTimeout = TimeAmount(timeouts.idleReader)
     queue = ShareQueue(
@@ -47,6 +57,8 @@ final class OutputBudget: Sendable {
   /// The number of bytes that are held, but for what ledgers have not passed on.
   var heldBytes: Int { used.load(ordering: .relaxed) }
 
+  fileprivate var needsObservation: Bool { heldBytes > observedMark || isShort }
+
   /// The number of bytes to be released until memory is no longer short.
   fileprivate var excess: Int { used.load(ordering: .relaxed) + queue.firstBytes - highWaterMark }
 
@@ -56,24 +68,41 @@ final class OutputBudget: Sendable {
 
   /// Counts memory that a response takes while it is being produced, and waits for it where memory is short.
   ///
+  /// - Parameters:
+  ///   - bytes: the number of bytes.
+  ///   - client: the sender of the request.
+  ///   - connection: the address of the connection's peer.
   /// - Throws: ``ShareQueue/Rejection`` where too many wait already, or where it took too long; `CancellationError`.
-  nonisolated(nonsending) func reserve(bytes: Int) async throws -> MemoryReservation {
-    if let reservation = reserveAtOnce(bytes: bytes) { return reservation }
-    try await queue.wait(bytes: needed(for: bytes)) { granted in
+  nonisolated(nonsending) func reserve(
+    bytes: Int, for client: RequestSender = .address(nil), on connection: SocketAddress? = nil
+  ) async throws -> MemoryReservation {
+    if let reservation = reserveAtOnce(bytes: bytes, on: connection) { return reservation }
+    try await queue.wait(bytes: needed(for: bytes), of: client) { granted in
       self.hasShare(beside: granted) && self.take(bytes)
     } whenWaiting: {
       self.beginRelief()
     }
-    return MemoryReservation(bytes: bytes, of: self, isShare: true)
+    return reservation(bytes: bytes, on: connection, isShare: true)
   }
 
   /// Counts memory that a response takes while it is being produced; `nil` where it would have to wait.
-  func reserveAtOnce(bytes: Int) -> MemoryReservation? {
+  func reserveAtOnce(bytes: Int, on connection: SocketAddress? = nil) -> MemoryReservation? {
     guard queue.count == 0, take(bytes) else { return nil }
-    return MemoryReservation(bytes: bytes, of: self, isShare: false)
+    return reservation(bytes: bytes, on: connection, isShare: false)
+  }
+
+  private func reservation(bytes: Int, on connection: SocketAddress?, isShare: Bool) -> MemoryReservation {
+    if let connection { reserved.withLock { $0[connection, default: 0] += bytes } }
+    return MemoryReservation(bytes: bytes, of: self, on: connection, isShare: isShare)
   }
 
   fileprivate func end(_ reservation: MemoryReservation) {
+    if let connection = reservation.connection {
+      reserved.withLock { reserved in
+        let rest = reserved[connection, default: 0] - reservation.bytes
+        reserved[connection] = rest > 0 ? rest : nil
+      }
+    }
     count(-reservation.bytes)
     if reservation.isShare { queue.endShare() }
   }
@@ -99,7 +128,7 @@ final class OutputBudget: Sendable {
       let (isExchanged, original) = used.compareExchange(
         expected: before, desired: before + bytes, ordering: .relaxed)
       if isExchanged {
-        if before + bytes > highWaterMark { beginRelief() }
+        if passesMark(from: before, to: before + bytes) { beginRelief() }
         return true
       }
       before = original
@@ -123,16 +152,49 @@ final class OutputBudget: Sendable {
   /// Counts bytes that an event loop's connections hold, or with a negative number have released.
   fileprivate func count(_ bytes: Int) {
     let (before, now) = used.wrappingAdd(bytes, ordering: .relaxed)
-    if before <= highWaterMark, now > highWaterMark {
+    if passesMark(from: before, to: now) {
       beginRelief()
     } else if now <= highWaterMark, queue.count > 0 {
       queue.grant()
     }
   }
 
-  /// Has connections whose peers acknowledge nothing closed while memory is short.
+  /// Returns a Boolean value that indicates whether use grows beyond a mark from which on connections are observed.
+  private func passesMark(from before: Int, to now: Int) -> Bool {
+    now > highWaterMark ? before <= highWaterMark : now > observedMark && before <= observedMark
+  }
+
+  /// Has connections observed, and those whose peers acknowledge nothing or little closed while memory is short.
   private func beginRelief() {
     for ledger in ledgers.withLock({ Array($0.values) }) { ledger.beginRelief() }
+  }
+
+  // MARK: Clients
+
+  /// The output that a client's connections hold.
+  struct ClientOutput: Hashable {
+    var bytes: Int
+    /// A Boolean value that indicates whether one of them takes too long to take what it holds.
+    var isSlow: Bool
+  }
+
+  fileprivate var reservedBytes: [SocketAddress: Int] { reserved.withLock { $0 } }
+
+  /// Records what the clients of an event loop hold, in place of what was recorded before.
+  fileprivate func record(_ clients: [RequestSender: ClientOutput], of ledger: OutputLedger) {
+    observed.withLock { $0[ObjectIdentifier(ledger)] = clients.isEmpty ? nil : clients }
+  }
+
+  /// The client whose slow connections are cut: of those that have some, the one that holds the most on all event
+  /// loops, unless that is less than the mean of all clients.
+  fileprivate var clientToCut: RequestSender? {
+    var all: [RequestSender: ClientOutput] = [:]
+    for clients in observed.withLock({ Array($0.values) }) {
+      all.merge(clients) { ClientOutput(bytes: $0.bytes + $1.bytes, isSlow: $0.isSlow || $1.isSlow) }
+    }
+    let bytes = all.values.reduce(0) { $0 + $1.bytes }
+    let slow = all.filter { $0.value.isSlow && $0.value.bytes * all.count >= bytes }
+    return slow.max { $0.value.bytes < $1.value.bytes }?.key
   }
 }
 
@@ -140,12 +202,14 @@ final class OutputBudget: Sendable {
 public final class MemoryReservation: Sendable {
   fileprivate let bytes: Int
   fileprivate let isShare: Bool
+  fileprivate let connection: SocketAddress?
   private let budget: OutputBudget?
 
   /// Creates a reservation of bytes that the budget counts already; `nil` for none.
-  fileprivate init(bytes: Int, of budget: OutputBudget?, isShare: Bool) {
+  fileprivate init(bytes: Int, of budget: OutputBudget?, on connection: SocketAddress?, isShare: Bool) {
     self.bytes = bytes
     self.budget = budget
+    self.connection = connection
     self.isShare = isShare
   }
 
@@ -161,8 +225,9 @@ extension HTTPRequest {
   /// - Throws: ``Problem`` 503 `overloaded` where there is none in time.
   nonisolated(nonsending) public func reserveMemory(bytes: Int) async throws(Problem) -> MemoryReservation? {
     guard let server else { return nil }
+    if let reservation = server.budget.reserveAtOnce(bytes: bytes, on: remoteAddress) { return reservation }
     do {
-      return try await server.budget.reserve(bytes: bytes)
+      return try await server.budget.reserve(bytes: bytes, for: sender, on: remoteAddress)
     } catch is CancellationError {
       throw HTTPBodyError.cancelled.problem
     } catch {
@@ -175,16 +240,19 @@ extension HTTPRequest {
   /// - Returns: the reservation, to be kept as long as the memory is used; `nil` where memory is short. A request that
   ///   was created in process has room for everything.
   package func reserveMemoryAtOnce(bytes: Int) -> MemoryReservation? {
-    guard let server else { return MemoryReservation(bytes: 0, of: nil, isShare: false) }
-    return server.budget.reserveAtOnce(bytes: bytes)
+    guard let server else { return MemoryReservation(bytes: 0, of: nil, on: nil, isShare: false) }
+    return server.budget.reserveAtOnce(bytes: bytes, on: remoteAddress)
   }
 }
 
 /// A connection that may hold bytes for its client. It lives on an event loop.
 protocol OutputHolder: AnyObject {
+  var remoteAddress: SocketAddress? { get }
+
   var heldBytes: Int { get }
 
-  /// A number that changes whenever the peer takes something of what is held.
+  /// A number that grows with the bytes that the peer takes, and changes whenever it takes something of what is held.
+  /// Over HTTP/2 some bytes count twice.
   var takenMark: Int { get }
 
   /// Cuts the connection, and holds nothing from then on.
@@ -197,11 +265,55 @@ protocol OutputHolder: AnyObject {
 final class OutputLedger: @unchecked Sendable {
   private static let reliefInterval = TimeAmount.milliseconds(250)
 
+  /// The time in seconds in which a client that holds much must be able to take what a connection holds.
+  private static let maximumDrainSeconds = 30.0
+
+  /// What was observed of a connection since it holds bytes, its response's reservation included.
+  private struct Observation {
+    let client: RequestSender
+    private(set) var bytes = 0
+    /// The time since which the peer has taken nothing.
+    private(set) var silentSince: NIODeadline
+    /// The time in seconds in which the peer would take what is held at its rate of the last period; 0 before that.
+    private(set) var drainSeconds = 0.0
+
+    private var mark: Int
+    private var periodMark: Int
+    private var periodStart: NIODeadline
+    private var leastBytes = Int.max
+
+    var isSlow: Bool { drainSeconds > OutputLedger.maximumDrainSeconds }
+
+    init(of holder: any OutputHolder, at now: NIODeadline) {
+      client = .address(holder.remoteAddress.flatMap { IPAddress($0) }?.clientNetwork)
+      mark = holder.takenMark
+      periodMark = mark
+      silentSince = now
+      periodStart = now
+    }
+
+    /// Records the progress of a connection.
+    ///
+    /// The rate is compared with the least that was held in a period, because a response may have begun at its end.
+    mutating func update(mark: Int, bytes: Int, at now: NIODeadline, period: TimeAmount) {
+      if mark != self.mark { (self.mark, silentSince) = (mark, now) }
+      self.bytes = bytes
+      leastBytes = min(leastBytes, bytes)
+      let time = now - periodStart
+      guard time >= period, time > .zero else { return }
+      let taken = max(0, mark - periodMark)
+      drainSeconds = Double(leastBytes) * Double(time.nanoseconds) / 1e9 / Double(taken)
+      (periodMark, periodStart, leastBytes) = (mark, now, Int.max)
+    }
+  }
+
+  private typealias Reader = (holder: any OutputHolder, observation: Observation)
+
   private unowned let budget: OutputBudget
   private let eventLoop: any EventLoop
   private var uncounted = 0
   private var holders: [ObjectIdentifier: any OutputHolder] = [:]
-  private var marks: [ObjectIdentifier: (mark: Int, since: NIODeadline)] = [:]
+  private var observations: [ObjectIdentifier: Observation] = [:]
   private var isRelieving = false
 
   fileprivate init(budget: OutputBudget, eventLoop: any EventLoop) {
@@ -226,10 +338,10 @@ final class OutputLedger: @unchecked Sendable {
 
   func remove(_ holder: any OutputHolder) {
     holders[ObjectIdentifier(holder)] = nil
-    marks[ObjectIdentifier(holder)] = nil
+    observations[ObjectIdentifier(holder)] = nil
   }
 
-  /// Begins to look for idle readers, until memory is no longer short. It may be called from any thread.
+  /// Begins to observe the connections, until memory is no longer about to be short. It may be called from any thread.
   fileprivate func beginRelief() {
     eventLoop.execute { [budget] in
       guard !self.isRelieving else { return }
@@ -239,29 +351,60 @@ final class OutputLedger: @unchecked Sendable {
   }
 
   private func relieve(_ budget: OutputBudget) {
-    guard budget.isShort else {
+    guard budget.needsObservation else {
       isRelieving = false
-      marks.removeAll()
+      observations.removeAll()
+      budget.record([:], of: self)
       return
     }
-    let now = NIODeadline.now()
-    var idle: [(since: NIODeadline, holder: any OutputHolder)] = []
-    for (key, holder) in holders where holder.heldBytes > 0 {
-      let mark = holder.takenMark
-      if let last = marks[key], last.mark == mark {
-        if now - last.since >= budget.idleReaderTimeout { idle.append((last.since, holder)) }
-      } else {
-        marks[key] = (mark, now)
+    relieve(at: .now())
+    eventLoop.scheduleTask(in: Self.reliefInterval) { self.relieve(budget) }
+  }
+
+  /// Observes the connections, and cuts some if memory is short, until there is room: the slow ones of the client that
+  /// holds the most, the slowest first, and then the silent ones of others, the longest silent first.
+  func relieve(at now: NIODeadline) {
+    let reserved = budget.reservedBytes
+    let period = budget.idleReaderTimeout
+    var clients: [RequestSender: OutputBudget.ClientOutput] = [:]
+    var readers: [Reader] = []
+    for (key, holder) in holders {
+      guard holder.heldBytes > 0 else {
+        observations[key] = nil
+        continue
+      }
+      let bytes = holder.heldBytes + (holder.remoteAddress.flatMap { reserved[$0] } ?? 0)
+      var observation = observations[key] ?? Observation(of: holder, at: now)
+      observation.update(mark: holder.takenMark, bytes: bytes, at: now, period: period)
+      observations[key] = observation
+      readers.append((holder, observation))
+      clients[observation.client, default: .init(bytes: 0, isSlow: false)].bytes += bytes
+      if observation.isSlow { clients[observation.client]?.isSlow = true }
+    }
+    budget.record(clients, of: self)
+
+    var excess = budget.excess
+    guard excess > 0 else { return }
+    let client = budget.clientToCut
+    var slow: [Reader] = []
+    var silent: [Reader] = []
+    for reader in readers {
+      if reader.observation.client == client, reader.observation.isSlow {
+        slow.append(reader)
+      } else if now - reader.observation.silentSince >= period {
+        silent.append(reader)
       }
     }
-    idle.sort { $0.since < $1.since }
-    var excess = budget.excess
-    for (_, holder) in idle {
+    slow.sort {
+      ($1.observation.drainSeconds, $0.observation.silentSince)
+        < ($0.observation.drainSeconds, $1.observation.silentSince)
+    }
+    silent.sort { $0.observation.silentSince < $1.observation.silentSince }
+    for (holder, observation) in slow + silent {
       guard excess > 0 else { break }
-      excess -= holder.heldBytes
+      excess -= observation.bytes
       holder.cutForMemory()
     }
-    eventLoop.scheduleTask(in: Self.reliefInterval) { self.relieve(budget) }
   }
 }
 
@@ -299,6 +442,9 @@ final class OutputMemory {
 
 /// The queue of requests that wait for memory before their responses are produced. The first one that there is room for
 /// is the next.
+///
+/// Clients take turns: each one's first request comes before the second of any, so that many requests of one client do
+/// not hold up those of others. In a full queue the last one gives way to a request of an earlier turn.
 final class ShareQueue: Sendable {
   /// The reason why a request got no share.
   enum Rejection: Error, Hashable {
@@ -312,17 +458,33 @@ final class ShareQueue: Sendable {
   /// Its parameter is the number of shares that are in use.
   typealias Take = @Sendable (_ granted: Int) -> Bool
 
+  private typealias Waiter = CheckedContinuation<Void, any Error>
+
   private struct Waiting {
     let id: Int
+    let client: RequestSender
+    let turn: Int
     let bytes: Int
     let take: Take
-    let continuation: CheckedContinuation<Void, any Error>
+    let continuation: Waiter
   }
 
   private struct State {
+    /// Ordered by turn, and in a turn by arrival.
     var waiting = CircularBuffer<Waiting>()
     var granted = 0
     var nextID = 0
+
+    /// Returns the turn of a client's next request.
+    func turn(of client: RequestSender) -> Int {
+      let last = waiting.last { $0.client == client }
+      return last.map { $0.turn + 1 } ?? waiting.first?.turn ?? 0
+    }
+
+    mutating func insert(_ request: Waiting) {
+      let index = waiting.firstIndex { $0.turn > request.turn }
+      waiting.insert(request, at: index ?? waiting.endIndex)
+    }
   }
 
   private let timeout: TimeAmount
@@ -333,7 +495,7 @@ final class ShareQueue: Sendable {
   private let firstWaitingBytes = Atomic(0)
   var count: Int { waitingCount.load(ordering: .relaxed) }
 
-  /// The number of bytes that the first waiting request needs; 0 if none waits.
+  /// The number of bytes that the waiting requests of the present turn need; 0 if none waits.
   var firstBytes: Int { firstWaitingBytes.load(ordering: .relaxed) }
 
   init(timeout: TimeAmount, maximumCount: Int, eventLoop: any EventLoop) {
@@ -346,11 +508,12 @@ final class ShareQueue: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: the number of bytes that must be free.
+  ///   - client: the sender of the request.
   ///   - take: takes the share, if there is one at the moment.
   ///   - whenWaiting: called when the request waits, because there was none at once.
   /// - Throws: ``Rejection``, or `CancellationError`.
   nonisolated(nonsending) func wait(
-    bytes: Int = 0, for take: @escaping Take, whenWaiting: () -> Void = {}
+    bytes: Int = 0, of client: RequestSender = .address(nil), for take: @escaping Take, whenWaiting: () -> Void = {}
   ) async throws {
     let id = state.withLock { state in
       state.nextID += 1
@@ -359,15 +522,22 @@ final class ShareQueue: Sendable {
     var expiry: Scheduled<Void>?
     defer { expiry?.cancel() }
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let rejection = state.withLock { state -> (any Error)? in
-          if Task.isCancelled { return CancellationError() }
-          guard state.waiting.count < maximumCount else { return Rejection.full }
-          state.waiting.append(Waiting(id: id, bytes: bytes, take: take, continuation: continuation))
+      try await withCheckedThrowingContinuation { (continuation: Waiter) in
+        let (rejection, displaced) = state.withLock { state -> ((any Error)?, Waiter?) in
+          if Task.isCancelled { return (CancellationError(), nil) }
+          let turn = state.turn(of: client)
+          var displaced: Waiter?
+          if state.waiting.count >= maximumCount {
+            guard let last = state.waiting.last, last.turn > turn else { return (Rejection.full, nil) }
+            displaced = state.waiting.removeLast().continuation
+          }
+          state.insert(
+            Waiting(id: id, client: client, turn: turn, bytes: bytes, take: take, continuation: continuation))
           note(state)
-          return nil
+          return (nil, displaced)
         }
         if let rejection { return continuation.resume(throwing: rejection) }
+        displaced?.resume(throwing: Rejection.full)
         // Not before the request waits, because an expiry without a waiting request has no effect.
         expiry = eventLoop.scheduleTask(in: timeout) { self.fail(id, Rejection.timedOut) }
         // Something may have been released before this one waited.
@@ -382,7 +552,7 @@ final class ShareQueue: Sendable {
   /// Resumes the requests that there are shares for. One that needs more than is free does not hold up those behind it.
   func grant() {
     let granted = state.withLock { state in
-      var granted: [CheckedContinuation<Void, any Error>] = []
+      var granted: [Waiter] = []
       var passed = 0
       while passed < state.waiting.count {
         let index = state.waiting.index(state.waiting.startIndex, offsetBy: passed)
@@ -406,11 +576,13 @@ final class ShareQueue: Sendable {
 
   private func note(_ state: State) {
     waitingCount.store(state.waiting.count, ordering: .relaxed)
-    firstWaitingBytes.store(state.waiting.first?.bytes ?? 0, ordering: .relaxed)
+    let turn = state.waiting.first?.turn
+    let first = state.waiting.prefix { $0.turn == turn }
+    firstWaitingBytes.store(first.reduce(0) { $0 + $1.bytes }, ordering: .relaxed)
   }
 
   private func fail(_ id: Int, _ error: any Error) {
-    let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+    let continuation = state.withLock { state -> Waiter? in
       guard let index = state.waiting.firstIndex(where: { $0.id == id }) else { return nil }
       defer { note(state) }
       return state.waiting.remove(at: index).continuation
