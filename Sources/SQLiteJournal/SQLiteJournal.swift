@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import GRDB
+import GRDBSQLite
 import Geo
 import JSONText
 package import MemoryStore
@@ -26,7 +27,7 @@ package final class SQLiteJournal: Sendable {
     files = JournalFiles(path: path)
   }
 
-  /// Opens a file, or creates it.
+  /// Opens a file, or creates it. A file of another program is not changed.
   ///
   /// - Parameters:
   ///   - damagedRows: the log of webhooks that can't be decoded, of which none prevents the others.
@@ -42,8 +43,8 @@ package final class SQLiteJournal: Sendable {
   ) async throws(PointStoreError) -> SQLiteJournal {
     let opened: Result<DatabaseQueue, PointStoreError> = await offThreadPool {
       do {
-        let database = try DatabaseQueue(path: path, configuration: configuration)
-        try Schema.migrate(database, path: path)
+        let database = try DatabaseQueue(path: path, configuration: configuration(path: path))
+        try Schema.migrate(database)
         return .success(database)
       } catch let error as PointStoreError {
         return .failure(error)
@@ -58,6 +59,42 @@ package final class SQLiteJournal: Sendable {
       damagedRows: damagedRows)
   }
 
+  /// Checks that a file is a journal or an empty database. Neither it nor a file beside it is changed, and other
+  /// processes may have it open.
+  ///
+  /// The write-ahead log is not read: without it a new journal is an empty database.
+  ///
+  /// - Throws: ``Points/PointStoreError``, as ``open(path:damagedRows:onDamage:)`` does.
+  package static func checkKind(path: String) throws(PointStoreError) {
+    var connection: OpaquePointer?
+    // An immutable file is read without locks, and without files beside it.
+    let uri = URL(filePath: path).absoluteString + "?immutable=1"
+    let code = sqlite3_open_v2(uri, &connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
+    defer { sqlite3_close(connection) }
+    func check(_ isFine: Bool) throws {
+      guard !isFine else { return }
+      throw DatabaseError(
+        resultCode: ResultCode(rawValue: sqlite3_errcode(connection)),
+        message: String(cString: sqlite3_errmsg(connection)))
+    }
+    do {
+      try check(code == SQLITE_OK)
+      try Schema.checkKind(of: path, maybeEmpty: true) { query in
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        try check(sqlite3_prepare_v2(connection, query, -1, &statement, nil) == SQLITE_OK)
+        try check(sqlite3_step(statement) == SQLITE_ROW)
+        return sqlite3_column_int64(statement, 0)
+      }
+    } catch let error as PointStoreError {
+      throw error
+    } catch let error as DatabaseError {
+      throw PointStoreError(error, opening: path)
+    } catch {
+      throw .unavailable(reason: "\(path) can't be opened: \(error)")
+    }
+  }
+
   /// Writes the write-ahead log into the file and closes both; later calls fail.
   ///
   /// Nothing is lost when a journal is not closed.
@@ -70,12 +107,14 @@ package final class SQLiteJournal: Sendable {
     }
   }
 
-  private static var configuration: Configuration {
+  private static func configuration(path: String) -> Configuration {
     var configuration = Configuration()
     configuration.label = "waymark.journal"
     configuration.prepareDatabase { database in
       // Locks out other processes, and needs no memory shared between them.
       try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+      // The first statement that changes the file is the next one.
+      try Schema.checkKind(of: path, maybeEmpty: true) { try Int64.fetchOne(database, sql: $0) }
       try database.execute(sql: "PRAGMA journal_mode = WAL")
       // A commit returns when its data is on the disk.
       try database.execute(sql: "PRAGMA synchronous = FULL")
