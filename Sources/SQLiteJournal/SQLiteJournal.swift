@@ -443,6 +443,8 @@ struct Loading {
 
   private static let isNew = "SELECT NOT has_changes FROM version_counter"
 
+  private static let runStarts = "SELECT start, number FROM change_run"
+
   /// The handling of damaged rows.
   enum DamagePolicy: Sendable {
     /// Loading fails.
@@ -561,10 +563,18 @@ struct Loading {
         note(error, in: "suggestion", row: try? row.integer(1, "rowid"))
       }
     }
+    try StoredRow.forEach(database, Self.runStarts) { row in
+      do throws(RowDamage) {
+        _ = try row.integer(0, "start")
+      } catch {
+        note(error, in: "change_run", row: try? row.integer(1, "number"))
+      }
+    }
     contents.records.sort { $0.time < $1.time }
     // A file whose counter is missing has been damaged, and so is not new.
     contents.isNew = try Bool.fetchOne(database, sql: Self.isNew) ?? false
-    let highest = try Int64.fetchOne(database, sql: Self.highestVersion)
+    var highest: Int64?
+    try StoredRow.forEach(database, Self.highestVersion) { highest = try? $0.integer(0, "highest") }
     if !(0..<PointOfInterest.versionLimit ~= (highest ?? -1)) {
       note(RowDamage("highest is not in the range 0 to 2^53 - 1"), in: "version_counter", row: 1)
     }
@@ -658,6 +668,17 @@ enum ChangeStatements {
       (SELECT max(version) FROM removed_place WHERE version < \(PointOfInterest.versionLimit)), 0))
     """
 
+  /// The statements that replace a lost or damaged counter. The file was loaded without damaged rows, then.
+  private static let replaceCounter = """
+    DELETE FROM version_counter WHERE typeof(highest) != 'integer' OR highest < 0;
+    INSERT INTO version_counter (highest, has_changes, dropped)
+    SELECT coalesce((
+      SELECT max(version) FROM place
+      WHERE typeof(version) = 'integer' AND version <= \(PointOfInterest.maximumCountedVersion)
+    ), 0), 1, 0
+    WHERE NOT EXISTS (SELECT 1 FROM version_counter)
+    """
+
   private static let addRun = "INSERT INTO change_run (number, start) SELECT ?, highest FROM version_counter"
 
   /// The statement that removes the runs at whose end removals were dropped that followed.
@@ -690,11 +711,14 @@ enum ChangeStatements {
   private static let dropRemovals = "DELETE FROM removed_place WHERE version < ?"
 
   static func beginRun(_ number: UInt64, _ database: Database) throws -> (runs: [ChangeRun], dropped: Int64) {
+    try database.execute(sql: replaceCounter)
     try database.execute(sql: passRemovals)
     try database.execute(sql: addRun, arguments: [Int64(bitPattern: number)])
     try database.execute(sql: removeOldRuns)
-    let runs = try Row.fetchAll(database, sql: runs).map { row in
-      ChangeRun(number: UInt64(bitPattern: row[0]), start: row[1])
+    var runs: [ChangeRun] = []
+    try StoredRow.forEach(database, Self.runs) { row in
+      runs.append(
+        ChangeRun(number: UInt64(bitPattern: try row.integer(0, "number")), start: try row.integer(1, "start")))
     }
     return (runs, try Int64.fetchOne(database, sql: dropped) ?? 0)
   }
