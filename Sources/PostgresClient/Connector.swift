@@ -93,7 +93,11 @@ struct Connector: Sendable {
 
   private static func incompatibility(of handle: OpaquePointer) -> String? {
     PQsetNoticeReceiver(handle, { _, _ in }, nil)
-    guard PQstatus(handle) == CONNECTION_OK else { return Connection.oneLine(PQerrorMessage(handle)) }
+    guard PQstatus(handle) == CONNECTION_OK else {
+      let reason = Connection.oneLine(PQerrorMessage(handle))
+      // An option that libpq rejects before it connects: it quotes the value.
+      return reason.hasPrefix("invalid ") ? PostgresConfiguration.withoutQuotations(reason) : reason
+    }
     if PQserverVersion(handle) < oldestServerVersion { return "the server is older than PostgreSQL 13" }
     let encoding = PQparameterStatus(handle, "server_encoding").map { String(cString: $0) }
     return encoding == "UTF8" ? nil : "the database's encoding is \(encoding ?? "unknown"); it must be UTF8"

@@ -1,13 +1,5 @@
 import CLibPQ
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The configuration of a ``PostgresStore``.
 package struct PostgresConfiguration: Sendable {
   /// A valid libpq URI or connection string. It may contain a password and must not be logged.
@@ -88,21 +80,55 @@ package struct PostgresConfiguration: Sendable {
     defer { PQconninfoFree(options) }
     var option = options
     while let keyword = option.pointee.keyword {
-      if strcmp(keyword, "host") == 0, let host = option.pointee.val, strchr(host, 0x40) != nil {
-        return "its host contains an @; in a user name or password, write it as %40"
+      if let value = option.pointee.val, let reason = error(of: String(cString: keyword), String(cString: value)) {
+        return reason
       }
       option += 1
     }
-    return nil
+    return hasAtSignInPath(url)
+      ? "it has a / before an @; in a user name or password, write / as %2F, and in other parts @ as %40" : nil
   }
 
-  /// Removes quotations of more than one character: libpq's message quotes parts of the connection string, which may
-  /// include a password.
-  private static func withoutQuotations(_ message: String) -> String {
-    let parts = message.split(separator: "\"", omittingEmptySubsequences: false)
-    let kept = parts.enumerated().map { index, part in
-      index % 2 == 0 || part.count <= 1 ? String(part) : "…"
+  /// The options that libpq parses as integers when it connects, with a message that quotes their values.
+  private static let integerOptions = [
+    "connect_timeout", "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+  ]
+
+  /// Returns the error of an option that libpq would find, or would look up in vain, when it connects. A password with
+  /// unencoded characters may be in the host or the port.
+  private static func error(of keyword: String, _ value: String) -> String? {
+    switch keyword {
+    case "host" where value.utf8.contains(UInt8(ascii: "@")):
+      "its host contains an @; in a user name or password, write it as %40"
+    case "port" where !value.split(separator: ",").allSatisfy({ (1...65_535).contains(integer($0) ?? 0) }):
+      "its port must be an integer from 1 to 65535; in a user name or password, write / as %2F"
+    case _ where integerOptions.contains(keyword) && !value.isEmpty && integer(value[...]) == nil:
+      "its \(keyword) must be an integer"
+    default: nil
     }
+  }
+
+  /// Returns an integer of 32 bits, with blanks around it, as libpq parses it.
+  private static func integer(_ text: Substring) -> Int32? {
+    let words = text.split(whereSeparator: \.isWhitespace)
+    return words.count == 1 ? Int32(words[0]) : nil
+  }
+
+  /// Returns a Boolean value that indicates whether a URI has an `@` between the first `/` after the hosts and the `?`,
+  /// which libpq takes for a part of the database's name.
+  private static func hasAtSignInPath(_ url: String) -> Bool {
+    let schemes = ["postgresql://", "postgres://"]
+    guard let scheme = schemes.first(where: { url.utf8.starts(with: $0.utf8) }) else { return false }
+    let rest = url.utf8.dropFirst(scheme.utf8.count).drop { $0 != UInt8(ascii: "/") }
+    return rest.prefix { $0 != UInt8(ascii: "?") }.contains(UInt8(ascii: "@"))
+  }
+
+  /// Removes quotations from a message of libpq, from the first to the last quotation mark: they are of the connection
+  /// string, may include a password, and may have quotation marks of their own. Single characters of the syntax stay.
+  static func withoutQuotations(_ message: String) -> String {
+    let parts = message.unicodeScalars.split(separator: "\"", omittingEmptySubsequences: false).map { String($0) }
+    let quoted = parts.indices.first { !$0.isMultiple(of: 2) && !["=", ":", "/", "]"].contains(parts[$0]) }
+    let kept = quoted.map { Array(parts[..<$0]) + ["…", $0 < parts.count - 1 ? parts[parts.count - 1] : ""] } ?? parts
     return kept.joined(separator: "\"").split(whereSeparator: \.isNewline).joined(separator: "; ")
   }
 }

@@ -61,7 +61,9 @@ extension SQLiteJournal {
     var configuration = Configuration()
     configuration.readonly = true
     let database = try DatabaseQueue(path: path, configuration: configuration)
-    try Schema.checkKind(database, path: path)
+    try database.read { database in
+      try Schema.checkKind(of: path) { try Int64.fetchOne(database, sql: $0) }
+    }
     let problems = try database.read { try String.fetchAll($0, sql: "PRAGMA integrity_check(3)") }
     guard problems == ["ok"] else {
       throw PointStoreError.schemaMismatch(reason: "\(path) is damaged: \(problems.joined(separator: "; "))")

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 package import Points
 
@@ -26,16 +25,16 @@ enum DuplicateRows {
 
 extension SQLiteJournal: DuplicateStore {
   package func decisions() async throws(PointStoreError) -> [PlacePair: DuplicateState] {
-    try await reportingErrors { database in
+    try await reportingErrors { [damagedRows] database in
       try await database.read { database in
         var states: [PlacePair: DuplicateState] = [:]
-        let rows = try Row.fetchCursor(database, sql: DuplicateRows.select)
-        while let row = try rows.next() {
-          let (first, second): (Data, Data) = (row[0], row[1])
-          guard let lower = PointID(first), let upper = PointID(second),
-            let pair = PlacePair(lower, upper)
-          else { continue }
-          states[pair] = DuplicateState(rawValue: row[2])
+        try StoredRow.forEach(database, DuplicateRows.select) { row in
+          do throws(RowDamage) {
+            let (pair, state) = try row.decision()
+            states[pair] = state
+          } catch {
+            damagedRows?.note(try? row.id(0), in: "duplicate_decision", reason: error.reason)
+          }
         }
         return states
       }
@@ -52,13 +51,13 @@ extension SQLiteJournal: DuplicateStore {
   }
 }
 
-extension PointID {
-  /// Creates an id of its bytes; `nil` for another number of them.
-  fileprivate init?(_ data: Data) {
-    guard data.count == Self.byteCount else { return nil }
-    let (high, low) = data.withUnsafeBytes {
-      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+extension StoredRow {
+  /// Returns a decision, from the columns of ``DuplicateRows/select``.
+  fileprivate func decision() throws(RowDamage) -> (PlacePair, DuplicateState) {
+    let (first, second, name) = (try id(0), try id(1), try text(2, "state"))
+    guard let pair = PlacePair(first, second), let state = DuplicateState(rawValue: name) else {
+      throw RowDamage("it is no decision on two places")
     }
-    self.init(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
+    return (pair, state)
   }
 }

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import GRDB
+import GRDBSQLite
 import Geo
 import JSONText
 package import MemoryStore
@@ -26,7 +27,7 @@ package final class SQLiteJournal: Sendable {
     files = JournalFiles(path: path)
   }
 
-  /// Opens a file, or creates it.
+  /// Opens a file, or creates it. A file of another program is not changed.
   ///
   /// - Parameters:
   ///   - damagedRows: the log of webhooks that can't be decoded, of which none prevents the others.
@@ -42,8 +43,8 @@ package final class SQLiteJournal: Sendable {
   ) async throws(PointStoreError) -> SQLiteJournal {
     let opened: Result<DatabaseQueue, PointStoreError> = await offThreadPool {
       do {
-        let database = try DatabaseQueue(path: path, configuration: configuration)
-        try Schema.migrate(database, path: path)
+        let database = try DatabaseQueue(path: path, configuration: configuration(path: path))
+        try Schema.migrate(database)
         return .success(database)
       } catch let error as PointStoreError {
         return .failure(error)
@@ -58,6 +59,42 @@ package final class SQLiteJournal: Sendable {
       damagedRows: damagedRows)
   }
 
+  /// Checks that a file is a journal or an empty database. Neither it nor a file beside it is changed, and other
+  /// processes may have it open.
+  ///
+  /// The write-ahead log is not read: without it a new journal is an empty database.
+  ///
+  /// - Throws: ``Points/PointStoreError``, as ``open(path:damagedRows:onDamage:)`` does.
+  package static func checkKind(path: String) throws(PointStoreError) {
+    var connection: OpaquePointer?
+    // An immutable file is read without locks, and without files beside it.
+    let uri = URL(filePath: path).absoluteString + "?immutable=1"
+    let code = sqlite3_open_v2(uri, &connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
+    defer { sqlite3_close(connection) }
+    func check(_ isFine: Bool) throws {
+      guard !isFine else { return }
+      throw DatabaseError(
+        resultCode: ResultCode(rawValue: sqlite3_errcode(connection)),
+        message: String(cString: sqlite3_errmsg(connection)))
+    }
+    do {
+      try check(code == SQLITE_OK)
+      try Schema.checkKind(of: path, maybeEmpty: true) { query in
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        try check(sqlite3_prepare_v2(connection, query, -1, &statement, nil) == SQLITE_OK)
+        try check(sqlite3_step(statement) == SQLITE_ROW)
+        return sqlite3_column_int64(statement, 0)
+      }
+    } catch let error as PointStoreError {
+      throw error
+    } catch let error as DatabaseError {
+      throw PointStoreError(error, opening: path)
+    } catch {
+      throw .unavailable(reason: "\(path) can't be opened: \(error)")
+    }
+  }
+
   /// Writes the write-ahead log into the file and closes both; later calls fail.
   ///
   /// Nothing is lost when a journal is not closed.
@@ -70,12 +107,14 @@ package final class SQLiteJournal: Sendable {
     }
   }
 
-  private static var configuration: Configuration {
+  private static func configuration(path: String) -> Configuration {
     var configuration = Configuration()
     configuration.label = "waymark.journal"
     configuration.prepareDatabase { database in
       // Locks out other processes, and needs no memory shared between them.
       try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+      // The first statement that changes the file is the next one.
+      try Schema.checkKind(of: path, maybeEmpty: true) { try Int64.fetchOne(database, sql: $0) }
       try database.execute(sql: "PRAGMA journal_mode = WAL")
       // A commit returns when its data is on the disk.
       try database.execute(sql: "PRAGMA synchronous = FULL")
@@ -404,6 +443,8 @@ struct Loading {
 
   private static let isNew = "SELECT NOT has_changes FROM version_counter"
 
+  private static let runStarts = "SELECT start, number FROM change_run"
+
   /// The handling of damaged rows.
   enum DamagePolicy: Sendable {
     /// Loading fails.
@@ -522,10 +563,18 @@ struct Loading {
         note(error, in: "suggestion", row: try? row.integer(1, "rowid"))
       }
     }
+    try StoredRow.forEach(database, Self.runStarts) { row in
+      do throws(RowDamage) {
+        _ = try row.integer(0, "start")
+      } catch {
+        note(error, in: "change_run", row: try? row.integer(1, "number"))
+      }
+    }
     contents.records.sort { $0.time < $1.time }
     // A file whose counter is missing has been damaged, and so is not new.
     contents.isNew = try Bool.fetchOne(database, sql: Self.isNew) ?? false
-    let highest = try Int64.fetchOne(database, sql: Self.highestVersion)
+    var highest: Int64?
+    try StoredRow.forEach(database, Self.highestVersion) { highest = try? $0.integer(0, "highest") }
     if !(0..<PointOfInterest.versionLimit ~= (highest ?? -1)) {
       note(RowDamage("highest is not in the range 0 to 2^53 - 1"), in: "version_counter", row: 1)
     }
@@ -619,6 +668,17 @@ enum ChangeStatements {
       (SELECT max(version) FROM removed_place WHERE version < \(PointOfInterest.versionLimit)), 0))
     """
 
+  /// The statements that replace a lost or damaged counter. The file was loaded without damaged rows, then.
+  private static let replaceCounter = """
+    DELETE FROM version_counter WHERE typeof(highest) != 'integer' OR highest < 0;
+    INSERT INTO version_counter (highest, has_changes, dropped)
+    SELECT coalesce((
+      SELECT max(version) FROM place
+      WHERE typeof(version) = 'integer' AND version <= \(PointOfInterest.maximumCountedVersion)
+    ), 0), 1, 0
+    WHERE NOT EXISTS (SELECT 1 FROM version_counter)
+    """
+
   private static let addRun = "INSERT INTO change_run (number, start) SELECT ?, highest FROM version_counter"
 
   /// The statement that removes the runs at whose end removals were dropped that followed.
@@ -651,11 +711,14 @@ enum ChangeStatements {
   private static let dropRemovals = "DELETE FROM removed_place WHERE version < ?"
 
   static func beginRun(_ number: UInt64, _ database: Database) throws -> (runs: [ChangeRun], dropped: Int64) {
+    try database.execute(sql: replaceCounter)
     try database.execute(sql: passRemovals)
     try database.execute(sql: addRun, arguments: [Int64(bitPattern: number)])
     try database.execute(sql: removeOldRuns)
-    let runs = try Row.fetchAll(database, sql: runs).map { row in
-      ChangeRun(number: UInt64(bitPattern: row[0]), start: row[1])
+    var runs: [ChangeRun] = []
+    try StoredRow.forEach(database, Self.runs) { row in
+      runs.append(
+        ChangeRun(number: UInt64(bitPattern: try row.integer(0, "number")), start: try row.integer(1, "start")))
     }
     return (runs, try Int64.fetchOne(database, sql: dropped) ?? 0)
   }

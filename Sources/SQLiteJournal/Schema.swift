@@ -140,31 +140,28 @@ enum Schema {
 
   /// Creates the missing tables.
   ///
-  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for a file that is not a journal, or one of another schema
-  ///   version, or `DatabaseError`.
-  static func migrate(_ database: DatabaseQueue, path: String) throws {
-    try checkKind(database, path: path, maybeEmpty: true)
-    try migrator.migrate(database)
-  }
+  /// - Throws: `DatabaseError`.
+  static func migrate(_ database: DatabaseQueue) throws { try migrator.migrate(database) }
 
   /// Checks that a file is a journal of this version or an older one.
   ///
-  /// - Parameter maybeEmpty: a Boolean value that indicates whether a file without tables is accepted too. A process that
-  ///   was killed while it created the journal may have left the empty table in which GRDB notes the migrations.
-  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for any other file, or `DatabaseError`.
-  static func checkKind(_ database: DatabaseQueue, path: String, maybeEmpty: Bool = false) throws {
-    try database.read { database in
-      let id = try Int32.fetchOne(database, sql: "PRAGMA application_id")
-      let tables =
-        try Int.fetchOne(
-          database, sql: "SELECT count(*) FROM sqlite_schema WHERE tbl_name != 'grdb_migrations'") ?? 0
-      let isEmpty = try id == 0 && tables == 0 && migrator.appliedIdentifiers(database).isEmpty
-      guard id == applicationID || (maybeEmpty && isEmpty) else {
-        throw PointStoreError.schemaMismatch(reason: "\(path) is a database of another kind")
-      }
-      guard try !migrator.hasBeenSuperseded(database) else {
-        throw PointStoreError.schemaMismatch(reason: "\(path) has a schema version that this program does not know")
-      }
+  /// - Parameters:
+  ///   - maybeEmpty: a Boolean value that indicates whether a file without tables is accepted too. A process that was
+  ///     killed while it created the journal may have left the empty table in which GRDB notes the migrations.
+  ///   - number: runs a query on the file, and returns its only value.
+  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for any other file, or the error of `number`.
+  static func checkKind(of path: String, maybeEmpty: Bool = false, _ number: (String) throws -> Int64?) throws {
+    let id = try number("PRAGMA application_id")
+    let tables = try number("SELECT count(*) FROM sqlite_schema WHERE tbl_name != 'grdb_migrations'")
+    let hasMigrations = try number("SELECT count(*) FROM sqlite_schema WHERE name = 'grdb_migrations'") != 0
+    let isEmpty = try id == 0 && tables == 0 && (!hasMigrations || number("SELECT count(*) FROM grdb_migrations") == 0)
+    guard id == Int64(applicationID) || (maybeEmpty && isEmpty) else {
+      throw PointStoreError.schemaMismatch(reason: "\(path) is a database of another kind")
+    }
+    let known = migrator.migrations.map { "'\($0)'" }.joined(separator: ", ")
+    let unknown = "SELECT count(*) FROM grdb_migrations WHERE identifier NOT IN (\(known))"
+    guard try !hasMigrations || number(unknown) == 0 else {
+      throw PointStoreError.schemaMismatch(reason: "\(path) has a schema version that this program does not know")
     }
   }
 }

@@ -9,6 +9,7 @@ import Points
 import PostgresStore
 import PrometheusMetrics
 import ServiceLifecycle
+import UnixSignals
 import Webhooks
 
 /// The composition root: builds the configured parts, in the order in which they depend on each other, and runs them.
@@ -107,12 +108,14 @@ struct Application {
   }
 
   /// Listens and serves until shutdown, then drains the current requests.
-  func run() async throws {
-    // A client that finds the server listening may send signals.
-    let stopSignals = await StopSignals()
-    let reloading = await Reloading(reloadable, logger: logger)
+  ///
+  /// - Parameter reloadSignals: the signals at which files are read again, caught before they were read.
+  func run(reloadSignals: UnixSignalsSequence) async throws {
+    let reloading = Reloading(reloadable, at: reloadSignals, logger: logger)
     // The first tokens need keys. Without any the server starts all the same.
     await tokenKeys?.fetch()
+    // A client that finds the server listening may send signals.
+    let stopSignals = await StopSignals()
     let server = try await listen()
     if !ZoneRules.hasDatabase {
       logger.warning("no time zone database found; opening hours are read in UTC, install the package tzdata")

@@ -30,6 +30,12 @@ struct Waymark: AsyncParsableCommand {
       KeysCommand.self, HealthCommand.self, CheckCommand.self, SettingsCommand.self,
     ]
   )
+
+  static func main() async {
+    // Before the options are parsed, which takes some tenths of a second.
+    if CommandLine.arguments.dropFirst().first == "serve" { StartSignals.handle() }
+    await main(nil)
+  }
 }
 
 /// The version of this program.

@@ -114,6 +114,7 @@ import Testing
     let fine = try await WaymarkProcess.run(
       ["check", "--http-port", "0", "--memory-store-path", folder.path(of: "places.db")],
       environment: ["TLS_CERTIFICATE_FILE": files.certificate, "TLS_PRIVATE_KEY_FILE": files.privateKey])
+    let other = try await WaymarkProcess.run(["check", "--http-port", "0", "--memory-store-path", keys])
     let broken = try await WaymarkProcess.run([
       "check", "--http-port", "\(port)", "--api-keys-file", keys, "--data-file", folder.path(of: "none.csv"),
       "--memory-store-path", "/nowhere/places.db",
@@ -121,6 +122,8 @@ import Testing
 
     #expect(fine.status == 0, "\(fine.output)")
     #expect(fine.output.contains("warning  the certificate \(files.certificate) expires in 1 day, on 20"))
+    #expect(other.status == 1)
+    #expect(other.output.contains("problem  \(keys) is a file of another kind"), "\(other.output)")
     #expect(broken.status == 1)
     for text in ["another program listens on this port", "API_KEYS_FILE", "none.csv", "/nowhere"] {
       #expect(broken.output.contains(text), "\(broken.output)")

@@ -59,6 +59,20 @@ import Testing
     #expect(outcome.status == 64)
   }
 
+  @Test(arguments: [("serve", 64), ("check", 1), ("migrate", 64), ("export", 64), ("sources", 64)])
+  func addressOfADatabaseWithAnUnencodedSlashIsRejectedWithoutItsPassword(command: String, status: Int) async throws {
+    for password in ["hunter2/more", "12/hunter2"] {
+      let outcome = try await WaymarkProcess.run(
+        [command],
+        environment: ["DATABASE_URL": "postgresql://someone:\(password)@127.0.0.1:1/places", "HTTP_PORT": "0"])
+
+      #expect(Int(outcome.status) == status)
+      #expect((outcome.log + outcome.output).contains("DATABASE_URL is not a PostgreSQL URI or connection string"))
+      #expect((outcome.log + outcome.output).contains("write / as %2F"))
+      #expect(!(outcome.log + outcome.output).contains("hunter2"))
+    }
+  }
+
   @Test func unitTestingReportsWhatItSkippedAndExits() async throws {
     let outcome = try await WaymarkProcess.run(
       ["serve"], environment: ["IS_UNIT_TESTING": "1", "DATABASE_URL": "postgresql://127.0.0.1:1/none"])

@@ -177,6 +177,26 @@ struct FollowTests {
     #expect(text.last?.hasPrefix(#"{"position":""#) == true)
   }
 
+  @Test func aCommandLeavesNoFileOpenInTheFollower() async throws {
+    let source = try await EmptyStore(.memory)
+    let served = try await source.serve()
+    let driver = ServerDriver(port: try await served.port())
+    try await driver.put(Self.first, name: "one", source: "a")
+    let counts = source.folder.path(of: "counts")
+
+    let outcome = try await WaymarkProcess.run([
+      "follow", "--url", "http://127.0.0.1:\(driver.port)", "--once", "--state", source.folder.path(of: "state"),
+      "--exec", "ls -l /proc/$PPID/fd | grep -c 'page (deleted)' >>'\(counts)'; cat >/dev/null",
+    ])
+    let lines = try String(contentsOf: URL(filePath: counts), encoding: .utf8).split(separator: "\n")
+
+    #expect(outcome.status == 0, "\(outcome.log)")
+    #expect(lines.count >= 2)
+    #expect(lines.allSatisfy { $0 == "0" }, "\(lines)")
+    served.send(SIGTERM)
+    _ = try await served.outcome()
+  }
+
   @Test(arguments: [
     ([], "--url must name the server"),
     (["--url", "http://127.0.0.1:1", "--to", "a", "--exec", "b"], "--to and --exec can't be given both"),

@@ -56,6 +56,97 @@ import Webhooks
     #expect(text.contains(reason), "\(text)")
   }
 
+  @Test(arguments: ["NULL", "'a'", "x'00'", "1.5"])
+  func damagedRunIsNamedAndIsSkippedOnRequest(value: String) async throws {
+    let folder = try await folder(places: 2)
+    let file = try DatabaseQueue(path: folder.path)
+    try await file.write { database in
+      try database.execute(
+        sql: """
+          DROP TABLE change_run;
+          CREATE TABLE change_run (number INTEGER PRIMARY KEY, start);
+          INSERT INTO change_run VALUES (7, \(value))
+          """)
+    }
+    try file.close()
+
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let error = await #expect(throws: PointStoreError.self) { try await MemoryStore(journal: journal) }
+    await journal.close()
+    let damage = Mutex<[JournalDamage]>([])
+    let skipping = try await SQLiteJournal.open(path: folder.path) { row in damage.withLock { $0.append(row) } }
+    let store = try await MemoryStore(journal: skipping)
+    await skipping.close()
+    let again = try await SQLiteJournal.open(path: folder.path)
+
+    #expect(error?.description.contains("row 7 of table change_run: start is not an integer") == true)
+    #expect(damage.withLock { $0.map(\.table) } == ["change_run"])
+    #expect(store.count == 3)
+    #expect(try await MemoryStore(journal: again).count == 3)
+    await again.close()
+  }
+
+  @Test(arguments: [
+    "DELETE FROM version_counter", "UPDATE version_counter SET highest = -5",
+    """
+    DROP TABLE version_counter;
+    CREATE TABLE version_counter (highest, has_changes, dropped);
+    INSERT INTO version_counter VALUES ('a', 1, 0)
+    """,
+  ])
+  func lostCounterIsReplacedIfDamageIsSkipped(statements: String) async throws {
+    let folder = try await folder(places: 2)
+    let file = try DatabaseQueue(path: folder.path)
+    try await file.write { try $0.execute(sql: statements) }
+    try file.close()
+
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let error = await #expect(throws: PointStoreError.self) { try await MemoryStore(journal: journal) }
+    await journal.close()
+    let skipping = try await SQLiteJournal.open(path: folder.path) { _ in }
+    let store = try await MemoryStore(journal: skipping)
+    let changes: any PointFeed = store.changes
+    let position = try await changes.presentPosition()
+    try await store.delete(id: .sample(1), if: .none)
+    let removals = try await changes.page(after: position, limit: 10).changes.map(\.id)
+    await skipping.close()
+    let again = try await SQLiteJournal.open(path: folder.path)
+
+    #expect(error?.description.contains("table version_counter") == true)
+    #expect(removals == [.sample(1)])
+    #expect(try await MemoryStore(journal: again).count == 2)
+    await again.close()
+  }
+
+  @Test func damagedDecisionIsLoggedAndPreventsNoOther() async throws {
+    let folder = try await folder(places: 2)
+    let file = try DatabaseQueue(path: folder.path)
+    let (first, second) = (PointID.sample(1).bytes, PointID.sample(2).bytes)
+    try await file.write { database in
+      try database.execute(
+        sql: """
+          DROP TABLE duplicate_decision;
+          CREATE TABLE duplicate_decision (first_id, second_id, state);
+          INSERT INTO duplicate_decision VALUES (NULL, NULL, NULL), (1, 'a', 2.5), (x'00', x'', 'confirmed')
+          """)
+      for id in [first, second] {
+        try database.execute(
+          sql: "INSERT INTO duplicate_decision VALUES (?, ?, 'confirmed'), (?, ?, 'else')",
+          arguments: [id, second, first, second])
+      }
+    }
+    try file.close()
+    let log = LogRecorder()
+    let journal = try await SQLiteJournal.open(path: folder.path, damagedRows: DamagedRows(logger: log.logger))
+
+    let decisions = try await journal.decisions()
+    await journal.close()
+
+    let pair = try #require(PlacePair(.sample(1), .sample(2)))
+    #expect(decisions == [pair: .confirmed])
+    #expect(!log.lines.isEmpty && log.lines.allSatisfy { $0.contains("duplicate_decision") })
+  }
+
   @Test func damagedRowsAreSkippedOnRequestAndCanBeReplaced() async throws {
     let folder = try await folder()
     let file = try DatabaseQueue(path: folder.path)

@@ -199,8 +199,11 @@ import Testing
     try Data(repeating: 0x41, count: 4096).write(to: URL(filePath: folder.path))
 
     let error = await #expect(throws: PointStoreError.self) { try await SQLiteJournal.open(path: folder.path) }
+    let found = #expect(throws: PointStoreError.self) { try SQLiteJournal.checkKind(path: folder.path) }
 
     #expect(error == .schemaMismatch(reason: "\(folder.path) is a file of another kind"))
+    #expect(found == error)
+    #expect(try Data(contentsOf: URL(filePath: folder.path)) == Data(repeating: 0x41, count: 4096))
   }
 
   @Test(arguments: [
@@ -213,10 +216,46 @@ import Testing
     let other = try DatabaseQueue(path: folder.path)
     try await other.write { try $0.execute(sql: statements) }
     try other.close()
+    let before = try Data(contentsOf: URL(filePath: folder.path))
 
     let error = await #expect(throws: PointStoreError.self) { try await SQLiteJournal.open(path: folder.path) }
+    let found = #expect(throws: PointStoreError.self) { try SQLiteJournal.checkKind(path: folder.path) }
 
     #expect(error == .schemaMismatch(reason: "\(folder.path) is a database of another kind"))
+    #expect(found == error)
+    #expect(try Data(contentsOf: URL(filePath: folder.path)) == before)
+  }
+
+  @Test func checkOfTheKindChangesNoFileAndNeedsNoLock() async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let killed = try folder.copy()
+    // In use, with a write-ahead log.
+    try SQLiteJournal.checkKind(path: folder.path)
+    await journal.close()
+    let before = try Data(contentsOf: URL(filePath: folder.path))
+
+    try SQLiteJournal.checkKind(path: folder.path)
+    try SQLiteJournal.checkKind(path: killed.path)
+
+    #expect(try Data(contentsOf: URL(filePath: folder.path)) == before)
+    for suffix in ["-wal", "-shm"] { #expect(!FileManager.default.fileExists(atPath: folder.path + suffix)) }
+    #expect(!FileManager.default.fileExists(atPath: killed.path + "-shm"))
+  }
+
+  @Test func journalOfANewerProgramIsRejectedByTheCheckToo() async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    await journal.close()
+    let newer = try DatabaseQueue(path: folder.path)
+    try await newer.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('version 999')") }
+    try newer.close()
+
+    let error = await #expect(throws: PointStoreError.self) { try await SQLiteJournal.open(path: folder.path) }
+    let found = #expect(throws: PointStoreError.self) { try SQLiteJournal.checkKind(path: folder.path) }
+
+    #expect(error == .schemaMismatch(reason: "\(folder.path) has a schema version that this program does not know"))
+    #expect(found == error)
   }
 
   @Test func aFileWhoseCreationWasKilledIsOpened() async throws {
@@ -229,6 +268,7 @@ import Testing
     #expect(try await unfinished.read { try $0.tableExists("grdb_migrations") })
     try unfinished.close()
 
+    try SQLiteJournal.checkKind(path: folder.path)
     let journal = try await SQLiteJournal.open(path: folder.path)
 
     #expect(try await journal.load(after: nil).points.isEmpty)

@@ -24,6 +24,10 @@ import Testing
       ["CORS_ALLOWED_ORIGINS": "https://a.org,*"],
       "CORS_ALLOWED_ORIGINS must be * alone or a list without it, got 'https://a.org,*'"
     ),
+    (["CORS_ALLOWED_ORIGINS": ","], "CORS_ALLOWED_ORIGINS must be a list with commas between its parts, got ','"),
+    (["CORS_ALLOWED_ORIGINS": " "], "CORS_ALLOWED_ORIGINS must be a list with commas between its parts, got ' '"),
+    (["DATA_FILE": ", ,"], "DATA_FILE must be a list with commas between its parts, got ', ,'"),
+    (["TRUSTED_PROXIES": ","], "TRUSTED_PROXIES must be a list with commas between its parts, got ','"),
     (["CACHE_CONTROL": "max-age=abc"], "CACHE_CONTROL \(directives), got 'max-age=abc'"),
     (["CACHE_CONTROL": "public, max-age"], "CACHE_CONTROL \(directives), got 'public, max-age'"),
     (["CACHE_CONTROL": "s-maxage=-1"], "CACHE_CONTROL \(directives), got 's-maxage=-1'"),

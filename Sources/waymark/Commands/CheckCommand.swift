@@ -9,6 +9,7 @@ import PointFormats
 import Points
 import PostgresClient
 import PostgresStore
+import SQLiteJournal
 
 /// `waymark check`: examines settings, files and the database before `waymark serve` needs them.
 struct CheckCommand: AsyncParsableCommand {
@@ -17,8 +18,9 @@ struct CheckCommand: AsyncParsableCommand {
     abstract: "Checks the settings, files and database before the server needs them.",
     discussion: """
       Takes the options and variables of `waymark serve` and checks them: the settings, the address to listen on, \
-      certificates and key files, the keys of JWT_JWKS, data files, the connection to the database, PostGIS, the \
-      schema, the privileges of the role and the mode of a pooler in between. It changes nothing.
+      certificates and key files, the keys of JWT_JWKS, data files, the kind of the file MEMORY_STORE_PATH, the \
+      connection to the database, PostGIS, the schema, the privileges of the role and the mode of a pooler in \
+      between. It changes nothing.
 
       Exits with 0 where no problem was found, 1 where one was, and 69 where the database can't be reached.
 
@@ -148,7 +150,14 @@ struct CheckCommand: AsyncParsableCommand {
     } else if FileManager.default.fileExists(atPath: path), !FileManager.default.isWritableFile(atPath: path) {
       report.note(.problem("\(path) can't be written to"))
     } else {
-      report.note(.fine("places are kept in \(path)"))
+      do throws(PointStoreError) {
+        if FileManager.default.fileExists(atPath: path) { try SQLiteJournal.checkKind(path: path) }
+        report.note(.fine("places are kept in \(path)"))
+      } catch .schemaMismatch(let reason), .unavailable(let reason), .unexpected(let reason) {
+        report.note(.problem(reason))
+      } catch {
+        report.note(.problem("\(error)"))
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Logging
 import Points
+import UnixSignals
 
 /// `waymark serve`: serves clients until shutdown.
 struct ServeCommand: AsyncParsableCommand {
@@ -9,7 +10,8 @@ struct ServeCommand: AsyncParsableCommand {
     abstract: "Serves places over HTTP.",
     discussion: """
       Every option can also be set as an environment variable of the same name: --http-port is HTTP_PORT. The option \
-      wins. SIGTERM and SIGINT stop the server after its current requests.
+      wins. SIGTERM and SIGINT stop the server after its current requests, and its start at once. SIGHUP reloads keys, \
+      key sets and certificates, when the server has started.
 
       Examples:
         waymark serve
@@ -22,6 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     MemoryTrimming.prepare()
+    let reloadSignals = await UnixSignalsSequence(trapping: .sighup)
     let settings = Settings(options: options.values)
     let configuration: ServeConfiguration
     let logger: Logger
@@ -48,7 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
       return
     }
     do {
-      try await application.run()
+      try await application.run(reloadSignals: reloadSignals)
     } catch {
       throw Exit.because("\(error)", Exit.failed)
     }

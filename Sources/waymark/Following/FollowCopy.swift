@@ -118,7 +118,10 @@ struct CommandCopy: FollowCopy {
     process.arguments = ["-c", command]
     do {
       try Data(input).write(to: url)
-      process.standardInput = try FileHandle(forReadingFrom: url)
+      let page = try FileHandle(forReadingFrom: url)
+      // Foundation keeps the process, and with it what is not closed.
+      defer { try? page.close() }
+      process.standardInput = page
       try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
         process.terminationHandler = { _ in ended.resume() }
         do {

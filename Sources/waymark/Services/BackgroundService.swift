@@ -123,11 +123,14 @@ struct Reloading: Service {
   private let logger: Logger
   private let signals: UnixSignalsSequence
 
-  /// Catches the signal from now on; one that comes before ``run()`` is kept.
-  init(_ parts: [Part], logger: Logger) async {
+  /// Creates the service of parts.
+  ///
+  /// - Parameter signals: the signals, caught before the first file was read. One that came during the start is handled
+  ///   by ``run()``.
+  init(_ parts: [Part], at signals: UnixSignalsSequence, logger: Logger) {
     self.parts = parts
+    self.signals = signals
     self.logger = logger
-    signals = await UnixSignalsSequence(trapping: .sighup)
   }
 
   func run() async throws {

@@ -49,10 +49,27 @@ final class DrainState: Sendable {
   func begin() { hasBegun.store(true, ordering: .relaxed) }
 }
 
+/// The handling of signals while the server starts.
+enum StartSignals {
+  /// Has SIGTERM and SIGINT end the process with exit code 0: a start has nothing to complete. SIGHUP is ignored: no file
+  /// has been read that it would reload.
+  static func handle() {
+    signal(SIGHUP, SIG_IGN)
+    for number in [SIGTERM, SIGINT] {
+      signal(number) { _ in
+        // A handler of a signal may only make system calls.
+        let line: StaticString = "waymark: stopped before the start was complete\n"
+        _ = write(STDERR_FILENO, line.utf8Start, line.utf8CodeUnitCount)
+        _exit(0)
+      }
+    }
+  }
+}
+
 /// Ends the group that it runs in when the process receives SIGTERM or SIGINT.
 ///
 /// Unlike the signals that a group handles itself, these are caught before the group runs: the server listens by then,
-/// and a process that does not handle the signal is ended by it, with its current requests.
+/// and ``StartSignals`` would end the process with its current requests.
 struct StopSignals: Service {
   private let signals: UnixSignalsSequence
 

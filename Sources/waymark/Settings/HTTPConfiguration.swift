@@ -32,7 +32,7 @@ extension CORSPolicy {
   /// - Throws: ``ConfigurationError`` for a text that no browser sends as an origin, so that it would never match.
   init(_ settings: Settings) throws(ConfigurationError) {
     let key = Setting.responses.origins
-    let texts = settings.list(key)
+    let texts = try settings.list(key)
     if texts.contains("*"), texts.count > 1 { throw settings.error(key, "must be * alone or a list without it") }
     var origins: Set<ExactText> = []
     for text in texts where text != "*" {
@@ -80,7 +80,7 @@ extension Settings {
   /// Returns the networks of a list.
   func networks(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [IPNetwork] {
     var networks: [IPNetwork] = []
-    for text in list(key) {
+    for text in try list(key) {
       guard let network = IPNetwork(text) else {
         throw ConfigurationError(
           key, value: text,

@@ -24,7 +24,7 @@ struct SearchConfiguration: Hashable {
   /// - Throws: ``ConfigurationError``, also for a setting that would have no effect.
   init(_ settings: Settings, analytics: ServeConfiguration.AnalyticsKind) throws(ConfigurationError) {
     let names =
-      settings[Setting.search.nameTags] == nil
+      try settings[Setting.search.nameTags] == nil
       ? TextIndexConfiguration.defaultNameTags : settings.list(Setting.search.nameTags)
     let length = Tags.maximumKeyLength
     guard names.count <= 100, names.allSatisfy({ $0.unicodeScalars.count <= length && !$0.dropLast().contains("*") })

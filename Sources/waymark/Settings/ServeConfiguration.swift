@@ -176,7 +176,7 @@ struct ServeConfiguration {
     case .memory:
       let path = settings[Setting.places.memoryStorePath]
       let indexPath = settings[Setting.places.indexPath] ?? path.map { $0 + ".index" }
-      store = .memory(
+      store = try .memory(
         dataFiles: settings.list(Setting.places.dataFiles), keptIn: isUnitTesting ? nil : path,
         indexPath: isUnitTesting ? nil : indexPath)
     case .postgres:

@@ -166,7 +166,8 @@ struct PostgresSettings: SettingGroup {
   let url = Setting.Key(
     "DATABASE_URL", .text("conninfo"), affects: .operation,
     "libpq URI or connection string; several hosts and `target_session_attrs` work as in libpq.",
-    details: "With that of a standby, the instance reads only: see [A standby](operations.md#a-standby).",
+    details: "In a user name or password of a URI, `/`, `@` and other reserved characters are percent-encoded: `%2F`, "
+      + "`%40`. With the string of a standby, the instance reads only: see [A standby](operations.md#a-standby).",
     isSecret: true)
   let poolSize = Setting.Key(
     "DATABASE_POOL_SIZE", .integer(2...1000), affects: .operation, default: "12",

@@ -99,9 +99,15 @@ struct Settings {
     return choice
   }
 
-  /// Returns the parts of a list with commas between, without spaces around them and without empty ones.
-  func list(_ key: Setting.Key<[String]>) -> [String] {
-    (self[key] ?? "").split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
+  /// Returns the parts of a list with commas between, without spaces around them and without empty ones; none if it is
+  /// not set.
+  ///
+  /// - Throws: ``ConfigurationError`` for a value without parts, which would otherwise mean the default, or nothing.
+  func list(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [String] {
+    guard let value = self[key] else { return [] }
+    let parts = value.split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
+    guard !parts.isEmpty else { throw error(key, "must be a list with commas between its parts") }
+    return parts
   }
 
   /// Returns a digest of everything that the operator chose and responses depend on, for entity tags: the values of the
