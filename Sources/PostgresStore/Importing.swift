@@ -125,33 +125,35 @@ private enum ImportStatements {
   }
 
   /// Returns the statement that joins rows of new origins with the places that no row means and that they have a record
-  /// in common with (``ImportRemoval/recordKey``). Values: the data set's name, and the key of the tag.
+  /// in common with (``ImportRemoval/recordKey``). Rejected rows are left out. Values: the data set's name, and the key
+  /// of the tag.
   static func findMoved(among places: String) -> String {
     """
     INSERT INTO import_owners
-    WITH row_records AS (
-      SELECT source_id, record
-      FROM import_rows AS r
+    WITH counting AS NOT MATERIALIZED (
+      SELECT row_number, id, source, source_id, tags, owner
+      FROM import_rows AS r LEFT JOIN import_owners USING (row_number)
+      WHERE \(isNotRejected)
+    ), row_records AS (
+      SELECT row_number, record
+      FROM counting
       CROSS JOIN LATERAL string_to_table(tags ->> $2::text, ';') AS record
-      WHERE source = $1::text AND id IS NULL
-        AND NOT EXISTS (SELECT FROM import_owners WHERE import_owners.row_number = r.row_number)
+      WHERE source = $1::text AND id IS NULL AND owner IS NULL
     ), place_records AS (
       SELECT id, record
       FROM \(places)
       CROSS JOIN LATERAL string_to_table(tags ->> $2::text, ';') AS record
       WHERE source = $1::text
-        AND NOT EXISTS (SELECT FROM import_owners WHERE owner = points.id)
-        AND NOT EXISTS (SELECT FROM import_rows WHERE import_rows.id = points.id)
+        AND NOT EXISTS (SELECT FROM counting WHERE counting.owner = points.id)
+        AND NOT EXISTS (SELECT FROM counting WHERE counting.id = points.id)
     ), pairs AS (
-      SELECT DISTINCT source_id, id FROM row_records JOIN place_records USING (record) WHERE record <> ''
+      SELECT DISTINCT row_number, id FROM row_records JOIN place_records USING (record) WHERE record <> ''
     ), counted AS (
-      SELECT source_id, id,
-        count(*) OVER (PARTITION BY source_id) AS places, count(*) OVER (PARTITION BY id) AS origins
+      SELECT row_number, id,
+        count(*) OVER (PARTITION BY row_number) AS places, count(*) OVER (PARTITION BY id) AS rows
       FROM pairs
     )
-    SELECT r.row_number, counted.id
-    FROM counted JOIN import_rows AS r ON r.source = $1::text AND r.source_id = counted.source_id
-    WHERE places = 1 AND origins = 1
+    SELECT row_number, id FROM counted WHERE places = 1 AND rows = 1
     """
   }
 
@@ -240,8 +242,8 @@ private enum ImportStatements {
 
   static let countUnresolved = "SELECT count(*) FROM import_conflicts WHERE is_kept IS NULL"
 
-  /// The statement that finds the rejected rows: superseded ones, and those whose id belongs to one place and whose
-  /// origin to another.
+  /// The statement that finds the rejected rows: superseded ones, and those whose origin belongs to a place with another
+  /// id.
   static let findRejected = """
     CREATE TEMPORARY TABLE import_rejected ON COMMIT DROP AS
     SELECT row_number, superseded_by, NULL::text AS reason
@@ -686,14 +688,6 @@ private struct ImportMerge {
     try await session.run(script: ImportStatements.analyzeStage)
     if let admits = options.admits { try await judgePlaces(by: admits) }
     try await session.run(script: ImportStatements.findOwners(among: places))
-    if let removal, let key = removal.recordKey {
-      try await session.run(
-        ImportStatements.findMoved(among: places),
-        Parameters {
-          $0.add(removal.source)
-          $0.add(key)
-        })
-    }
     let conflicting = try await session.run(script: ImportStatements.findConflicting).affectedRows
     var duplicates = 0
     if conflicting > 0 {
@@ -702,6 +696,15 @@ private struct ImportMerge {
     }
     try await session.run(script: ImportStatements.findRejected)
     if options.admits != nil { try await rejectTaken() }
+    // After the rejections: the records of rows that do not count move no place.
+    if let removal, let key = removal.recordKey {
+      try await session.run(
+        ImportStatements.findMoved(among: places),
+        Parameters {
+          $0.add(removal.source)
+          $0.add(key)
+        })
+    }
     try await session.run(script: ImportStatements.findMatches(among: places))
     if let admits = options.admits { try await judgeChanges(by: admits) }
     var report = try await rejections()
@@ -807,7 +810,7 @@ private struct ImportMerge {
         if let reason = row.optionalText(2) {
           reason
         } else if row.isNull(1) {
-          "its id belongs to one place, its source and sourceId to another"
+          "its source and sourceId belong to a place with another id"
         } else {
           "means the same place as row \(try row.integer(1)), which counts instead"
         }

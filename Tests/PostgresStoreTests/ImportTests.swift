@@ -243,7 +243,7 @@ import Testing
     #expect(counts(report) == [1, 0, 0, 1])
     #expect(
       report.rejections == [
-        .init(number: 7, detail: "its id belongs to one place, its source and sourceId to another")
+        .init(number: 7, detail: "its source and sourceId belong to a place with another id")
       ]
     )
     #expect(try await names(store) == ["new", "one", "two"])
