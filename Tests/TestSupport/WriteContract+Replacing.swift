@@ -165,6 +165,37 @@ extension WriteContract {
       #expect((report.unchanged, report.deleted) == (700, 2_300))
       #expect(try await store.allPoints().count == 700)
     },
+    WriteContract("places are put with growing versions while a replacement deletes thousands") { makeStore in
+      let rows = try (1...1_500).map {
+        try ImportRow.sample("\($0)", 1, 1, source: "s", sourceID: "\($0)", id: .sample(UInt64($0)), number: $0)
+      }
+      let store = try await makeStore(rows)
+
+      try await withThrowingTaskGroup { group in
+        group.addTask {
+          _ = try await store.importRows(
+            Array(rows[..<1]).inOneBatch,
+            options: ImportOptions(removal: .others(source: "s", limit: .percentage(100))))
+        }
+        // Places that are deleted, and others.
+        for number in 1_481...1_520 as ClosedRange<UInt64> {
+          group.addTask {
+            var version: Int64 = 0
+            for round in 0..<5 {
+              let point = try await store.put(try .sample("put \(round)"), id: .sample(number), if: .none).point
+              #expect(point.version > version)
+              version = point.version
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+
+      let places = try await store.allPoints()
+      #expect(places.contains { $0.draft.name == "1" })
+      #expect(places.count { $0.id > .sample(1_500) } == 20)
+      #expect(places.allSatisfy { $0.id == .sample(1) || $0.draft.name == "put 4" })
+    },
     WriteContract("a replacement that deletes more places than its limit changes nothing") { makeStore in
       func row(_ number: Int, _ source: String = "s", name: String = "old") throws -> ImportRow {
         try .sample(name, 1, 1, source: source, sourceID: "\(number)", number: number)
