@@ -80,8 +80,8 @@ struct ImportPlan {
     let (removal, admits) = (options.removal, options.admits)
     let indices = stage.indicesByArrival()
     places = try KnownPlaces(of: copy stage, removal: removal, among: snapshot, admits)
-    owners = RowOwners(of: copy stage, indices: indices, removal: removal, among: places)
-    precedence = RowPrecedence(of: copy stage, indices: indices, owners: owners)
+    precedence = RowPrecedence(of: copy stage, indices: indices, places: places)
+    owners = RowOwners(of: copy stage, indices: indices, counting: precedence, removal: removal, among: places)
     self.snapshot = snapshot
     self.formerID = formerID
     self.version = version
@@ -318,19 +318,23 @@ private struct RowOwners {
   /// rows of that origin, and with no others (``ImportRemoval/recordKey``).
   private var moved: [SourceReference: PointID] = [:]
 
+  /// Finds the moved places by the records of the rows that count and are not rejected.
   init(
-    of stage: ImportStage, indices: ContiguousArray<Int>, removal: ImportRemoval?, among places: KnownPlaces
+    of stage: ImportStage, indices: ContiguousArray<Int>, counting precedence: RowPrecedence, removal: ImportRemoval?,
+    among places: KnownPlaces
   ) {
     self.places = places
     let snapshot = places.snapshot
     guard let removal, let key = removal.recordKey else { return }
     var meant: Set<PointID> = []
     var originsOfRecords: [ExactText: Set<SourceReference>] = [:]
-    for index in indices {
+    for index in indices where precedence.superseder(of: index) == nil {
       let row = stage.row(at: index)
-      let location = row.draft.origin.flatMap { places.location(of: $0) }
-      if let id = row.id ?? location.map({ snapshot.id(at: $0) }) { meant.insert(id) }
-      guard row.id == nil, location == nil, let origin = row.draft.origin,
+      let owner = row.draft.origin.flatMap { places.location(of: $0) }.map { snapshot.id(at: $0) }
+      let isAmbiguous = row.id != nil && owner != nil && owner != row.id
+      if isAmbiguous || places.forbiddenChange(of: row) != nil { continue }
+      if let id = row.id ?? owner { meant.insert(id) }
+      guard row.id == nil, owner == nil, let origin = row.draft.origin,
         origin.source.hasSameBytes(as: removal.source)
       else { continue }
       for record in Self.records(of: row.draft, key) { originsOfRecords[record, default: []].insert(origin) }
@@ -370,13 +374,13 @@ private struct RowPrecedence {
 
   /// The rows; `nil` if all count, so that they are not copied when they change.
   private let stage: ImportStage?
-  private let owners: RowOwners
+  private let places: KnownPlaces
   private var superseders: ContiguousArray<UInt32>
   private var rowsByID: HashIndex
   private var rowsBySource: HashIndex
 
-  init(of stage: ImportStage, indices: ContiguousArray<Int>, owners: RowOwners) {
-    self.owners = owners
+  init(of stage: ImportStage, indices: ContiguousArray<Int>, places: KnownPlaces) {
+    self.places = places
     guard stage.hasIDs else {
       self.stage = nil
       superseders = []
@@ -417,7 +421,7 @@ private struct RowPrecedence {
 
   /// Returns the id of a row, or else that of the place with its source reference.
   private func id(of row: ImportRow) -> PointID? {
-    row.id ?? row.draft.origin.flatMap { owners.location(of: $0) }.map { owners.places.snapshot.id(at: $0) }
+    row.id ?? row.draft.origin.flatMap { places.location(of: $0) }.map { places.snapshot.id(at: $0) }
   }
 }
 
@@ -427,9 +431,9 @@ extension RejectedRow {
     RejectedRow(number: number, detail: "means the same place as row \(later), which counts instead")
   }
 
-  /// Returns the rejection of a row whose id and source reference belong to two places.
+  /// Returns the rejection of a row whose source reference belongs to a place with another id.
   static func ambiguous(_ number: Int) -> RejectedRow {
-    RejectedRow(number: number, detail: "its id belongs to one place, its source and sourceId to another")
+    RejectedRow(number: number, detail: "its source and sourceId belong to a place with another id")
   }
 }
 

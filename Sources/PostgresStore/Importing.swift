@@ -125,33 +125,35 @@ private enum ImportStatements {
   }
 
   /// Returns the statement that joins rows of new origins with the places that no row means and that they have a record
-  /// in common with (``ImportRemoval/recordKey``). Values: the data set's name, and the key of the tag.
+  /// in common with (``ImportRemoval/recordKey``). Rejected rows are left out. Values: the data set's name, and the key
+  /// of the tag.
   static func findMoved(among places: String) -> String {
     """
     INSERT INTO import_owners
-    WITH row_records AS (
-      SELECT source_id, record
-      FROM import_rows AS r
+    WITH counting AS NOT MATERIALIZED (
+      SELECT row_number, id, source, source_id, tags, owner
+      FROM import_rows AS r LEFT JOIN import_owners USING (row_number)
+      WHERE \(isNotRejected)
+    ), row_records AS (
+      SELECT row_number, record
+      FROM counting
       CROSS JOIN LATERAL string_to_table(tags ->> $2::text, ';') AS record
-      WHERE source = $1::text AND id IS NULL
-        AND NOT EXISTS (SELECT FROM import_owners WHERE import_owners.row_number = r.row_number)
+      WHERE source = $1::text AND id IS NULL AND owner IS NULL
     ), place_records AS (
       SELECT id, record
       FROM \(places)
       CROSS JOIN LATERAL string_to_table(tags ->> $2::text, ';') AS record
       WHERE source = $1::text
-        AND NOT EXISTS (SELECT FROM import_owners WHERE owner = points.id)
-        AND NOT EXISTS (SELECT FROM import_rows WHERE import_rows.id = points.id)
+        AND NOT EXISTS (SELECT FROM counting WHERE counting.owner = points.id)
+        AND NOT EXISTS (SELECT FROM counting WHERE counting.id = points.id)
     ), pairs AS (
-      SELECT DISTINCT source_id, id FROM row_records JOIN place_records USING (record) WHERE record <> ''
+      SELECT DISTINCT row_number, id FROM row_records JOIN place_records USING (record) WHERE record <> ''
     ), counted AS (
-      SELECT source_id, id,
-        count(*) OVER (PARTITION BY source_id) AS places, count(*) OVER (PARTITION BY id) AS origins
+      SELECT row_number, id,
+        count(*) OVER (PARTITION BY row_number) AS places, count(*) OVER (PARTITION BY id) AS rows
       FROM pairs
     )
-    SELECT r.row_number, counted.id
-    FROM counted JOIN import_rows AS r ON r.source = $1::text AND r.source_id = counted.source_id
-    WHERE places = 1 AND origins = 1
+    SELECT row_number, id FROM counted WHERE places = 1 AND rows = 1
     """
   }
 
@@ -240,8 +242,8 @@ private enum ImportStatements {
 
   static let countUnresolved = "SELECT count(*) FROM import_conflicts WHERE is_kept IS NULL"
 
-  /// The statement that finds the rejected rows: superseded ones, and those whose id belongs to one place and whose
-  /// origin to another.
+  /// The statement that finds the rejected rows: superseded ones, and those whose origin belongs to a place with
+  /// another id.
   static let findRejected = """
     CREATE TEMPORARY TABLE import_rejected ON COMMIT DROP AS
     SELECT row_number, superseded_by, NULL::text AS reason
@@ -382,6 +384,49 @@ private enum ImportStatements {
     FROM (SELECT DISTINCT id, uuid_hash(id) AS hash FROM import_removals ORDER BY hash) AS sorted
     """
 
+  /// The statement that locks the places to delete, and leaves out those that are gone. Row locks take no room in the
+  /// lock table.
+  static let lockRemovedPlaces = """
+    WITH locked AS MATERIALIZED (
+      SELECT id FROM points WHERE id IN (SELECT id FROM import_removals) ORDER BY id FOR UPDATE
+    )
+    DELETE FROM import_removals AS removal
+    WHERE NOT EXISTS (SELECT FROM locked WHERE locked.id = removal.id)
+    """
+
+  static let clearActivity = "SELECT pg_stat_clear_snapshot()"
+
+  /// The query for the transactions that were writing places when the places to delete had been locked, and whether
+  /// each waits for a row or an advisory lock of this one, directly or behind others. Value: the transactions that were
+  /// found before, or null.
+  ///
+  /// A statement locks the table before it takes its snapshot, so one that does not see a locked place is among them,
+  /// and one that begins later waits for the place. One that waits so has drawn no version for a new place: that comes
+  /// after its locks.
+  static let earlierWriters = """
+    WITH RECURSIVE waiting AS MATERIALIZED (
+      SELECT pid, pg_blocking_pids(pid) AS blockers
+      FROM pg_locks AS l
+      WHERE NOT granted AND (
+        locktype IN ('tuple', 'advisory')
+        -- A row, not a key of an index: the transaction has the next turn at it.
+        OR locktype = 'transactionid' AND EXISTS (
+          SELECT FROM pg_locks AS turn WHERE turn.pid = l.pid AND turn.locktype = 'tuple' AND turn.granted)
+      )
+    ), held AS (
+      SELECT pg_backend_pid() AS pid
+      UNION
+      SELECT waiting.pid FROM waiting JOIN held ON held.pid = ANY (blockers)
+    )
+    SELECT virtualtransaction, pid IN (SELECT pid FROM held)
+    FROM pg_locks JOIN pg_stat_activity AS activity USING (pid)
+    WHERE relation = 'points'::regclass AND mode = 'RowExclusiveLock' AND granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND pid <> pg_backend_pid()
+      AND backend_xmin IS NOT NULL -- It has a snapshot.
+      AND ($1::text[] IS NULL OR virtualtransaction = ANY ($1::text[]))
+    """
+
   /// The statement that lets the sequence pass the versions of the places to delete.
   static let passVersions = """
     SELECT (\(VersionStatements.pass("greatest_version.version")))
@@ -444,6 +489,21 @@ private enum ImportStatements {
     """
   }
 
+  /// Returns the statement that rejects the rows of new places that were not inserted. Value: the reason.
+  static func rejectSkipped(version: Int64) -> String {
+    """
+    INSERT INTO import_rejected (row_number, reason)
+    SELECT row_number, $1::text
+    FROM import_rows AS r
+    WHERE \(isNotRejected)
+      AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
+      AND NOT EXISTS (SELECT FROM points WHERE id = coalesce(r.id, former_id) AND version = \(version))
+      AND NOT EXISTS (
+        SELECT FROM points WHERE source = r.source AND source_id = r.source_id AND version = \(version))
+      AND num_nonnulls(r.id, former_id, source) > 0
+    """
+  }
+
   /// Returns the statement that renews the versions of created places whose id belonged to a place that was deleted
   /// after the import's version was drawn, because the deleted place's version may be the greater one. There are hardly
   /// any: other clients would have to create and delete exactly the imported ids during the import.
@@ -473,10 +533,11 @@ extension PostgresStore {
   /// the first rows have arrived, so that an upload that has not begun holds none. Rows are staged as they arrive;
   /// imports are merged one after the other. The memory used doesn't depend on the number of rows.
   ///
-  /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time,
-  ///   ``PointWriteError``, or the error of the sequence. Nothing has been imported then, except that the outcome is
-  ///   unknown after ``PointStoreError/outcomeUnknown(reason:)``: the connection broke during the commit, or the server
-  ///   committed without its synchronous standby or did not confirm the commit in time.
+  /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time or
+  ///   concurrent writes conflicted with each attempt, ``PointWriteError``, or the error of the sequence. Nothing has
+  ///   been imported then, except that the outcome is unknown after ``PointStoreError/outcomeUnknown(reason:)``: the
+  ///   connection broke during the commit, or the server committed without its synchronous standby or did not confirm
+  ///   the commit in time.
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
@@ -652,29 +713,30 @@ private struct ImportMerge {
   /// The places that the caller may know of, as an SQL expression.
   private var places: String { options.admits == nil ? "points" : ImportStatements.admittedPlaces }
 
-  /// The maximum number of attempts at a merge that conflicts with concurrent writes; the last one locks out other
-  /// writers.
+  /// The maximum number of attempts at a merge that conflicts with concurrent writes. The last one rejects the rows
+  /// whose places others create meanwhile, so that no import has to lock out other writers.
   private static let attempts = 5
 
   /// The maximum number of places that are deleted under a lock on the id of each, as the server has room for some
-  /// thousands of locks; more are deleted while other writers are locked out.
+  /// thousands of locks; see ``awaitWriters(_:)`` for more.
   private static let maximumLocks = 1000
 
   /// The maximum number of rounds for chains of rows of which each shares a key with the next.
   private static let rounds = 100
 
   /// Merges the rows and returns the report.
+  ///
+  /// - Throws: ``PointStoreError/overloaded`` if each attempt conflicts with concurrent writes.
   func report() async throws -> ImportReport {
-    for attempt in 1..<Self.attempts {
+    for attempt in 1...Self.attempts {
       try await session.run(script: "SAVEPOINT merge")
       do {
-        return try await merge()
-      } catch DatabaseError.rejected(let error) where Self.isConflict(error) && attempt < Self.attempts {
+        return try await merge(isLast: attempt == Self.attempts)
+      } catch DatabaseError.rejected(let error) where Self.isConflict(error) {
         try await session.run(script: "ROLLBACK TO SAVEPOINT merge")
       }
     }
-    try await session.run(script: "LOCK TABLE points IN SHARE ROW EXCLUSIVE MODE")
-    return try await merge()
+    throw PointStoreError.overloaded
   }
 
   /// Returns whether the error is due to a concurrent write: a unique violation, a deadlock or a serialization failure.
@@ -682,18 +744,10 @@ private struct ImportMerge {
     ["23505", "40P01", "40001"].contains(error.sqlState)
   }
 
-  private func merge() async throws -> ImportReport {
+  private func merge(isLast: Bool) async throws -> ImportReport {
     try await session.run(script: ImportStatements.analyzeStage)
     if let admits = options.admits { try await judgePlaces(by: admits) }
     try await session.run(script: ImportStatements.findOwners(among: places))
-    if let removal, let key = removal.recordKey {
-      try await session.run(
-        ImportStatements.findMoved(among: places),
-        Parameters {
-          $0.add(removal.source)
-          $0.add(key)
-        })
-    }
     let conflicting = try await session.run(script: ImportStatements.findConflicting).affectedRows
     var duplicates = 0
     if conflicting > 0 {
@@ -702,6 +756,15 @@ private struct ImportMerge {
     }
     try await session.run(script: ImportStatements.findRejected)
     if options.admits != nil { try await rejectTaken() }
+    // After the rejections: the records of rows that do not count move no place.
+    if let removal, let key = removal.recordKey {
+      try await session.run(
+        ImportStatements.findMoved(among: places),
+        Parameters {
+          $0.add(removal.source)
+          $0.add(key)
+        })
+    }
     try await session.run(script: ImportStatements.findMatches(among: places))
     if let admits = options.admits { try await judgeChanges(by: admits) }
     var report = try await rejections()
@@ -728,7 +791,16 @@ private struct ImportMerge {
     if report.created > 0 {
       // The caller may not have known the deleted places.
       if options.admits == nil { try await session.run(script: ImportStatements.findFormerIDs) }
-      report.created = try await insert(version: version)
+      let created = try await insert(version: version, skippingTaken: isLast)
+      if created < report.created {
+        if options.mode == .atomic { throw PointStoreError.overloaded }
+        let reason = Parameters { $0.add("another request created its place during the import") }
+        try await session.run(ImportStatements.rejectSkipped(version: version), reason)
+        var complete = try await rejections()
+        (complete.updated, complete.unchanged, complete.deleted) = (report.updated, report.unchanged, report.deleted)
+        report = complete
+      }
+      report.created = created
       try await session.run(script: ImportStatements.renewVersions(version, since: oldestTransaction))
     }
     return report
@@ -736,9 +808,13 @@ private struct ImportMerge {
 
   /// Inserts the new places, and returns their number. An exclusive import logs a reset instead of them, and creates the
   /// indexes anew after that, which takes less time than to add each place.
-  private func insert(version: Int64) async throws -> Int {
+  ///
+  /// - Parameter skipsTaken: whether places whose id or origin another one has are left out, and are no conflict.
+  private func insert(version: Int64, skippingTaken skipsTaken: Bool) async throws -> Int {
     let insert = ImportStatements.insert(version: version)
-    guard options.isExclusive else { return try await session.run(script: insert).affectedRows }
+    guard options.isExclusive else {
+      return try await session.run(script: skipsTaken ? insert + " ON CONFLICT DO NOTHING" : insert).affectedRows
+    }
     let indexes = try await session.run(ImportStatements.indexes).rows.map { (try $0.text(0), try $0.text(1)) }
     for (drop, _) in indexes { try await session.run(script: drop) }
     try await session.run(script: ImportStatements.logReset)
@@ -768,13 +844,41 @@ private struct ImportMerge {
     }
     if options.dryRun { return Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0) }
     let count = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
+    var waiting: [String] = []
     if count <= Self.maximumLocks {
       try await session.run(script: ImportStatements.lockRemovals)
     } else {
-      try await session.run(script: "LOCK TABLE points IN SHARE ROW EXCLUSIVE MODE")
+      try await session.run(script: ImportStatements.lockRemovedPlaces)
+      waiting = try await awaitWriters(nil)
     }
     try await session.run(script: ImportStatements.passVersions)
-    return try await session.run(script: ImportStatements.remove).affectedRows
+    let removed = try await session.run(script: ImportStatements.remove).affectedRows
+    // Those that no longer wait may have drawn a version before the deletion did.
+    if !waiting.isEmpty { _ = try await awaitWriters(waiting) }
+    return removed
+  }
+
+  /// Waits for the writes that may be creating a place under the id of a locked one that they do not see, so that no
+  /// place has a lower version than the deletion of another with its id before.
+  ///
+  /// - Parameter known: the transactions to wait for; `nil` for all that are writing places.
+  /// - Returns: those that wait for this transaction.
+  /// - Throws: a serialization failure after ten seconds.
+  private func awaitWriters(_ known: [String]?) async throws -> [String] {
+    var writers = known
+    for _ in 0..<500 {
+      try await session.run(script: ImportStatements.clearActivity)
+      let parameters = Parameters {
+        if let writers { $0.add(writers) } else { $0.add(nil as String?) }
+      }
+      let found = try await session.run(ImportStatements.earlierWriters, parameters).rows.map {
+        (transaction: try $0.text(0), isWaiting: try $0.boolean(1))
+      }
+      writers = found.map(\.transaction)
+      if found.allSatisfy(\.isWaiting) { return found.map(\.transaction) }
+      try await session.run(script: "SELECT pg_sleep(0.02)")
+    }
+    throw DatabaseError.rejected(ServerError(sqlState: "40001", message: "earlier writes are still in progress"))
   }
 
   private func check(_ limit: DeletionLimit, of source: String, _ report: ImportReport) async throws {
@@ -807,7 +911,7 @@ private struct ImportMerge {
         if let reason = row.optionalText(2) {
           reason
         } else if row.isNull(1) {
-          "its id belongs to one place, its source and sourceId to another"
+          "its source and sourceId belong to a place with another id"
         } else {
           "means the same place as row \(try row.integer(1)), which counts instead"
         }

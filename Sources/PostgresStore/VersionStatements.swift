@@ -9,7 +9,8 @@ import Synchronization
 /// deleted: its number could be drawn before the deleted place was even created. So a transaction that deletes a place,
 /// or creates one under an id that may have existed before, first takes an advisory lock on the id, and draws after
 /// that. An import, which would need a lock for each row, instead checks afterwards for concurrent deletions
-/// (``ImportStatements/renewVersions(_:since:)``).
+/// (``ImportStatements/renewVersions(_:since:)``), and before it deletes many places, it locks their rows and waits for
+/// the writes that may not see them (``ImportStatements/earlierWriters``).
 enum VersionStatements {
   private static let sequence = "'point_versions'::regclass"
 

@@ -243,7 +243,7 @@ import Testing
     #expect(counts(report) == [1, 0, 0, 1])
     #expect(
       report.rejections == [
-        .init(number: 7, detail: "its id belongs to one place, its source and sourceId to another")
+        .init(number: 7, detail: "its source and sourceId belong to a place with another id")
       ]
     )
     #expect(try await names(store) == ["new", "one", "two"])
@@ -419,6 +419,81 @@ import Testing
 
     #expect(counts(report) == [49, 1, 0, 0])
     #expect(try await store.allPoints().count == 50)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func otherPlacesAreWrittenWhileAnImportDeletesThousands() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    try await store.importRows(
+      try (1...1500).map { try row($0, "old \($0)", origin: "\($0)") } + [row(1501, "other", id: Self.id)])
+    var configuration = try PostgresConfiguration.withLongTimeouts(url: database.url)
+    configuration.statementTimeoutMilliseconds = 10_000
+    let other = try PostgresStore(configuration: configuration, migrations: [])
+    // The import has deleted the places when it waits for the outcome of a creation with its origin.
+    let writer = try await database.session()
+    try await writer.run(
+      script: """
+        BEGIN; INSERT INTO points (id, lat, long, name, source, source_id)
+        VALUES (gen_random_uuid(), 1, 1, 'written', 'test', 'new')
+        """)
+    async let importing = store.importRows(
+      [row(1, "new", origin: "new")].inOneBatch,
+      options: ImportOptions(removal: .others(source: "test", limit: .percentage(100))))
+    while try await database.run(
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == "0"
+    {}
+
+    let changed = try await other.put(row(1, "changed").draft, id: Self.id, if: .exists)
+    let created = try await other.create(row(1, "created").draft, once: nil)
+    try await other.delete(id: created.id, if: .none)
+    try await writer.run(script: "ROLLBACK")
+    await writer.close()
+    let report = try await importing
+
+    #expect(!changed.wasCreated)
+    #expect(report.deleted == 1500 && report.created == 1)
+    #expect(try await names(store) == ["changed", "new"])
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importThatConflictsWithEachAttemptRejectsARowAndLetsOthersWrite() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    try await store.importRows([row(1, "other", id: Self.id)])
+    var configuration = try PostgresConfiguration.withLongTimeouts(url: database.url)
+    configuration.statementTimeoutMilliseconds = 10_000
+    let other = try PostgresStore(configuration: configuration, migrations: [])
+    // Each holds an origin until the import waits for it.
+    var writers: [String: Session] = [:]
+    for origin in 1...5 {
+      let writer = try await database.session()
+      try await writer.run(
+        script: """
+          BEGIN; INSERT INTO points (id, lat, long, name, source, source_id)
+          VALUES (gen_random_uuid(), 1, 1, 'written', 'test', '\(origin)')
+          """)
+      let result = try await writer.run("SELECT pg_backend_pid()::text")
+      let pid = try #require(result.rows.first).text(0)
+      writers[pid] = writer
+    }
+    let rows = try (1...6).map { try row($0, "imported", origin: "\($0)") }
+
+    async let importing = store.importRows(rows)
+    while !writers.isEmpty {
+      let blocking = try await database.run(
+        """
+        SELECT blocking FROM pg_stat_activity CROSS JOIN unnest(pg_blocking_pids(pid)) AS blocking
+        WHERE datname = current_database() AND wait_event_type = 'Lock' LIMIT 1
+        """)
+      guard let writer = writers.removeValue(forKey: blocking) else { continue }
+      if writers.isEmpty { _ = try await other.put(row(1, "changed").draft, id: Self.id, if: .exists) }
+      try await writer.run(script: "COMMIT")
+      await writer.close()
+    }
+    let report = try await importing
+
+    #expect(counts(report) == [1, 4, 0, 1])
+    #expect(report.rejections.map(\.detail) == ["another request created its place during the import"])
+    #expect(try await names(store) == ["changed"] + Array(repeating: "imported", count: 5) + ["written"])
   }
 
   @Test func statementTimeoutsDoNotApplyToImports() async throws {

@@ -84,6 +84,42 @@ import Testing
     await other.close()
   }
 
+  @Test(.timeLimit(.minutes(5))) func deletionOfThousandsWaitsForACreationThatDoesNotSeeItsPlace() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    // The creation stops after it has drawn its version.
+    try await database.run(
+      """
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN IF NEW.name = ''late'' THEN PERFORM pg_advisory_xact_lock(42); END IF; RETURN NEW; END';
+      CREATE TRIGGER wait BEFORE INSERT ON points FOR EACH ROW EXECUTE FUNCTION wait()
+      """
+    )
+    let other = try await database.session()
+    try await other.run(script: "BEGIN")
+    try await other.run("SELECT pg_advisory_xact_lock(42)")
+    async let creation = store.put(place("late"), id: .sample(1), if: .none)
+    let activity = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    while try await database.run("\(activity) AND wait_event_type = 'Lock'") == "0" {}
+    let rows = try (1...1500).map {
+      try ImportRow.sample("\($0)", 1, 1, source: "s", sourceID: "\($0)", id: .sample(UInt64($0)), number: $0)
+    }
+    try await store.importRows(rows)
+
+    let last = try ImportRow.sample("last", 1, 1, source: "s", sourceID: "1500")
+    async let replacing = store.importRows(
+      [last].inOneBatch, options: ImportOptions(removal: .others(source: "s", limit: .percentage(100))))
+    while try await database.run("\(activity) AND wait_event = 'PgSleep'") == "0" {}
+    try await other.run(script: "COMMIT")
+
+    #expect(try await replacing.deleted == 1499)
+    #expect(try await creation.wasCreated)
+    let kinds = try await database.run(
+      "SELECT kind FROM changes WHERE point_id = '\(PointID.sample(1))' ORDER BY version")
+    #expect(kinds.split(separator: "\n") == ["created", "deleted", "created"])
+    await other.close()
+  }
+
   @Test func foreignVersionStopsNeitherWritesNorTheSequence() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()

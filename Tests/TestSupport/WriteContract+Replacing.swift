@@ -85,6 +85,34 @@ extension WriteContract {
       #expect(Set(after.values.map(\.id)).intersection(before.values.map(\.id)).count == 3)
       #expect((again.created, again.updated, again.unchanged, again.deleted) == (0, 0, 8, 0))
     },
+    WriteContract("records of a row that is superseded or rejected move no place, and such a row means none") {
+      makeStore in
+      let options = ImportOptions(removal: .others(source: "s", limit: .percentage(100)))
+      func row(_ name: String, _ sourceID: String, _ records: String, id: PointID? = nil) throws -> ImportRow {
+        try .sample(name, 1, 1, tags: ["s:records": records], source: "s", sourceID: sourceID, id: id)
+      }
+      let cases = [
+        // The first row is superseded: its place is deleted, and another created.
+        (rows: [try row("first", "5", "b"), try row("last", "5", "x")], kept: 0),
+        (rows: [try row("first", "5", "b"), try row("last", "5", "x", id: .sample(7))], kept: 0),
+        // The first row is superseded, or its id is not that of its place, which has a record of the last row.
+        (rows: [try row("first", "9", "x", id: .sample(1)), try row("last", "9", "a")], kept: 1),
+        (rows: [try row("first", "1", "x", id: .sample(9)), try row("last", "4", "a")], kept: 1),
+      ]
+
+      for (rows, kept) in cases {
+        let store = try await makeStore([try row("old", "1", "a;b", id: .sample(1))])
+        let numbered = rows.enumerated().map { ImportRow(number: $0 + 1, id: $1.id, draft: $1.draft) }
+
+        let report = try await store.importRows(numbered.inOneBatch, options: options)
+
+        #expect(report.rejections.map(\.number) == [1])
+        #expect((report.created, report.updated, report.deleted) == (1 - kept, kept, 1 - kept))
+        let places = try await store.allPoints()
+        #expect(places.map(\.draft.name) == ["last"])
+        #expect(places.count { $0.id == .sample(1) } == kept)
+      }
+    },
     WriteContract("a place that a row moves to another id of the source is not deleted") { makeStore in
       let store = try await makeStore([.sample("here", 1, 1, source: "s", sourceID: "1", id: .sample(1))])
       let rows = [try ImportRow.sample("here", 1, 1, source: "s", sourceID: "2", id: .sample(1))]
@@ -136,6 +164,37 @@ extension WriteContract {
 
       #expect((report.unchanged, report.deleted) == (700, 2_300))
       #expect(try await store.allPoints().count == 700)
+    },
+    WriteContract("places are put with growing versions while a replacement deletes thousands") { makeStore in
+      let rows = try (1...1_500).map {
+        try ImportRow.sample("\($0)", 1, 1, source: "s", sourceID: "\($0)", id: .sample(UInt64($0)), number: $0)
+      }
+      let store = try await makeStore(rows)
+
+      try await withThrowingTaskGroup { group in
+        group.addTask {
+          _ = try await store.importRows(
+            Array(rows[..<1]).inOneBatch,
+            options: ImportOptions(removal: .others(source: "s", limit: .percentage(100))))
+        }
+        // Places that are deleted, and others.
+        for number in 1_481...1_520 as ClosedRange<UInt64> {
+          group.addTask {
+            var version: Int64 = 0
+            for round in 0..<5 {
+              let point = try await store.put(try .sample("put \(round)"), id: .sample(number), if: .none).point
+              #expect(point.version > version)
+              version = point.version
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+
+      let places = try await store.allPoints()
+      #expect(places.contains { $0.draft.name == "1" })
+      #expect(places.count { $0.id > .sample(1_500) } == 20)
+      #expect(places.allSatisfy { $0.id == .sample(1) || $0.draft.name == "put 4" })
     },
     WriteContract("a replacement that deletes more places than its limit changes nothing") { makeStore in
       func row(_ number: Int, _ source: String = "s", name: String = "old") throws -> ImportRow {
