@@ -130,7 +130,9 @@ struct AreasCommand: ParsableCommand {
     var best = Double.infinity
     for _ in 0..<Self.rounds {
       var found = 0
-      let duration = ContinuousClock().measure { for point in points { found += set.containing(point).count } }
+      let duration = try ContinuousClock().measure {
+        for point in points { found += try set.containing(point).count }
+      }
       if found < points.count { throw ValidationError("\(found) areas were found for \(points.count) points") }
       best = min(best, duration / .microseconds(1) / Double(points.count))
     }
