@@ -12,15 +12,21 @@ public struct CompiledFilter: Sendable {
   /// The number of predicates and operands, which the work of an evaluation grows with.
   public let termCount: Int
 
+  /// The maximum number of steps, each of a few nanoseconds, to compare geometries of an expression with each other.
+  public static let maximumComparisonSteps = 20_000_000
+
   /// Creates a filter from an expression that can be true or false.
   ///
-  /// - Parameter property: returns the property of a name.
-  /// - Throws: ``FilterError`` where a property or function is unknown, or operands are of types that cannot be
-  ///   compared.
+  /// - Parameters:
+  ///   - comparisonSteps: the maximum number of steps to compare geometries of the expression with each other.
+  ///   - property: returns the property of a name.
+  /// - Throws: ``FilterError`` where a property or function is unknown, operands are of types that cannot be compared,
+  ///   or geometries take more steps.
   public init(
-    _ expression: FilterExpression, property: @escaping (String) throws(FilterError) -> FilterProperty
+    _ expression: FilterExpression, comparisonSteps: Int = Self.maximumComparisonSteps,
+    property: @escaping (String) throws(FilterError) -> FilterProperty
   ) throws(FilterError) {
-    var compiler = FilterCompiler(property: property)
+    var compiler = FilterCompiler(property: property, comparisons: ComparisonBudget(steps: comparisonSteps))
     root = try compiler.predicate(expression)
     termCount = compiler.termCount
   }
@@ -270,7 +276,12 @@ private struct FilterCompiler {
   /// The number of predicates and operands so far.
   private(set) var termCount = 0
 
-  private var comparisons = ComparisonBudget()
+  private var comparisons: ComparisonBudget
+
+  init(property: @escaping (String) throws(FilterError) -> FilterProperty, comparisons: ComparisonBudget) {
+    self.property = property
+    self.comparisons = comparisons
+  }
 
   private enum OperandType {
     case string, number, boolean, instant, interval, geometry, array

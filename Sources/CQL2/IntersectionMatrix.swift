@@ -321,7 +321,7 @@ private struct SegmentOverlay {
 /// segments.
 struct ComparisonBudget {
   /// The steps that are left, each a few nanoseconds; negative where more were taken than there were.
-  private(set) var steps = 1_000_000
+  private(set) var steps: Int
 
   /// The steps of an exact sign.
   static let exactSteps = 16

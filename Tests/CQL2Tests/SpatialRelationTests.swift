@@ -153,6 +153,21 @@ struct SpatialRelationTests {
     }
   }
 
+  @Test(arguments: [(1_000, false), (1_000_000, true)])
+  func comparisonIsBoundedByTheStepsOfItsCaller(steps: Int, isCompared: Bool) throws {
+    let expression = try FilterExpression(text: "S_CROSSES(\(Operands.lineOnItself.text(count: 100)))")
+    func compile() throws {
+      _ = try CompiledFilter(expression, comparisonSteps: steps) { _ throws(FilterError) in
+        FilterProperty(number: 0, type: .geometry)
+      }
+    }
+    if isCompared {
+      try compile()
+    } else {
+      #expect(throws: FilterError.self) { try compile() }
+    }
+  }
+
   @Test func ringOfManyVerticesIsComparedWithABox() throws {
     let positions = (0...2_000).map { index -> String in
       let angle = Double(index % 2_000) / 1_000 * Double.pi
