@@ -36,9 +36,14 @@ import Testing
   // MARK: Texts
 
   @Test(arguments: ["", "0", "0.0.0", "1.0.1", "1.2.1", "1.1.18446744073709551616", "1.1.1.1-", "1.1.1-1.1-1.1"])
-  func textThatIsNoPositionIsMalformed(_ text: String) async throws {
+  func textThatIsNoPositionIsNoFailureOfTheStore(_ text: String) async throws {
     try await withFeed { feed, _, _ in
-      await #expect(throws: ChangeReadError.malformed) { try await feed.page(after: text, limit: 10) }
+      let error = await #expect(throws: ChangeReadError.self) { try await feed.page(after: text, limit: 10) }
+      // It may be a position of another store.
+      switch error {
+      case .malformed, .expired: break
+      default: Issue.record("the error is \(String(describing: error))")
+      }
     }
   }
 

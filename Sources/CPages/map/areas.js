@@ -9,8 +9,6 @@ const maximumAreas = 12;
 const maximumPoints = 5000;
 /** The least width and height of the visible part of an area that has its name in it, in pixels. */
 const leastSide = 60;
-/** The distance of the lines on which a name is tried, in pixels. */
-const lineHeight = 18;
 /** The outlines, below the symbols, and the names above them. */
 const layers = Array.from({ length: 2 }, () => drawing("svg", { class: "shape areas", "aria-hidden": "true" }));
 document.querySelector("#map .markers").before(layers[0]);
@@ -48,10 +46,7 @@ export async function showAreas(bbox) {
   view.layOut();
 }
 
-/**
- * Draws the areas where the view has them, and writes their names, if possible where symbols leave room: `isFree` returns
- * whether a box is free, and `take` takes it.
- */
+/** Draws the areas, and writes their names where boxes are free of symbols, or else of other names. */
 export function layOutAreas(isFree, take) {
   const first = shown[0]?.rings[0][0];
   drawn = first && { zoom: view.zoom, at: first, ...view.placeOf(first) };
@@ -63,37 +58,33 @@ export function layOutAreas(isFree, take) {
   const isApart = (a) => named.every((b) => a[0] >= b[2] || b[0] >= a[2] || a[1] >= b[3] || b[1] >= a[3]);
   for (const { places, label } of areas) {
     const half = label.getComputedTextLength() / 2 + 3;
-    const boxAt = ([x, y]) => [x - half, y - 14, x + half, y + 4];
-    const all = spots(places.flat(), half);
-    const spot = all.find((spot) => isFree(boxAt(spot))) ?? all.find((spot) => isApart(boxAt(spot)));
-    if (!spot) {
+    const boxes = spots(places.flat(), half).map(([x, y]) => [x - half, y - 14, x + half, y + 4]);
+    const box = boxes.find(isFree) ?? boxes.find(isApart);
+    if (!box) {
       label.remove();
       continue;
     }
-    take(boxAt(spot));
-    named.push(boxAt(spot));
-    label.setAttribute("x", spot[0]);
-    label.setAttribute("y", spot[1]);
+    take(box);
+    named.push(box);
+    label.setAttribute("x", box[0] + half);
+    label.setAttribute("y", box[1] + 14);
   }
 }
 
-/** Returns the positions for the name of an area in its visible part, from the top down, as the middle of its base line. */
+/** Returns the positions for a name in the visible part of its area, from the top down. */
 function spots(places, half) {
-  const limits = (axis, least, most) => [places.reduce((lowest, place) => Math.min(lowest, place[axis]), most),
-    places.reduce((highest, place) => Math.max(highest, place[axis]), least)]
-    .map((value) => Math.min(Math.max(value, least), most));
-  const [[left, right], [top, bottom]] = [limits("x", 0, view.width), limits("y", coveredHeight(), view.height)];
+  const limits = (axis, least, most) => [Math.min, Math.max].map((choose) =>
+    places.map((place) => Math.min(Math.max(place[axis], least), most)).reduce((a, b) => choose(a, b)));
+  // On a narrow screen the controls are on the map.
+  const [map, panel] = [byId("map"), byId("panel")].map((node) => node.getBoundingClientRect());
+  const covered = panel.right > map.left + 1 ? panel.bottom - map.top : 0;
+  const [[left, right], [top, bottom]] = [limits("x", 0, view.width), limits("y", covered, view.height)];
   if (right - left < leastSide || bottom - top < leastSide) return [];
   const middle = (left + right) / 2;
   const columns = [middle, ...[(left + middle) / 2, (middle + right) / 2].filter((x) => x - half > left && x + half < right)];
-  const lines = Array.from({ length: Math.floor((bottom - top) / lineHeight) - 1 }, (_, line) => top + 20 + line * lineHeight);
-  return lines.flatMap((y) => columns.map((x) => [x, y]));
-}
-
-/** Returns the height of the part of the map that the controls cover on a narrow screen, in pixels. */
-function coveredHeight() {
-  const [map, panel] = [byId("map"), byId("panel")].map((node) => node.getBoundingClientRect());
-  return panel.right > map.left + 1 ? Math.max(panel.bottom - map.top, 0) : 0;
+  // Lines of 18 pixels.
+  return Array.from({ length: Math.floor((bottom - top) / 18) - 1 }, (_, line) => top + 20 + line * 18)
+    .flatMap((y) => columns.map((x) => [x, y]));
 }
 
 /** Moves the areas with the view, and leaves them out while it zooms. */

@@ -313,10 +313,6 @@ struct ParameterValues {
   /// is a category too.
   mutating func setCategories(of query: inout PointQuery, in tree: CategoryTree) {
     guard !categoryNames.isEmpty || !categoryLists.isEmpty else { return }
-    guard categoryNames.count <= PointQuery.maximumConditions else {
-      note(.invalid, "category", "must be at most \(PointQuery.maximumConditions) names, got \(categoryNames.count)")
-      return
-    }
     var (names, excluded): (Set<ExactText>, Set<ExactText>) = ([], [])
     func add(_ name: Substring) -> Bool {
       let isExcluded = name.unicodeScalars.first == CategoryTree.exclusionMark
@@ -333,14 +329,13 @@ struct ParameterValues {
     for name in categoryNames where !hasAllErrors && !add(name[...]) { noteInvalid(name) }
     for list in categoryLists {
       let names = Self.list(list.value)
-      guard names.count <= PointQuery.maximumConditions else {
-        note(.invalid, "category", "must be at most \(PointQuery.maximumConditions) names, got \(names.count)")
-        return
-      }
       let isWhole = names.count > 1 && add(list.value[...])
       // An element between two encoded commas may be empty: the name with the commas is searched for as a whole.
       let mayBeEmpty = isWhole && list.hasEscapes
       for name in names where !(name.isEmpty && mayBeEmpty) && !hasAllErrors && !add(name) { noteInvalid(name) }
+    }
+    guard names.count + excluded.count <= PointQuery.maximumCategories else {
+      return note(.invalid, "category", "must be at most \(PointQuery.maximumCategories) names")
     }
     query.setCategories(names, without: excluded, in: tree)
   }

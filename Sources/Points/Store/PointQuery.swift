@@ -138,8 +138,11 @@ public struct PointQuery: Hashable, Sendable {
   /// are divided every 100 km, so that long ones take more memory and time than their text.
   package static let maximumShapeMetres = 200_000_000.0
 
-  /// The maximum number of categories, and of conditions on properties, in a request.
-  package static let maximumConditions = 1_000
+  /// The maximum number of categories in a request.
+  package static let maximumCategories = 1_000
+
+  /// The maximum number of values of conditions on properties in a request.
+  package static let maximumConditions = 25_000
 
   /// The area that the places are in; `nil` for any place. Only an index evaluates it.
   public var area: GeodesicArea?
