@@ -278,11 +278,6 @@ private struct FilterCompiler {
 
   private var comparisons: ComparisonBudget
 
-  init(property: @escaping (String) throws(FilterError) -> FilterProperty, comparisons: ComparisonBudget) {
-    self.property = property
-    self.comparisons = comparisons
-  }
-
   private enum OperandType {
     case string, number, boolean, instant, interval, geometry, array
 
@@ -311,8 +306,9 @@ private struct FilterCompiler {
     }
   }
 
-  init(property: @escaping (String) throws(FilterError) -> FilterProperty) {
+  init(property: @escaping (String) throws(FilterError) -> FilterProperty, comparisons: ComparisonBudget) {
     self.property = property
+    self.comparisons = comparisons
   }
 
   // MARK: Predicates
