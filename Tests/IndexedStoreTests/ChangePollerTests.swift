@@ -5,6 +5,7 @@ import Points
 import PostgresClient
 import PostgresStore
 import PostgresTestSupport
+import TestSupport
 import Testing
 
 /// The publication of changes while no index follows the database, and the connections for it.
@@ -12,6 +13,8 @@ import Testing
   @Test func pollerBesideAnIndexOpensNoConnection() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
+    // Without a place an index fits into no memory too.
+    _ = try await store.create(.sample("first"), once: nil)
     try await RunningIndexes.with { indexes in
       let feed = try ChangeFeed(store)
       let hub = ChangeHub(feed)
