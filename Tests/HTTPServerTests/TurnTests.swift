@@ -92,8 +92,9 @@ import Testing
 
   @Test(arguments: [false, true], [false, true])
   func manyBusyConnectionsLeaveTurnsToAnother(haveStreams: Bool, suspend: Bool) async throws {
-    let (connections, requests) = (64, 50)
-    let responder = Responder(position: 200, work: .milliseconds(1), suspends: suspend, mayBegin: false)
+    let (connections, requests) = (haveStreams ? 16 : 64, 50)
+    let responder = Responder(
+      position: connections * requests / 16, work: .milliseconds(1), suspends: suspend, mayBegin: false)
     try await withServer(responder) { server in
       let one = try await RawHTTPConnection.open(port: server.port)
       #expect(try await one.get("/first").status == 200)
