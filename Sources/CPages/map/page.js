@@ -16,7 +16,7 @@ const maximumShown = 10000;
 const retryMilliseconds = 4000;
 /** The time for which a moved view rests before its stream begins. */
 const streamDelay = 500;
-/** The shortest time between two readings of changed places, and the part of the time that they take at most. */
+/** The shortest time between readings of changed places, and their greatest part of the time. */
 const updateMilliseconds = 300;
 const updateShare = 0.2;
 const filters = { category: "", q: "", open: "", in: "", within: "", route: "", radius: "" };
@@ -78,7 +78,7 @@ async function recover(problem) {
 
 const query = () => ({ bbox: view.box().map((value) => value.toFixed(6)).join(","), ...filters });
 
-/** Returns what is in view: groups and places, or the matches of a text, or places where the server has no index. */
+/** Returns what is in view: groups and places, matches of a text, or without an index places. */
 async function loadFeatures(options) {
   // A cell is a sixteenth of a tile wide: here 16 pixels, less than a symbol.
   for (let zoom = Math.max(0, Math.round(view.zoom)); zoom >= 0 && !filters.q && !filters.route; zoom -= 1) {
@@ -129,12 +129,12 @@ async function showAreas() {
 // MARK: Changes
 
 const live = new Live({
-  // Matches of a text and open places are found among the changes by reading them again.
+  // Matches of a text and open places among the changes are read again.
   query: () => ({ bbox: query().bbox, category: filters.category }),
   onChange: (change) => {
     if (change) changed.add(change.id);
     if (change) followChange(change).catch(recover);
-    // Places that change all the time are read as often as the server and the page bear.
+    // Places that change all the time are read as often as the server bears.
     update ||= setTimeout(async () => {
       await load();
       update = 0;
@@ -155,7 +155,7 @@ function reload() {
 
 // MARK: The list
 
-/** Shows the list: matches of a text by rank, or places by distance and then groups by size. */
+/** Shows the list: matches by rank, or places by distance and groups by size. */
 function showList(told) {
   const entries = features.filter(view.isVisible).map((feature, rank) => {
     const { x, y } = view.placeOf(feature);
@@ -246,7 +246,7 @@ async function setArea(id) {
   }
 }
 
-/** Returns the area with a name that is equal but for case and accents, if there is one. */
+/** Returns the area of a name, but for case and accents, if there is one. */
 async function areaNamed(q) {
   const isEqual = (name) => !name.localeCompare(q, locale, { sensitivity: "base" });
   const areas = q ? await json("areas", { q, limit: 10 }).catch(() => []) : [];

@@ -13,7 +13,7 @@ const maximumTileZoom = 19;
 const countedDot = 5;
 /** The number of symbols up to which those that leave a group move. */
 const maximumMoving = 400;
-/** Above this zoom level there are lines of latitude and longitude on the built-in base map. */
+/** The zoom level above which the built-in base map has a graticule. */
 const graticuleZoom = 8.5;
 const equatorMetres = 40075016.686;
 const steps = [45, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
@@ -43,7 +43,7 @@ const lines = drawing("svg", { class: "graticule", "aria-hidden": "true" });
 const markerLayer = element("div", { class: "markers", "aria-hidden": "true" });
 const images = new Map();
 const pointers = new Map();
-/** The features, and what is drawn of them: places and groups, each with its element. */
+/** The features, and the places and groups that are drawn of them. */
 let features = [];
 let shown = new Map();
 let groupedZoom;
@@ -66,7 +66,7 @@ let isJudged = false;
 /** The areas of symbols and their names, when they were laid out. */
 let taken = [];
 let handle;
-/** Takes the coordinates of clicks while a shape is drawn, in place of the features there. */
+/** Takes the coordinates of clicks while a shape is drawn. */
 let drawingAction;
 /** The place whose popup is open; it is drawn whatever the features are. */
 let selected;
@@ -75,8 +75,8 @@ const lengths = new Map();
 
 /**
  * Starts the map with its controls: `onOpen` is called for a feature that is chosen, `onShowAll` for a view of
- * everything, `onSettle` when the view has come to rest, `onMove` with each frame, `onLayOut` between symbols and the names
- * of places (see `layOutAreas`), and `report` with what fails.
+ * everything, `onSettle` when the view rests, `onMove` with each frame, `onLayOut` between symbols and names (see
+ * `layOutAreas`), and `report` with what fails.
  */
 export function startMap(callbacks) {
   page = { onMove() {}, onSettle() {}, onLayOut() {}, ...callbacks };
@@ -153,7 +153,7 @@ export function fit([west, south, east, north]) {
     Math.min(level(width, b.x - a.x), level(height, b.y - a.y), 15));
 }
 
-/** Shows features apart, as far as the greatest zoom does that. Returns whether it can. */
+/** Shows features apart, as far as the greatest zoom can. Returns whether it does. */
 export function open(group) {
   if (zoom > maximumZoom - 0.5) return false;
   const points = (group.members || [group]).map((member) => projected(member));
@@ -168,7 +168,7 @@ export const pan = (x, y) => set(pointAt({ x: width / 2 + x, y: height / 2 + y }
 
 export const zoomBy = (levels, point) => set(...zoomed(levels, point));
 
-/** Returns the view after a change of the zoom level, in which a point stays where it is: by default the selected place. */
+/** Returns the view after a change of the zoom level, in which a point stays: by default the selected place. */
 function zoomed(levels, point = selected && isVisible(selected) ? placeOf(selected) : { x: width / 2, y: height / 2 }) {
   const to = limited(zoom + levels);
   const share = 1 - 2 ** (zoom - to);
@@ -206,7 +206,7 @@ function move({ x, y }, to) {
   frame ||= requestAnimationFrame(draw);
   isMoving = true;
   clearTimeout(settling);
-  // Under a finger or a pressed mouse, the map waits for a longer rest before it reads and groups places anew.
+  // Under a finger or a pressed mouse, the map waits longer before it groups places anew.
   settling = setTimeout(() => {
     isMoving = false;
     if (groupedZoom === zoom) frame ||= requestAnimationFrame(draw);
@@ -290,7 +290,7 @@ function setLayers(layers) {
   draw();
 }
 
-/** Notes whether a map has a light ground, which is inverted in dark appearance. Images of other servers do not tell. */
+/** Notes whether a map is light, and inverted in dark appearance. Images of other servers do not tell. */
 function judgeGround({ target }) {
   if (isJudged || new URL(target.src).origin !== location.origin) return;
   ruler.canvas.width = ruler.canvas.height = 8;
@@ -364,10 +364,10 @@ export function select(place) {
   regroup();
 }
 
-/** The zoom level from which symbols tell the number of places that have no room beside them. */
+/** The zoom level from which symbols tell the number of places without room. */
 const tellingZoom = 18;
 
-/** Groups the features at the present zoom, and shows the result in place of the former one. */
+/** Groups the features at the present zoom, and shows the groups. */
 function regroup(fresh = new Set()) {
   const all = selected ? [...features.filter(({ id }) => id !== selected.id), selected] : features;
   const before = shown;
@@ -389,7 +389,7 @@ function regroup(fresh = new Set()) {
   layOut();
 }
 
-/** Has the next frame lay out all symbols and names again. */
+/** Lays out symbols and names again. */
 export function layOut() {
   laidOut = undefined;
   frame ||= requestAnimationFrame(draw);
@@ -411,7 +411,7 @@ function markerOf(key, { count, name, symbol, shape, radius, hidden }) {
 export const glyph = (symbol) => drawing("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" },
   drawing("path", { d: symbol.drawing, "fill-rule": "evenodd" }));
 
-/** Has a marker come from where its place was, with a ring that tells that it has changed. */
+/** Moves a marker from where its place was, with a ring. */
 function markChange({ at, marker }, former) {
   if (calm.matches) return;
   marker.animate([{ boxShadow: "0 0 0 0 var(--colour)" }, { boxShadow: "0 0 0 1.25rem transparent" }], 1500);
