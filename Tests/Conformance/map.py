@@ -362,7 +362,7 @@ def a_named_area_that_a_search_names_is_drawn(pages):
     # Their names are where symbols leave room.
     with pages.tab("#map=14/48.2/16.37") as screen:
         screen.wait_until(lambda: screen.page.locator(".areas text").count() == 2, "the names of areas")
-        expect(not screen.overlaps(), f"{screen.overlaps()}")
+        expect(not screen.overlaps(with_areas=True), f"{screen.overlaps(with_areas=True)}")
     # An area that there is no longer.
     pages.expect_statuses(400, 404)
     with pages.browser.tab() as page:

@@ -286,10 +286,10 @@ class MapScreen(Screen):
     def has_list(self):
         return self.elements("place-item").first.is_visible() and self.element("places").bounding_box()["height"] > 200
 
-    def overlaps(self):
-        """Returns pairs of symbols, their names and names of areas that overlap by more than two pixels."""
-        return self.page.evaluate("""() => {
-          const drawn = "#map .symbol, #map .circle, #map .labelled span, #map .areas text";
+    def overlaps(self, with_areas=False):
+        """Returns pairs of symbols and names, and of names of areas, that overlap by more than two pixels."""
+        return self.page.evaluate("""(areas) => {
+          const drawn = "#map .symbol, #map .circle, #map .labelled span" + areas;
           const boxes = [...document.querySelectorAll(drawn)].map((node) =>
             ({ text: node.textContent, box: node.getBoundingClientRect(), marker: node.closest(".marker") ?? node }));
           const depth = (name, a, b) => Math.min(a.box[name[1]], b.box[name[1]]) - Math.max(a.box[name[0]], b.box[name[0]]);
@@ -300,7 +300,7 @@ class MapScreen(Screen):
             && depth(["top", "bottom"], a, b) > 2
             && !(isRound(a) && isRound(b) && apart(a, b) > (a.box.width + b.box.width) / 2 - 2);
           return boxes.flatMap((a, index) => boxes.slice(index + 1).filter((b) => isOver(a, b)).map((b) => [a.text, b.text]));
-        }""")
+        }""", ", #map .areas text" if with_areas else "")
 
     def covered_suggestions(self):
         """Returns the suggestions that something else covers, at one of five points of each."""
