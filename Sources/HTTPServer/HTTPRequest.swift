@@ -161,29 +161,27 @@ extension HTTPRequest {
   /// Returns the whole body, up to its limit. Until the request has ended, it counts towards the memory of all bodies.
   ///
   /// - Throws: ``Problem`` of a body that did not arrive, or 503 `overloaded` if it had to give way to others.
-  public func collectBody() async throws(Problem) -> ByteBuffer {
+  package func collectBody() async throws(Problem) -> ByteBuffer {
     do throws(HTTPBodyError) {
       guard let server, case .stream(let stream) = body.source, !stream.isShort else { return try await body.collect() }
       let share = server.bodies.share(of: sender) { [weak stream] in stream?.finish(.failure(.overloaded)) }
       guard share.hold(0) else { throw .overloaded }
-      server.requestWaits()
-      defer { server.requestContinues() }
-      return try await body.collect(holding: share)
+      return try await waiting { () async throws(HTTPBodyError) in try await body.collect(holding: share) }
     } catch {
       guard let server, error == .overloaded else { throw error.problem }
       throw server.overloaded(HTTPBodyError.overloadedDetail)
     }
   }
-}
 
-extension HTTPRequest {
   /// Waits for something that may take long and needs little memory. Meanwhile the request is not one of the current
   /// requests, whose number is limited; the caller limits how many wait.
-  package func waiting<Value>(_ body: () async -> Value) async -> Value {
-    guard let server else { return await body() }
+  package func waiting<Value, Failure>(
+    _ body: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    guard let server else { return try await body() }
     server.requestWaits()
     defer { server.requestContinues() }
-    return await body()
+    return try await body()
   }
 }
 

@@ -27,7 +27,7 @@ package final class ChangeStreams: Sendable {
     package var lagSeconds = 0.0
   }
 
-  /// What a client has open.
+  /// The streams and waits of a client.
   private struct Use {
     var streams = 0
     var waits = 0
@@ -56,7 +56,7 @@ package final class ChangeStreams: Sendable {
     var counts = Counts()
     /// All clients together: a named area is in memory once.
     var all = Use()
-    /// What those clients have open that have something.
+    /// The streams and waits of each client that has some.
     var open: [RequestSender: Use] = [:]
   }
 
@@ -81,7 +81,13 @@ package final class ChangeStreams: Sendable {
   }
 
   /// The numbers so far.
-  package var counts: Counts { state.withLock { $0.counts } }
+  package var counts: Counts {
+    state.withLock { state in
+      var counts = state.counts
+      counts.open = state.all.streams
+      return counts
+    }
+  }
 
   /// The number of requests that wait.
   var waitCount: Int { state.withLock { $0.all.waits } }
@@ -115,13 +121,12 @@ package final class ChangeStreams: Sendable {
       if !isStream, own.waits >= limit - state.all.waits { return "too many requests wait for changes" }
       let before = own.bytes
       own.add(conditions, isStream: isStream)
-      // What it shares with others is free for it beside them.
+      // An area that others use too takes no further memory.
       let shared = conditions.area.flatMap { state.all.areas[$0] == nil ? nil : $0.bytes } ?? 0
       if own.bytes > before, own.bytes > conditionLimit - (state.all.bytes - shared) {
         return "the conditions of requests for changes take too much memory"
       }
       state.all.add(conditions, isStream: isStream)
-      state.counts.open = state.all.streams
       if !own.isEmpty { state.open[client] = own }
       return nil
     }
@@ -137,7 +142,6 @@ package final class ChangeStreams: Sendable {
   private func end(_ conditions: ChangeConditions, isStream: Bool, of client: RequestSender) {
     state.withLock { state in
       state.all.remove(conditions, isStream: isStream)
-      state.counts.open = state.all.streams
       guard var own = state.open[client] else { return }
       own.remove(conditions, isStream: isStream)
       state.open[client] = own.isEmpty ? nil : own

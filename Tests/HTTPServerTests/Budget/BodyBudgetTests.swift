@@ -52,7 +52,7 @@ import Testing
     #expect(late.hold(20_000))
     #expect(cut.names == ["first"])
     #expect(budget.heldBytes == 85_000)
-    // What was cut holds nothing more.
+    // A body that was cut holds nothing more.
     #expect(!first.hold(36_000))
     #expect(budget.heldBytes == 85_000)
   }

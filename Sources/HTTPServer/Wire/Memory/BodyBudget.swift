@@ -42,10 +42,8 @@ final class BodyBudget: Sendable {
 
     /// Returns the body that gives way to others.
     func next() -> Int? {
-      let unfinished = holders.filter { !$0.value.isWhole }
-      func bytes(_ id: Int) -> Int { unfinished[id].flatMap { bytesOfClients[$0.client] } ?? 0 }
-      guard let most = unfinished.keys.map(bytes).max() else { return nil }
-      return unfinished.keys.filter { bytes($0) == most }.min()
+      holders.lazy.filter { !$0.value.isWhole }.map { id, holder in (bytesOfClients[holder.client, default: 0], -id) }
+        .max(by: <).map { -$0.1 }
     }
   }
 

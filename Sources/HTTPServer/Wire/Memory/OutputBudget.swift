@@ -31,7 +31,7 @@ final class OutputBudget: Sendable {
   /// The bytes of reservations by the addresses of the connections that they are for.
   private let reserved = Mutex<[SocketAddress: Int]>([:])
 
-  /// What each ledger has last observed of the clients of its event loop.
+  /// The output of the clients of each event loop, as its ledger has last observed it.
   private let observed = Mutex<[ObjectIdentifier: [RequestSender: ClientOutput]]>([:])
 
   /// Creates a budget.
@@ -268,7 +268,7 @@ final class OutputLedger: @unchecked Sendable {
   /// The time in seconds in which a client that holds much must be able to take what a connection holds.
   private static let maximumDrainSeconds = 30.0
 
-  /// What was observed of a connection since it holds bytes, its response's reservation included.
+  /// The progress of a connection since it holds bytes, its response's reservation included.
   private struct Observation {
     let client: RequestSender
     private(set) var bytes = 0
