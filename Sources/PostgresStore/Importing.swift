@@ -351,13 +351,19 @@ private enum ImportStatements {
     )
     """
 
-  /// Returns the statement that adds the places of a data set that no row means. Value: the data set's name.
+  /// Returns the statement that adds the places of a data set that no row means, and returns the number of all its
+  /// places. Value: the data set's name.
+  ///
+  /// One statement sees one state of the table: beside writes of others, no more places are added than are counted.
   static func stageOthers(among places: String) -> String {
     """
-    INSERT INTO import_removals
-    SELECT id
-    FROM \(places)
-    WHERE source = $1::text AND NOT EXISTS (SELECT FROM (\(meant)) AS meant WHERE meant.id = points.id)
+    WITH staged AS (
+      INSERT INTO import_removals
+      SELECT id
+      FROM \(places)
+      WHERE source = $1::text AND NOT EXISTS (SELECT FROM (\(meant)) AS meant WHERE meant.id = points.id)
+    )
+    SELECT count(*) FROM \(places) WHERE source = $1::text
     """
   }
 
@@ -371,10 +377,6 @@ private enum ImportStatements {
     DELETE FROM import_removals
     WHERE NOT EXISTS (SELECT FROM import_judged AS judged WHERE judged.id = import_removals.id AND is_admitted)
     """
-
-  static func countPlacesOfSource(among places: String) -> String {
-    "SELECT count(*) FROM \(places) WHERE source = $1::text"
-  }
 
   static let countRemovals = "SELECT count(DISTINCT id) FROM import_removals"
 
@@ -836,8 +838,8 @@ private struct ImportMerge {
       let found = try await session.run(ImportStatements.hasRowOfSource, source).rows.first?.boolean(0)
       guard found == true else { throw EmptyReplacement(source: removal.source) }
       try await session.run(script: ImportStatements.createRemovals)
-      try await session.run(ImportStatements.stageOthers(among: places), source)
-      try await check(limit, of: removal.source, report)
+      let staged = try await session.run(ImportStatements.stageOthers(among: places), source)
+      try await check(limit, of: removal.source, total: Int(try staged.rows.first?.integer(0) ?? 0), report)
     case .places:
       try await session.run(script: ImportStatements.dropMeantRemovals)
       if options.admits != nil { try await session.run(script: ImportStatements.dropUnknownRemovals) }
@@ -881,13 +883,10 @@ private struct ImportMerge {
     throw DatabaseError.rejected(ServerError(sqlState: "40001", message: "earlier writes are still in progress"))
   }
 
-  private func check(_ limit: DeletionLimit, of source: String, _ report: ImportReport) async throws {
+  private func check(_ limit: DeletionLimit, of source: String, total: Int, _ report: ImportReport) async throws {
     var report = report
     report.deleted = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
-    let total = try await session.run(
-      ImportStatements.countPlacesOfSource(among: places), Parameters { $0.add(source) })
-    let count = Int(try total.rows.first?.integer(0) ?? 0)
-    if let error = TooManyDeletions(source: source, total: count, limit: limit, report: report) { throw error }
+    if let error = TooManyDeletions(source: source, total: total, limit: limit, report: report) { throw error }
   }
 
   private func resolveConflicts() async throws {
