@@ -64,4 +64,43 @@ import Testing
     #expect(budget.heldBytes == 8 * Self.mebibyte && !budget.isShort)
     extendLifetime(held)
   }
+
+  @Test func clientHasAtMostAsMuchAsIsFreeBesideIt() {
+    let budget = Self.budget()
+    let (one, other) = (Self.client("192.0.2.1"), Self.client("192.0.2.2"))
+
+    var ofOne = (0..<12).compactMap { _ in budget.reserveAtOnce(bytes: Self.mebibyte, for: one) }
+    let ofOther = (0..<12).compactMap { _ in budget.reserveAtOnce(bytes: Self.mebibyte, for: other) }
+    let first = ofOne.count
+    ofOne += (0..<12).compactMap { _ in budget.reserveAtOnce(bytes: Self.mebibyte, for: one) }
+
+    #expect((first, ofOther.count, ofOne.count) == (6, 3, 6))
+  }
+
+  @Test func responsesThatHaveWaitedLeaveRoomForOtherClients() async throws {
+    let budget = Self.budget()
+    let (one, other) = (Self.client("192.0.2.1"), Self.client("192.0.2.2"))
+    var filling = budget.reserveAtOnce(bytes: 12 * Self.mebibyte)
+    let begun = Counter()
+    let tasks = (0..<12).map { _ in
+      Task {
+        let reservation = try await budget.reserve(bytes: 1024, for: one)
+        begun.add()
+        return reservation
+      }
+    }
+    while budget.queue.count < 12 { await Task.yield() }
+    #expect(filling != nil)
+
+    filling = nil
+    while begun.value < 6 { await Task.yield() }
+    let ofOther = try await budget.reserve(bytes: Self.mebibyte, for: other)
+
+    #expect(begun.value == 6 && budget.queue.count == 6)
+    extendLifetime(ofOther)
+    for task in tasks { task.cancel() }
+    for task in tasks { _ = try? await task.value }
+  }
+
+  private static func client(_ address: String) -> RequestSender { .address(IPAddress(address)) }
 }

@@ -19,7 +19,7 @@ import Testing
     let shares = Counter()
     let tasks = (0..<3).map { _ in
       Task {
-        try await queue.wait { granted in granted < shares.value }
+        try await queue.wait { queue.granted < shares.value }
         begun.add()
       }
     }
@@ -38,17 +38,17 @@ import Testing
   }
 
   @Test func availableShareIsGrantedAtOnce() async throws {
-    try await Self.makeQueue().wait { _ in true }
+    try await Self.makeQueue().wait { true }
   }
 
   @Test func requestThatNeedsMoreThanIsFreeDoesNotHoldUpThoseBehindIt() async throws {
     let queue = Self.makeQueue()
-    let large = Task { try await queue.wait(bytes: 10) { _ in false } }
+    let large = Task { try await queue.wait(bytes: 10) { false } }
     while queue.count < 1 { await Task.yield() }
 
-    try await queue.wait(bytes: 1) { _ in true }
+    try await queue.wait(bytes: 1) { true }
 
-    #expect(queue.count == 1 && queue.firstBytes == 10)
+    #expect(queue.count == 1 && queue.neededBytes() == 10)
     large.cancel()
   }
 
@@ -65,15 +65,15 @@ import Testing
     for (name, client) in requests {
       tasks.append(
         Task {
-          try await queue.wait(bytes: 10, of: client) { granted in
-            guard granted < shares.value else { return false }
+          try await queue.wait(bytes: 10, of: client) {
+            guard queue.granted < shares.value else { return false }
             begun.note(name)
             return true
           }
         })
       while queue.count < tasks.count { await Task.yield() }
     }
-    let nextBytes = queue.firstBytes
+    let nextBytes = queue.neededBytes()
 
     shares.add(4)
     queue.grant()
@@ -92,24 +92,24 @@ import Testing
     let many = Self.client("192.0.2.1")
     var tasks: [Task<Void, any Error>] = []
     for count in 1...3 {
-      tasks.append(Task { try await queue.wait(of: many) { _ in false } })
+      tasks.append(Task { try await queue.wait(of: many) { false } })
       while queue.count < count { await Task.yield() }
     }
 
-    let other = Task { try await queue.wait(bytes: 1, of: Self.client("192.0.2.2")) { _ in false } }
+    let other = Task { try await queue.wait(bytes: 1, of: Self.client("192.0.2.2")) { false } }
 
     await #expect(throws: ShareQueue.Rejection.full) { try await tasks[2].value }
-    await #expect(throws: ShareQueue.Rejection.full) { try await queue.wait(of: many) { _ in true } }
-    #expect(queue.count == 3 && queue.firstBytes == 1)
+    await #expect(throws: ShareQueue.Rejection.full) { try await queue.wait(of: many) { true } }
+    #expect(queue.count == 3 && queue.neededBytes() == 1)
     for task in tasks + [other] { task.cancel() }
   }
 
   @Test func requestOverTheMaximumCountIsRejected() async throws {
     let queue = Self.makeQueue(maximumCount: 1)
-    let first = Task { try await queue.wait { _ in false } }
+    let first = Task { try await queue.wait { false } }
     while queue.count < 1 { await Task.yield() }
 
-    await #expect(throws: ShareQueue.Rejection.full) { try await queue.wait { _ in false } }
+    await #expect(throws: ShareQueue.Rejection.full) { try await queue.wait { false } }
     first.cancel()
   }
 
@@ -118,14 +118,14 @@ import Testing
     let queue = Self.makeQueue(timeout: .zero)
 
     for _ in 0..<1000 {
-      await #expect(throws: ShareQueue.Rejection.timedOut) { try await queue.wait { _ in false } }
+      await #expect(throws: ShareQueue.Rejection.timedOut) { try await queue.wait { false } }
     }
     #expect(queue.count == 0)
   }
 
   @Test func cancelledRequestLeavesTheQueue() async throws {
     let queue = Self.makeQueue()
-    let task = Task { try await queue.wait { _ in false } }
+    let task = Task { try await queue.wait { false } }
     while queue.count < 1 { await Task.yield() }
 
     task.cancel()

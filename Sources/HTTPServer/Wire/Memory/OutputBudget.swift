@@ -6,9 +6,10 @@ import Synchronization
 /// Connections count their unsent bytes in the ``OutputLedger`` of their event loop, which adds them to the budget in
 /// steps of ``ledgerStep``. The memory of a long response that is being produced is counted by a ``MemoryReservation``.
 /// Memory is short above ``highWaterMark``, and while a reservation does not fit below it. Then long responses wait for
-/// their reservations, streams pause until their connections have sent everything, and connections are closed: those of
-/// the client that holds the most whose peers acknowledge little for what they hold, and then those of others whose
-/// peers acknowledge nothing, the longest idle first. The rest, up to ``limit``, is for short responses.
+/// their reservations, of which each client has at most as much as is free beside it; streams pause until their
+/// connections have sent everything, and connections are closed: those of the client that holds the most whose peers
+/// acknowledge little for what they hold, and then those of others whose peers acknowledge nothing, the longest idle
+/// first. The rest, up to ``limit``, is for short responses.
 final class OutputBudget: Sendable {
   let limit: Int
 
@@ -24,12 +25,34 @@ final class OutputBudget: Sendable {
   /// The number of bytes that an event loop may hold or release before it reports them.
   let ledgerStep: Int
 
-  private let queue: ShareQueue
+  /// The requests that wait for memory.
+  let queue: ShareQueue
   private let used = Atomic(0)
   private let ledgers = Mutex<[ObjectIdentifier: OutputLedger]>([:])
 
-  /// The bytes of reservations by the addresses of the connections that they are for.
-  private let reserved = Mutex<[SocketAddress: Int]>([:])
+  /// The reservations of a connection.
+  fileprivate struct ConnectionUse {
+    var bytes = 0
+    /// The sender of the last request for which memory was reserved.
+    var client: RequestSender?
+    var isOpen = false
+  }
+
+  private struct Reservations {
+    var connections: [SocketAddress: ConnectionUse] = [:]
+    /// The bytes of the reservations of each client, each of those that have waited as a mebibyte.
+    var clients: [RequestSender: Int] = [:]
+
+    /// Changes the use of a connection, which is forgotten when it is closed and nothing is reserved for it.
+    mutating func change(_ connection: SocketAddress?, _ change: (inout ConnectionUse) -> Void) {
+      guard let connection else { return }
+      var use = connections[connection] ?? ConnectionUse()
+      change(&use)
+      connections[connection] = use.isOpen || use.bytes > 0 ? use : nil
+    }
+  }
+
+  private let reservations = Mutex(Reservations())
 
   /// The output of the clients of each event loop, as its ledger has last observed it.
   private let observed = Mutex<[ObjectIdentifier: [RequestSender: ClientOutput]]>([:])
@@ -60,7 +83,14 @@ final class OutputBudget: Sendable {
   fileprivate var needsObservation: Bool { heldBytes > observedMark || isShort }
 
   /// The number of bytes to be released until memory is no longer short.
-  fileprivate var excess: Int { used.load(ordering: .relaxed) + queue.firstBytes - highWaterMark }
+  ///
+  /// The requests that wait need what they are to reserve, and as much room beside those that went on after a wait as
+  /// ``hasShare`` asks for. Those of clients that hold more than is free need nothing.
+  var excess: Int {
+    let bytes = queue.neededBytes { isWithinShare($0, bytes: $1) }
+    let needed = bytes > 0 ? max(bytes, (queue.granted + 1) * Self.shareBytes) : 0
+    return heldBytes + needed - highWaterMark
+  }
 
   func hasRoom(for bytes: Int) -> Bool { used.load(ordering: .relaxed) &+ bytes <= limit }
 
@@ -76,44 +106,64 @@ final class OutputBudget: Sendable {
   nonisolated(nonsending) func reserve(
     bytes: Int, for client: RequestSender = .address(nil), on connection: SocketAddress? = nil
   ) async throws -> MemoryReservation {
-    if let reservation = reserveAtOnce(bytes: bytes, on: connection) { return reservation }
-    try await queue.wait(bytes: needed(for: bytes), of: client) { granted in
-      self.hasShare(beside: granted) && self.take(bytes)
+    if let reservation = reserveAtOnce(bytes: bytes, for: client, on: connection) { return reservation }
+    let needed = needed(for: bytes)
+    try await queue.wait(bytes: needed, of: client) {
+      guard self.isWithinShare(client, bytes: needed), self.hasShare, self.take(bytes) else { return false }
+      self.record(bytes, isShare: true, of: client, on: connection)
+      return true
     } whenWaiting: {
       self.beginRelief()
     }
-    return reservation(bytes: bytes, on: connection, isShare: true)
+    return MemoryReservation(bytes: bytes, of: self, for: client, on: connection, isShare: true)
   }
 
   /// Counts memory that a response takes while it is being produced; `nil` where it would have to wait.
-  func reserveAtOnce(bytes: Int, on connection: SocketAddress? = nil) -> MemoryReservation? {
-    guard queue.count == 0, take(bytes) else { return nil }
-    return reservation(bytes: bytes, on: connection, isShare: false)
-  }
-
-  private func reservation(bytes: Int, on connection: SocketAddress?, isShare: Bool) -> MemoryReservation {
-    if let connection { reserved.withLock { $0[connection, default: 0] += bytes } }
-    return MemoryReservation(bytes: bytes, of: self, on: connection, isShare: isShare)
+  func reserveAtOnce(
+    bytes: Int, for client: RequestSender = .address(nil), on connection: SocketAddress? = nil
+  ) -> MemoryReservation? {
+    guard queue.count == 0, isWithinShare(client, bytes: needed(for: bytes)), take(bytes) else { return nil }
+    record(bytes, isShare: false, of: client, on: connection)
+    return MemoryReservation(bytes: bytes, of: self, for: client, on: connection, isShare: false)
   }
 
   fileprivate func end(_ reservation: MemoryReservation) {
-    if let connection = reservation.connection {
-      reserved.withLock { reserved in
-        let rest = reserved[connection, default: 0] - reservation.bytes
-        reserved[connection] = rest > 0 ? rest : nil
-      }
-    }
+    record(-reservation.bytes, isShare: reservation.isShare, of: reservation.client, on: reservation.connection)
     count(-reservation.bytes)
     if reservation.isShare { queue.endShare() }
+  }
+
+  /// Records that a client and a connection have reserved bytes, or with a negative number no longer have.
+  private func record(_ bytes: Int, isShare: Bool, of client: RequestSender, on connection: SocketAddress?) {
+    let counted = isShare ? bytes.signum() * max(Int(bytes.magnitude), Self.shareBytes) : bytes
+    reservations.withLock { reservations in
+      let sum = reservations.clients[client, default: 0] + counted
+      reservations.clients[client] = sum > 0 ? sum : nil
+      reservations.change(connection) {
+        $0.bytes += bytes
+        $0.client = client
+      }
+    }
   }
 
   /// The number of bytes that must be free for each of those that wait to go on.
   private static let shareBytes = 1024 * 1024
 
-  /// Returns a Boolean value that indicates whether there is room for a response beside others that have waited.
-  private func hasShare(beside granted: Int) -> Bool {
-    let room = highWaterMark - used.load(ordering: .relaxed)
-    return room >= 0 && granted < max(1, room / Self.shareBytes)
+  /// Returns a Boolean value that indicates whether a client would hold at most as much as is free beside it, those that
+  /// went on after a wait taken as ``shareBytes`` each. What connections hold is known a quarter of a second later.
+  private func isWithinShare(_ client: RequestSender, bytes: Int) -> Bool {
+    let taken = heldBytes + queue.granted * Self.shareBytes
+    guard taken + bytes > observedMark, client != .address(nil) else { return true }
+    let reserved = reservations.withLock { $0.clients[client] ?? 0 }
+    let held = observed.withLock { $0.values.reduce(0) { $0 + ($1[client]?.heldBytes ?? 0) } }
+    guard reserved + held > 0 else { return true }
+    return reserved + held + bytes <= highWaterMark - taken
+  }
+
+  /// A Boolean value that indicates whether there is room for a response beside others that have waited.
+  private var hasShare: Bool {
+    let room = highWaterMark - heldBytes
+    return room >= 0 && queue.granted < max(1, room / Self.shareBytes)
   }
 
   /// Returns the number of bytes that must be free for a reservation. A long one would never find more than half free
@@ -173,12 +223,24 @@ final class OutputBudget: Sendable {
 
   /// The output that a client's connections hold.
   struct ClientOutput: Hashable {
-    var bytes: Int
+    /// The number of bytes that they hold, and that are reserved for them.
+    var bytes = 0
+    /// The number of bytes that they hold.
+    var heldBytes = 0
     /// A Boolean value that indicates whether one of them takes too long to take what it holds.
-    var isSlow: Bool
+    var isSlow = false
+
+    static func + (one: Self, other: Self) -> Self {
+      ClientOutput(
+        bytes: one.bytes + other.bytes, heldBytes: one.heldBytes + other.heldBytes, isSlow: one.isSlow || other.isSlow)
+    }
   }
 
-  fileprivate var reservedBytes: [SocketAddress: Int] { reserved.withLock { $0 } }
+  fileprivate var connectionUses: [SocketAddress: ConnectionUse] { reservations.withLock { $0.connections } }
+
+  fileprivate func setOpen(_ isOpen: Bool, _ connection: SocketAddress?) {
+    reservations.withLock { $0.change(connection) { $0.isOpen = isOpen } }
+  }
 
   /// Records what the clients of an event loop hold, in place of what was recorded before.
   fileprivate func record(_ clients: [RequestSender: ClientOutput], of ledger: OutputLedger) {
@@ -190,7 +252,7 @@ final class OutputBudget: Sendable {
   fileprivate var clientToCut: RequestSender? {
     var all: [RequestSender: ClientOutput] = [:]
     for clients in observed.withLock({ Array($0.values) }) {
-      all.merge(clients) { ClientOutput(bytes: $0.bytes + $1.bytes, isSlow: $0.isSlow || $1.isSlow) }
+      all.merge(clients, uniquingKeysWith: +)
     }
     let bytes = all.values.reduce(0) { $0 + $1.bytes }
     let slow = all.filter { $0.value.isSlow && $0.value.bytes * all.count >= bytes }
@@ -202,13 +264,17 @@ final class OutputBudget: Sendable {
 public final class MemoryReservation: Sendable {
   fileprivate let bytes: Int
   fileprivate let isShare: Bool
+  fileprivate let client: RequestSender
   fileprivate let connection: SocketAddress?
   private let budget: OutputBudget?
 
   /// Creates a reservation of bytes that the budget counts already; `nil` for none.
-  fileprivate init(bytes: Int, of budget: OutputBudget?, on connection: SocketAddress?, isShare: Bool) {
+  fileprivate init(
+    bytes: Int, of budget: OutputBudget?, for client: RequestSender, on connection: SocketAddress?, isShare: Bool
+  ) {
     self.bytes = bytes
     self.budget = budget
+    self.client = client
     self.connection = connection
     self.isShare = isShare
   }
@@ -225,7 +291,6 @@ extension HTTPRequest {
   /// - Throws: ``Problem`` 503 `overloaded` where there is none in time.
   nonisolated(nonsending) public func reserveMemory(bytes: Int) async throws(Problem) -> MemoryReservation? {
     guard let server else { return nil }
-    if let reservation = server.budget.reserveAtOnce(bytes: bytes, on: remoteAddress) { return reservation }
     do {
       return try await server.budget.reserve(bytes: bytes, for: sender, on: remoteAddress)
     } catch is CancellationError {
@@ -240,8 +305,10 @@ extension HTTPRequest {
   /// - Returns: the reservation, to be kept as long as the memory is used; `nil` where memory is short. A request that
   ///   was created in process has room for everything.
   package func reserveMemoryAtOnce(bytes: Int) -> MemoryReservation? {
-    guard let server else { return MemoryReservation(bytes: 0, of: nil, on: nil, isShare: false) }
-    return server.budget.reserveAtOnce(bytes: bytes, on: remoteAddress)
+    guard let server else {
+      return MemoryReservation(bytes: 0, of: nil, for: .address(nil), on: nil, isShare: false)
+    }
+    return server.budget.reserveAtOnce(bytes: bytes, for: sender, on: remoteAddress)
   }
 }
 
@@ -270,7 +337,7 @@ final class OutputLedger: @unchecked Sendable {
 
   /// The progress of a connection since it holds bytes, its response's reservation included.
   private struct Observation {
-    let client: RequestSender
+    private(set) var client: RequestSender
     private(set) var bytes = 0
     /// The time since which the peer has taken nothing.
     private(set) var silentSince: NIODeadline
@@ -295,8 +362,11 @@ final class OutputLedger: @unchecked Sendable {
     /// Records the progress of a connection.
     ///
     /// The rate is compared with the least that was held in a period, because a response may have begun at its end.
-    mutating func update(mark: Int, bytes: Int, at now: NIODeadline, period: TimeAmount) {
+    mutating func update(
+      mark: Int, bytes: Int, of client: RequestSender?, at now: NIODeadline, period: TimeAmount
+    ) {
       if mark != self.mark { (self.mark, silentSince) = (mark, now) }
+      if let client { self.client = client }
       self.bytes = bytes
       leastBytes = min(leastBytes, bytes)
       let time = now - periodStart
@@ -334,11 +404,15 @@ final class OutputLedger: @unchecked Sendable {
   }
 
   /// Adds a connection, which may be cut when memory is short.
-  func insert(_ holder: any OutputHolder) { holders[ObjectIdentifier(holder)] = holder }
+  func insert(_ holder: any OutputHolder) {
+    holders[ObjectIdentifier(holder)] = holder
+    budget.setOpen(true, holder.remoteAddress)
+  }
 
   func remove(_ holder: any OutputHolder) {
-    holders[ObjectIdentifier(holder)] = nil
+    guard holders.removeValue(forKey: ObjectIdentifier(holder)) != nil else { return }
     observations[ObjectIdentifier(holder)] = nil
+    budget.setOpen(false, holder.remoteAddress)
   }
 
   /// Begins to observe the connections, until memory is no longer about to be short. It may be called from any thread.
@@ -364,7 +438,7 @@ final class OutputLedger: @unchecked Sendable {
   /// Observes the connections, and cuts some if memory is short, until there is room: the slow ones of the client that
   /// holds the most, the slowest first, and then the silent ones of others, the longest silent first.
   func relieve(at now: NIODeadline) {
-    let reserved = budget.reservedBytes
+    let uses = budget.connectionUses
     let period = budget.idleReaderTimeout
     var clients: [RequestSender: OutputBudget.ClientOutput] = [:]
     var readers: [Reader] = []
@@ -373,13 +447,14 @@ final class OutputLedger: @unchecked Sendable {
         observations[key] = nil
         continue
       }
-      let bytes = holder.heldBytes + (holder.remoteAddress.flatMap { reserved[$0] } ?? 0)
+      let use = holder.remoteAddress.flatMap { uses[$0] }
+      let bytes = holder.heldBytes + (use?.bytes ?? 0)
       var observation = observations[key] ?? Observation(of: holder, at: now)
-      observation.update(mark: holder.takenMark, bytes: bytes, at: now, period: period)
+      observation.update(mark: holder.takenMark, bytes: bytes, of: use?.client, at: now, period: period)
       observations[key] = observation
       readers.append((holder, observation))
-      clients[observation.client, default: .init(bytes: 0, isSlow: false)].bytes += bytes
-      if observation.isSlow { clients[observation.client]?.isSlow = true }
+      let output = OutputBudget.ClientOutput(bytes: bytes, heldBytes: holder.heldBytes, isSlow: observation.isSlow)
+      clients[observation.client] = clients[observation.client].map { $0 + output } ?? output
     }
     budget.record(clients, of: self)
 
@@ -454,9 +529,7 @@ final class ShareQueue: Sendable {
   }
 
   /// A function that takes the share of a waiting request, and returns whether there is one.
-  ///
-  /// Its parameter is the number of shares that are in use.
-  typealias Take = @Sendable (_ granted: Int) -> Bool
+  typealias Take = @Sendable () -> Bool
 
   private typealias Waiter = CheckedContinuation<Void, any Error>
 
@@ -472,7 +545,6 @@ final class ShareQueue: Sendable {
   private struct State {
     /// Ordered by turn, and in a turn by arrival.
     var waiting = CircularBuffer<Waiting>()
-    var granted = 0
     var nextID = 0
 
     /// Returns the turn of a client's next request.
@@ -492,11 +564,12 @@ final class ShareQueue: Sendable {
   private let eventLoop: any EventLoop
   private let state = Mutex(State())
   private let waitingCount = Atomic(0)
-  private let firstWaitingBytes = Atomic(0)
+  private let grantedCount = Atomic(0)
+
   var count: Int { waitingCount.load(ordering: .relaxed) }
 
-  /// The number of bytes that the waiting requests of the present turn need; 0 if none waits.
-  var firstBytes: Int { firstWaitingBytes.load(ordering: .relaxed) }
+  /// The number of requests that have a share after a wait.
+  var granted: Int { grantedCount.load(ordering: .relaxed) }
 
   init(timeout: TimeAmount, maximumCount: Int, eventLoop: any EventLoop) {
     self.timeout = timeout
@@ -556,11 +629,11 @@ final class ShareQueue: Sendable {
       var passed = 0
       while passed < state.waiting.count {
         let index = state.waiting.index(state.waiting.startIndex, offsetBy: passed)
-        guard state.waiting[index].take(state.granted) else {
+        guard state.waiting[index].take() else {
           passed += 1
           continue
         }
-        state.granted += 1
+        grantedCount.add(1, ordering: .relaxed)
         granted.append(state.waiting.remove(at: index).continuation)
       }
       note(state)
@@ -570,15 +643,20 @@ final class ShareQueue: Sendable {
   }
 
   func endShare() {
-    state.withLock { $0.granted -= 1 }
+    grantedCount.subtract(1, ordering: .relaxed)
     grant()
   }
 
-  private func note(_ state: State) {
-    waitingCount.store(state.waiting.count, ordering: .relaxed)
-    let turn = state.waiting.first?.turn
-    let first = state.waiting.prefix { $0.turn == turn }
-    firstWaitingBytes.store(first.reduce(0) { $0 + $1.bytes }, ordering: .relaxed)
+  private func note(_ state: State) { waitingCount.store(state.waiting.count, ordering: .relaxed) }
+
+  /// Returns the number of bytes that waiting requests of the present turn need; 0 if none waits.
+  ///
+  /// - Parameter counts: returns a Boolean value that indicates whether a client's request for bytes counts.
+  func neededBytes(where counts: (_ client: RequestSender, _ bytes: Int) -> Bool = { _, _ in true }) -> Int {
+    state.withLock { state in
+      let counted = state.waiting.filter { counts($0.client, $0.bytes) }
+      return counted.prefix { $0.turn == counted.first?.turn }.reduce(0) { $0 + $1.bytes }
+    }
   }
 
   private func fail(_ id: Int, _ error: any Error) {
