@@ -12,21 +12,15 @@ public struct CompiledFilter: Sendable {
   /// The number of predicates and operands, which the work of an evaluation grows with.
   public let termCount: Int
 
-  /// The maximum number of steps, each of a few nanoseconds, to compare geometries of an expression with each other.
-  public static let maximumComparisonSteps = 20_000_000
-
   /// Creates a filter from an expression that can be true or false.
   ///
-  /// - Parameters:
-  ///   - comparisonSteps: the maximum number of steps to compare geometries of the expression with each other.
-  ///   - property: returns the property of a name.
-  /// - Throws: ``FilterError`` where a property or function is unknown, operands are of types that cannot be compared,
-  ///   or geometries take more steps.
+  /// - Parameter property: returns the property of a name.
+  /// - Throws: ``FilterError`` where a property or function is unknown, or operands are of types that cannot be compared,
+  ///   such as two geometries neither of which is a property.
   public init(
-    _ expression: FilterExpression, comparisonSteps: Int = Self.maximumComparisonSteps,
-    property: @escaping (String) throws(FilterError) -> FilterProperty
+    _ expression: FilterExpression, property: @escaping (String) throws(FilterError) -> FilterProperty
   ) throws(FilterError) {
-    var compiler = FilterCompiler(property: property, comparisons: ComparisonBudget(steps: comparisonSteps))
+    var compiler = FilterCompiler(property: property)
     root = try compiler.predicate(expression)
     termCount = compiler.termCount
   }
@@ -276,8 +270,6 @@ private struct FilterCompiler {
   /// The number of predicates and operands so far.
   private(set) var termCount = 0
 
-  private var comparisons: ComparisonBudget
-
   private enum OperandType {
     case string, number, boolean, instant, interval, geometry, array
 
@@ -306,9 +298,8 @@ private struct FilterCompiler {
     }
   }
 
-  init(property: @escaping (String) throws(FilterError) -> FilterProperty, comparisons: ComparisonBudget) {
+  init(property: @escaping (String) throws(FilterError) -> FilterProperty) {
     self.property = property
-    self.comparisons = comparisons
   }
 
   // MARK: Predicates
@@ -466,32 +457,34 @@ private struct FilterCompiler {
 
   // MARK: Geometries
 
-  private enum Place {
-    case shape(PlanarShape)
-    case property(Int)
-  }
-
-  private mutating func place(
+  /// Returns the number of the property that an operand of a relation is.
+  private mutating func propertyNumber(
     _ expression: FilterExpression, in relation: FilterOperator
-  ) throws(FilterError) -> Place {
-    if case .geometry(let geometry) = expression { return .shape(PlanarShape(geometry)) }
+  ) throws(FilterError) -> Int {
     guard case .property(let number) = try operand(expression, of: .geometry, in: relation.name) else {
       throw FilterError(.filter, "expected a geometry as an operand of \(relation.name)")
     }
-    return .property(number)
+    return number
   }
 
   private mutating func spatial(
     _ relation: FilterOperator, _ left: FilterExpression, _ right: FilterExpression
   ) throws(FilterError) -> Predicate {
-    switch (try place(left, in: relation), try place(right, in: relation)) {
-    case (.shape(let left), .shape(let right)):
-      return .constant(try IntersectionMatrix(left, right, &comparisons).satisfies(relation))
-    case (.property(let number), .shape(let shape)):
-      return .spatial(relation, property: number, shape, isSecond: false)
-    case (.shape(let shape), .property(let number)):
-      return .spatial(relation, property: number, shape, isSecond: true)
-    case (.property(let left), .property(let right)): return .pointsRelate(relation, left, right)
+    switch (left, right) {
+    case (.geometry, .geometry):
+      throw FilterError(
+        .filter,
+        "one side of \(relation.name) must be the place's geometry (the property geometry),"
+          + " but both are literal geometries")
+    case (_, .geometry(let geometry)):
+      let number = try propertyNumber(left, in: relation)
+      return .spatial(relation, property: number, PlanarShape(geometry), isSecond: false)
+    case (.geometry(let geometry), _):
+      let number = try propertyNumber(right, in: relation)
+      return .spatial(relation, property: number, PlanarShape(geometry), isSecond: true)
+    default:
+      let number = try propertyNumber(left, in: relation)
+      return .pointsRelate(relation, number, try propertyNumber(right, in: relation))
     }
   }
 

@@ -1,32 +1,30 @@
 import Geo
 
-/// A geometry in the plane, prepared for finding the locations of many points.
+/// A geometry in the plane, prepared for finding the relations of many points to it.
 ///
 /// A line's boundary is its ends (the ends of several lines where an odd number of them meet); an area's interior is
 /// what a line from outside enters an odd number of times.
 final class PlanarShape: Sendable {
-  /// The location of a point in a geometry, in the order of the rows of an intersection matrix.
-  enum Location: Int {
+  /// The location of a point in a geometry.
+  fileprivate enum Location {
     case interior, boundary, exterior
   }
 
   /// A segment of a line or of an area's ring.
-  struct Edge: BitwiseCopyable {
+  fileprivate struct Edge: BitwiseCopyable {
     var a: PlanePoint
     var b: PlanePoint
     /// The number of the area; `nil` for a segment of a line.
     var area: Int32?
   }
 
-  let points: Set<PlanePoint>
-
-  /// The segments that have a length: those of lines first, then those of each area.
-  let edges: [Edge]
+  private let points: Set<PlanePoint>
 
   /// The points at which an odd number of lines end.
-  let lineEnds: Set<PlanePoint>
+  private let lineEnds: Set<PlanePoint>
 
-  let areaCount: Int
+  /// The point that the geometry is; `nil` if it is any other.
+  private let onlyPoint: PlanePoint?
 
   private let areaEdges: EdgeBands
   private let lineEdges: EdgeBands
@@ -40,35 +38,37 @@ final class PlanarShape: Sendable {
     }
     points = builder.points
     lineEnds = builder.lineEnds
-    areaCount = builder.areas.count
-    var edges = builder.lines.flatMap { Self.edges($0, area: nil) }
-    lineEdges = EdgeBands(edges[...])
-    for (index, rings) in builder.areas.enumerated() {
-      for ring in rings { edges += Self.edges(ring, area: Int32(index)) }
-    }
-    areaEdges = EdgeBands(edges.drop { $0.area == nil })
-    self.edges = edges
+    onlyPoint = builder.lines.isEmpty && builder.areas.isEmpty && points.count == 1 ? points.first : nil
+    lineEdges = EdgeBands(builder.lines.flatMap { Self.edges($0, area: nil) })
+    areaEdges = EdgeBands(
+      builder.areas.enumerated().flatMap { index, rings in
+        rings.flatMap { Self.edges($0, area: Int32(index)) }
+      })
   }
 
+  /// Returns the segments of a path that have a length.
   private static func edges(_ path: [PlanePoint], area: Int32?) -> [Edge] {
     zip(path, path.dropFirst()).compactMap { $0 == $1 ? nil : Edge(a: $0, b: $1, area: area) }
   }
 
-  /// The dimension of the geometry.
-  var dimension: Int {
-    if areaCount > 0 { return 2 }
-    return edges.isEmpty ? 0 : 1
+  /// Returns a Boolean value that indicates whether a point is in a relation to the geometry (OGC 06-103r4, clause
+  /// 6.1.15).
+  ///
+  /// - Parameter isSecond: whether the point is the second operand of the relation.
+  func satisfies(_ relation: FilterOperator, point: PlanePoint, isSecond: Bool) -> Bool {
+    switch relation {
+    case .spatiallyIntersects: location(of: point) != .exterior
+    case .spatiallyDisjoint: location(of: point) == .exterior
+    case .spatiallyTouches: location(of: point) == .boundary
+    case .spatiallyEquals: onlyPoint == point
+    case .spatiallyWithin: isSecond ? onlyPoint == point : location(of: point) == .interior
+    case .spatiallyContains: isSecond ? location(of: point) == .interior : onlyPoint == point
+    // One point has no part elsewhere.
+    default: false
+    }
   }
 
-  /// The point that the geometry is; `nil` if it is any other.
-  var onlyPoint: PlanePoint? { dimension == 0 && points.count == 1 ? points.first : nil }
-
-  /// Returns the number of steps of a ``ComparisonBudget`` that ``location(of:)`` takes at most.
-  func steps(at point: PlanePoint) -> Int {
-    1 + ComparisonBudget.exactSteps * (areaEdges.count(at: point) + lineEdges.count(at: point))
-  }
-
-  func location(of point: PlanePoint) -> Location {
+  private func location(of point: PlanePoint) -> Location {
     let inAreas = areaEdges.location(of: point)
     if inAreas == .interior || points.contains(point) { return .interior }
     if lineEdges.contains(point) { return lineEnds.contains(point) ? .boundary : .interior }
@@ -142,7 +142,7 @@ private struct EdgeBands: Sendable {
   /// The maximum of copies of a segment on average.
   private static let copies = 8
 
-  init(_ all: ArraySlice<PlanarShape.Edge>) {
+  init(_ all: [PlanarShape.Edge]) {
     guard !all.isEmpty else { return }
     for edge in all {
       south = min(south, edge.a.y, edge.b.y)
@@ -159,7 +159,7 @@ private struct EdgeBands: Sendable {
     }
     for band in 0..<count { starts[band + 1] += starts[band] }
     var next = starts
-    edges = Array(repeating: all[all.startIndex], count: starts[count])
+    edges = Array(repeating: all[0], count: starts[count])
     for edge in all {
       for band in bands(of: edge) {
         edges[next[band]] = edge
@@ -175,13 +175,6 @@ private struct EdgeBands: Sendable {
 
   private func bands(of edge: PlanarShape.Edge) -> ClosedRange<Int> {
     band(of: min(edge.a.y, edge.b.y))...band(of: max(edge.a.y, edge.b.y))
-  }
-
-  /// Returns the number of segments in the band of a point.
-  func count(at point: PlanePoint) -> Int {
-    guard point.y >= south, point.y <= north else { return 0 }
-    let band = band(of: point.y)
-    return starts[band + 1] - starts[band]
   }
 
   /// Returns a Boolean value that indicates whether a point is on a segment.
@@ -228,30 +221,24 @@ extension PlanePoint {
 
 /// The exact sides of points and lines (J. R. Shewchuk, "Adaptive precision floating-point arithmetic and fast robust
 /// geometric predicates", Discrete & Computational Geometry 18, 1997).
-enum Orientation {
+private enum Orientation {
   /// Returns 1 where the third point is left of the line from the first to the second, -1 where it is right, and 0
   /// where it is on the line.
   @inline(__always)
   static func sign(_ a: PlanePoint, _ b: PlanePoint, _ c: PlanePoint) -> Int {
-    roundedSign(a, b, c) ?? exactSign(a, b, c)
-  }
-
-  /// Returns the sign as computed in floating point; `nil` where rounding errors may change it.
-  @inline(__always)
-  static func roundedSign(_ a: PlanePoint, _ b: PlanePoint, _ c: PlanePoint) -> Int? {
     let left = (a.x - c.x) * (b.y - c.y)
     let right = (a.y - c.y) * (b.x - c.x)
     let determinant = left - right
-    // (3 + 16 ε) ε for ε = 2⁻⁵³.
+    // Beyond this bound rounding errors leave the sign as it is: (3 + 16 ε) ε for ε = 2⁻⁵³.
     let bound = 3.3306690738754716e-16 * (abs(left) + abs(right))
     if determinant > bound { return 1 }
     if -determinant > bound { return -1 }
     // Both products are exactly zero at an end, and on a line along an axis.
-    return (a.x == c.x || b.y == c.y) && (a.y == c.y || b.x == c.x) ? 0 : nil
+    return (a.x == c.x || b.y == c.y) && (a.y == c.y || b.x == c.x) ? 0 : exactSign(a, b, c)
   }
 
   /// Returns the sign of the same determinant, each product of which is the exact sum of two numbers.
-  static func exactSign(_ a: PlanePoint, _ b: PlanePoint, _ c: PlanePoint) -> Int {
+  private static func exactSign(_ a: PlanePoint, _ b: PlanePoint, _ c: PlanePoint) -> Int {
     var sum = ExactSum()
     sum.add(a.x, times: b.y)
     sum.add(-a.x, times: c.y)
@@ -294,15 +281,10 @@ enum Orientation {
     }
   }
 
-  /// Returns a Boolean value that indicates whether a point that is on the line through two others is between them.
-  @inline(__always)
-  static func isBetween(_ point: PlanePoint, _ a: PlanePoint, _ b: PlanePoint) -> Bool {
-    point.x >= min(a.x, b.x) && point.x <= max(a.x, b.x) && point.y >= min(a.y, b.y) && point.y <= max(a.y, b.y)
-  }
-
   /// Returns a Boolean value that indicates whether a point is on a segment.
   @inline(__always)
   static func isOn(_ point: PlanePoint, _ a: PlanePoint, _ b: PlanePoint) -> Bool {
-    isBetween(point, a, b) && sign(a, b, point) == 0
+    point.x >= min(a.x, b.x) && point.x <= max(a.x, b.x) && point.y >= min(a.y, b.y) && point.y <= max(a.y, b.y)
+      && sign(a, b, point) == 0
   }
 }

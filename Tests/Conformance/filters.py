@@ -177,9 +177,7 @@ class Generator:
 
     def spatial(self):
         name = self.random.choice(["Intersects", "Equals", "Disjoint", "Touches", "Within", "Overlaps", "Crosses", "Contains"])
-        left, right = self.geometry(), self.geometry()
-        if self.random.random() < 0.6:
-            left = self.property("geometry")
+        left, right = self.property("geometry"), self.geometry()
         if self.random.random() < 0.3:
             left, right = right, left
         return f"{self.case('S_' + name.upper())}({left[0]}, {right[0]})", f"ST_{name}({left[1]}, {right[1]})"

@@ -147,6 +147,33 @@ import Testing
       errors.contains { $0["parameter"] == parameter && $0["detail"]?.contains(detail) == true }, "\(response.text)")
   }
 
+  @Test(arguments: FilterOperator.allCases.filter { $0.rawValue.hasPrefix("s_") })
+  func relationOfTwoLiteralGeometriesIsRejected(relation: FilterOperator) async throws {
+    let driver = try await driver()
+    let text = "\(relation.rawValue)(POLYGON((0 0, 2 0, 2 2, 0 0)), BBOX(1, 1, 3, 3))"
+    let polygon = #"{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,0]]]}"#
+    let json = #"{"op":"\#(relation.rawValue)","args":[\#(polygon),{"bbox":[1,1,3,3]}]}"#
+
+    let responses = [
+      try await driver.send(.GET, target(text)),
+      try await driver.send(.GET, target(json, "&filter-lang=cql2-json")),
+      try await driver.send(.POST, "/locations/search", json: #"{"filter":"\#(text)"}"#),
+      try await driver.send(.POST, "/locations/search", json: #"{"filter":\#(json)}"#),
+    ]
+
+    let reason =
+      "one side of \(relation.rawValue.uppercased()) must be the place's geometry (the property geometry),"
+      + " but both are literal geometries"
+    for (response, location) in zip(
+      responses, [("parameter", "filter"), ("parameter", "filter"), ("pointer", "/filter"), ("pointer", "/filter")])
+    {
+      #expect(response.status == 400)
+      let errors = try #require(try response.object["errors"] as? [[String: String]])
+      #expect(errors.map { $0[location.0] } == [location.1], "\(response.text)")
+      #expect(errors.map { $0["detail"] } == ["cannot be evaluated: \(reason)"], "\(response.text)")
+    }
+  }
+
   @Test func languageWithoutAFilterIsAnError() async throws {
     let response = try await driver().send(.GET, "/locations?filter-lang=cql2-text")
 

@@ -109,9 +109,6 @@ public final class PropertyFilter: Sendable {
   /// The number of the first tag among the properties of the condition.
   public static let firstTag = PointProperty.allCases.count
 
-  /// The maximum number of steps to compare geometries of a filter with each other on an event loop: some milliseconds.
-  private static let briefSteps = 1_000_000
-
   /// Creates a filter.
   ///
   /// - Throws: `FilterError` where the condition cannot be evaluated on places.
@@ -127,9 +124,7 @@ public final class PropertyFilter: Sendable {
           index: queryables.indexes[ExactText(key)]))
     }
     let types = tags.map(\.type)
-    // Without a computation's deadline this may be an event loop.
-    let steps = ComputationDeadline.current == nil ? Self.briefSteps : CompiledFilter.maximumComparisonSteps
-    condition = try CompiledFilter(expression, comparisonSteps: steps) { [numbers] name throws(FilterError) in
+    condition = try CompiledFilter(expression) { [numbers] name throws(FilterError) in
       if let property = PointProperty(name: name) {
         return FilterProperty(number: property.rawValue, type: property.type)
       }

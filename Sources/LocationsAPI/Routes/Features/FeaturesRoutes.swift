@@ -292,7 +292,7 @@ extension FeaturesContext {
         [
           "cql2-text", "cql2-json", "basic-cql2", "advanced-comparison-operators", "case-insensitive-comparison",
           "accent-insensitive-comparison", "basic-spatial-functions", "basic-spatial-functions-plus",
-          "spatial-functions", "temporal-functions", "array-functions", "property-property", "arithmetic",
+          "spatial-functions", "temporal-functions", "array-functions", "arithmetic",
         ])
     }
     if hasTiles {
