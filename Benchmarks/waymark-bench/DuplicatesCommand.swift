@@ -56,8 +56,8 @@ struct DuplicatesCommand: ParsableCommand {
 
     var pairs: [DuplicatePair] = []
     let duration = try ContinuousClock().measure {
-      pairs = DuplicatePair.pairs(
-        among: try snapshot.allDuplicates(matching: DuplicateQuery(source: "a", other: "b")), [:])
+      pairs = try DuplicatePair.pairs(
+        among: snapshot.allDuplicates(matching: DuplicateQuery(source: "a", other: "b")), [:])
     }
     let seconds = duration / .seconds(1)
     var right = 0

@@ -7,6 +7,12 @@ import Synchronization
 package enum ComputationDeadline {
   /// The deadline; `nil` if there is none.
   @TaskLocal package static var current: ContinuousClock.Instant?
+
+  /// A Boolean value that indicates whether the computation is to end: its deadline has passed, or its task was
+  /// cancelled.
+  package static var hasPassed: Bool {
+    Task.isCancelled || current.map { ContinuousClock.now >= $0 } == true
+  }
 }
 
 /// Runs long or blocking work without holding a thread of Swift's concurrency, which requests need.

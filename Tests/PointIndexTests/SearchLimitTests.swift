@@ -31,6 +31,19 @@ import Testing
     #expect(throws: PointStoreError.filterTimeout) { try result.get() }
   }
 
+  @Test(arguments: [PointQuery(), PointQuery(categories: ["cafe"])])
+  func cellsEndAtTheDeadlineOfTheirComputation(filters: PointQuery) throws {
+    let places = try ChangingPlaces(5_000, seed: 29)
+    let query = CellQuery(box: nil, level: 20, filters: filters)
+
+    let result = ComputationDeadline.$current.withValue(.now) {
+      Result { try places.snapshot.cells(matching: query, limit: .max) }
+    }
+
+    #expect(throws: PointStoreError.filterTimeout) { try result.get() }
+    #expect(try places.snapshot.cells(matching: query, limit: .max)?.isEmpty == false)
+  }
+
   @Test func areasAroundAPlaceCountAsStepsOfFacets() throws {
     let places = try (0..<UInt64(1_000)).map { try TextPlaces.place($0, "P", at: (48.5, 16.5)) }
     let time = Timestamp(microsecondsSinceEpoch: 0)

@@ -1,3 +1,4 @@
+import Basics
 import TestSupport
 import Testing
 
@@ -50,7 +51,7 @@ import Testing
       Self.candidate(2, 11, name: 600), Self.candidate(3, 13, name: 950),
     ]
 
-    let pairs = DuplicatePair.pairs(among: candidates.shuffled(), [:])
+    let pairs = try DuplicatePair.pairs(among: candidates.shuffled(), [:])
 
     // Of equal scores the pair with the lesser ids is first.
     #expect(pairs.map(\.candidate) == [candidates[2], candidates[4], candidates[0]])
@@ -62,22 +63,32 @@ import Testing
     let (left, right) = (try Self.candidate(1, 12, name: 800), try Self.candidate(2, 11, name: 700))
     let candidates = [best, left, right]
     func pairs(_ decisions: [PlacePair: DuplicateState], _ states: Set<DuplicateState> = [.open, .confirmed])
-      -> [DuplicatePair]
+      throws -> [DuplicatePair]
     {
-      DuplicatePair.pairs(among: candidates, decisions, in: states)
+      try DuplicatePair.pairs(among: candidates, decisions, in: states)
     }
 
-    #expect(pairs([:]).map(\.candidate) == [best])
-    #expect(pairs([best.pair: .refuted]).map(\.candidate) == [left, right])
-    #expect(pairs([best.pair: .refuted], [.refuted]).map(\.candidate) == [best])
+    #expect(try pairs([:]).map(\.candidate) == [best])
+    #expect(try pairs([best.pair: .refuted]).map(\.candidate) == [left, right])
+    #expect(try pairs([best.pair: .refuted], [.refuted]).map(\.candidate) == [best])
     #expect(
-      pairs([best.pair: .refuted], Set(DuplicateState.allCases)).map(\.state) == [.refuted, .open, .open])
-    #expect(pairs([left.pair: .confirmed]).map(\.candidate) == [left, right])
-    #expect(pairs([left.pair: .confirmed]).map(\.state) == [.confirmed, .open])
-    #expect(pairs([left.pair: .confirmed], [.open]).map(\.candidate) == [right])
+      try pairs([best.pair: .refuted], Set(DuplicateState.allCases)).map(\.state) == [.refuted, .open, .open])
+    #expect(try pairs([left.pair: .confirmed]).map(\.candidate) == [left, right])
+    #expect(try pairs([left.pair: .confirmed]).map(\.state) == [.confirmed, .open])
+    #expect(try pairs([left.pair: .confirmed], [.open]).map(\.candidate) == [right])
     // A confirmed pair keeps its places where they are no candidates any more.
     let elsewhere = try #require(PlacePair(right.first, PointID(high: 1, low: 99)))
-    #expect(pairs([best.pair: .refuted, elsewhere: .confirmed]).map(\.candidate) == [left])
+    #expect(try pairs([best.pair: .refuted, elsewhere: .confirmed]).map(\.candidate) == [left])
+  }
+
+  @Test func choiceOfPairsEndsAtTheDeadlineOfItsComputation() throws {
+    // More comparisons than are made between two looks at the time, in whatever order.
+    let candidates = try (1...20_000).map { try Self.candidate($0, 100_000 + $0, name: 900) }
+
+    #expect(throws: PointStoreError.filterTimeout) {
+      try ComputationDeadline.$current.withValue(.now) { try DuplicatePair.pairs(among: candidates, [:]) }
+    }
+    #expect(try DuplicatePair.pairs(among: candidates, [:]).count == 20_000)
   }
 
   @Test func contractIsKeptInMemory() async throws {

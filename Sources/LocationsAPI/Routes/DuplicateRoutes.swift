@@ -63,7 +63,10 @@ struct DuplicatesRoute: CallHandler {
       try await service.decisions(in: duplicates)
     }
     let page = try await request.computing { () throws(Problem) in
-      Page(DuplicatePair.pairs(among: found, decisions, in: arguments.states), arguments, in: snapshot)
+      let pairs = try request.reportingSearchErrors { () throws(PointStoreError) in
+        try DuplicatePair.pairs(among: found, decisions, in: arguments.states)
+      }
+      return Page(pairs, arguments, in: snapshot)
     }
     let reservation = try await request.reserveMemory(
       bytes: Self.copies * (page.textBytes + page.pairs.count * Self.pairBytes))

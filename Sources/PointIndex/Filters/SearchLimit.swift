@@ -32,18 +32,23 @@ final class SearchLimit: @unchecked Sendable {
   /// - Parameters:
   ///   - timeLimit: the longest time of the search; `nil` for any time.
   ///   - maximumSteps: the number of steps after which the search ends; `nil` for any number.
-  init(_ timeLimit: Duration?, maximumSteps: Int? = nil) {
-    deadline = timeLimit.map { timeLimit in
+  convenience init(_ timeLimit: Duration?, maximumSteps: Int? = nil) {
+    let deadline = timeLimit.map { timeLimit in
       let latest = ContinuousClock.now + timeLimit
       return min(latest, ComputationDeadline.current ?? latest)
     }
+    self.init(deadline: deadline, maximumSteps: maximumSteps)
+  }
+
+  private init(deadline: ContinuousClock.Instant?, maximumSteps: Int? = nil) {
+    self.deadline = deadline
     self.maximumSteps = maximumSteps ?? .max
     nextCheck = min(Self.stepsPerCheck, self.maximumSteps)
   }
 
-  /// Creates the limit of a query, of which a search without conditions that need an index has none.
+  /// Creates the limit of a query. A search without conditions that need an index has no time limit of its own.
   convenience init(_ query: PointQuery) {
-    self.init(query.needsIndex ? query.timeLimit : nil)
+    if query.needsIndex { self.init(query.timeLimit) } else { self.init(deadline: ComputationDeadline.current) }
   }
 
   /// The error of a search that has expired.

@@ -96,12 +96,12 @@ extension PointSnapshot {
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
   func cells(
-    ofLevel level: Int, in areas: [MapArea], matching filter: MapFilter, limit: Int
+    ofLevel level: Int, in areas: [MapArea], matching filter: MapFilter, limit: Int, _ searchLimit: SearchLimit
   ) throws(PointStoreError) -> [FoundCell]? {
-    var search = CellSearch(self, level: level, limit: limit)
+    var search = CellSearch(self, level: level, limit: limit, searchLimit)
     for area in areas {
       if filter.matchesAll {
-        if let root = pyramid.root { search.visit(root, .map, area) }
+        if let root = pyramid.root { try search.visit(root, .map, area) }
       } else {
         try search.add(area, matching: filter)
       }
@@ -115,15 +115,20 @@ private struct CellSearch {
   private let snapshot: PointSnapshot
   private let level: Int
   private let limit: Int
+  private let searchLimit: SearchLimit
   private var complete: [FoundCell] = []
   private var counter: CellCounter
   private var columns: [MapColumns]
   private var categories: TextNumbers
 
-  init(_ snapshot: PointSnapshot, level: Int, limit: Int) {
+  /// The number of steps to visit a node, several microseconds.
+  private static let stepsPerNode = 512
+
+  init(_ snapshot: PointSnapshot, level: Int, limit: Int, _ searchLimit: SearchLimit) {
     self.snapshot = snapshot
     self.level = level
     self.limit = limit
+    self.searchLimit = searchLimit
     categories = snapshot.pyramid.categories
     counter = CellCounter(level: level, names: categories.texts)
     columns = snapshot.parts.map { $0.segment.mapColumns }
@@ -132,32 +137,33 @@ private struct CellSearch {
   private var isOverLimit: Bool { complete.count + counter.cells.count > limit }
 
   /// Adds the cells of a node that are in a rectangle.
-  mutating func visit(_ node: Pyramid.Node, _ square: MapSquare, _ area: MapArea) {
+  mutating func visit(_ node: Pyramid.Node, _ square: MapSquare, _ area: MapArea) throws(PointStoreError) {
     guard !isOverLimit, let common = square.area.intersection(area) else { return }
+    guard searchLimit.spend(Self.stepsPerNode) else { throw searchLimit.error }
     if square.level == level {
-      if let cell = cell(of: node, square) { complete.append(cell) }
+      if let cell = try cell(of: node, square) { complete.append(cell) }
     } else if node.isLeaf {
-      // Without a property filter there is no time limit.
-      try? add(common, matching: .everything)
+      try add(common, matching: .everything)
     } else {
       for index in 0..<4 {
-        if let quarter = node.quarters[index] { visit(quarter, square.quarter(index), area) }
+        if let quarter = node.quarters[index] { try visit(quarter, square.quarter(index), area) }
       }
     }
   }
 
-  private func cell(of node: Pyramid.Node, _ square: MapSquare) -> FoundCell? {
+  private func cell(of node: Pyramid.Node, _ square: MapSquare) throws(PointStoreError) -> FoundCell? {
     let totals = node.totals
     guard let sample = totals.sample, let location = snapshot.location(of: sample.id) else { return nil }
+    let tallies = try snapshot.tallies(of: node, square, searchLimit)
     return FoundCell(
       x: square.x, y: square.y, count: totals.count, sumX: totals.sumX, sumY: totals.sumY, sample: sample,
       part: Int(location.part), slot: Int(location.slot),
-      categoryNumber: snapshot.tallies(of: node, square).mostFrequent(names: categories.texts) ?? PointRecord.none)
+      categoryNumber: tallies.mostFrequent(names: categories.texts) ?? PointRecord.none)
   }
 
   /// Adds the matching places in a rectangle.
   mutating func add(_ area: MapArea, matching filter: MapFilter) throws(PointStoreError) {
-    try snapshot.forEachPlace(in: area, matching: filter) { part, slot, position in
+    try snapshot.forEachPlace(in: area, matching: filter, searchLimit) { part, slot, position in
       let (id, category) = (columns[part].ids[slot], columns[part].fields(at: slot).category)
       counter.add(
         id, at: MapPosition(position), category: columns[part].number(of: category, in: &categories), part: part,
@@ -177,19 +183,20 @@ private struct CellSearch {
 
 extension PointSnapshot {
   /// Returns the numbers of places of each category of a node.
-  fileprivate func tallies(of node: Pyramid.Node, _ square: MapSquare) -> CategoryTallies {
+  fileprivate func tallies(
+    of node: Pyramid.Node, _ square: MapSquare, _ limit: SearchLimit
+  ) throws(PointStoreError) -> CategoryTallies {
     if let known = node.totals.categories { return known }
     var sum = CategoryTallies()
     if !node.isLeaf {
       for index in 0..<4 {
-        if let quarter = node.quarters[index] { sum.add(tallies(of: quarter, square.quarter(index))) }
+        if let quarter = node.quarters[index] { sum.add(try tallies(of: quarter, square.quarter(index), limit)) }
       }
       return sum
     }
     var columns = parts.map { $0.segment.mapColumns }
     var categories = pyramid.categories
-    // Without a property filter there is no time limit.
-    try? forEachPlace(in: square.area, matching: .everything) { part, slot, _ in
+    try forEachPlace(in: square.area, matching: .everything, limit) { part, slot, _ in
       let number = columns[part].number(of: columns[part].fields(at: slot).category, in: &categories)
       if number != PointRecord.none { sum.add(number) }
       return true

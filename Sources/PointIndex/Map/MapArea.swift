@@ -109,19 +109,17 @@ struct RegionWalk: TreeVisitor {
 extension PointSnapshot {
   /// Calls the closure with the part and the slot of each place that matches the filter, until it returns `false`.
   ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit is exceeded: the one that is given, or
-  ///   that of the property filter and the area.
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the limit is exceeded.
   func forEachPlace(
-    matching mapFilter: MapFilter, _ searchLimit: SearchLimit? = nil, _ body: (_ part: Int, _ slot: Int) -> Bool
+    matching mapFilter: MapFilter, _ limit: SearchLimit, _ body: (_ part: Int, _ slot: Int) -> Bool
   ) throws(PointStoreError) {
     let query = mapFilter.query
     if let matches = mapFilter.textMatches {
       forEachPlace(of: matches, in: query.box.map { BoxFilter($0) }, body)
-      if searchLimit?.isExpired == true { throw .filterTimeout }
+      if limit.isExpired { throw .filterTimeout }
       return
     }
     guard let narrowed = query.narrowedByFilter else { return }
-    let limit = searchLimit ?? SearchLimit(query)
     let filter = SlotFilter(query, in: self, limit)
     let region = RegionFilter(narrowed, limit)
     let source = query.source?.sourceID == nil ? nil : query.source
@@ -161,13 +159,18 @@ extension PointSnapshot {
     }
   }
 
+  /// The number of steps to visit a place.
+  private static let stepsPerPlace = 16
+
   /// Calls the closure with the part, the slot and the position of each matching place in a rectangle of the map.
   func forEachPlace(
-    in area: MapArea, matching filter: MapFilter, _ body: (_ part: Int, _ slot: Int, MercatorPosition) -> Bool
+    in area: MapArea, matching filter: MapFilter, _ limit: SearchLimit,
+    _ body: (_ part: Int, _ slot: Int, MercatorPosition) -> Bool
   ) throws(PointStoreError) {
     var filter = filter
     filter.query.box = area == MapSquare.map.area ? nil : area.box
-    try forEachPlace(matching: filter) { part, slot in
+    try forEachPlace(matching: filter, limit) { part, slot in
+      guard limit.spend(Self.stepsPerPlace) else { return false }
       let position = MercatorPosition(parts[part].segment.columns.coordinates[slot])
       let mapPosition = MapPosition(position)
       guard area.contains(x: mapPosition.x, y: mapPosition.y) else { return true }
@@ -201,6 +204,11 @@ struct MapFilter {
 }
 
 extension PointSnapshot {
+  /// Returns the limit of a query of the map, of which a search for a text has a time limit in any case.
+  func mapLimit(_ query: PointQuery, _ text: ExactText?) -> SearchLimit {
+    text == nil ? SearchLimit(query) : SearchLimit(query.timeLimit)
+  }
+
   /// Returns the conditions of a query of the map, with all places that match its text, which are found within a limit.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.

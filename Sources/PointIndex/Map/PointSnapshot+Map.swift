@@ -57,11 +57,12 @@ extension PointSnapshot: IndexSnapshot {
     _ query: TileQuery, of count: Int, _ visited: ContiguousArray<TilePlace>?
   ) throws(PointStoreError) -> [UInt8] {
     let square = MapSquare(query.tile)
-    let filter = try mapFilter(query.filters, query.text, SearchLimit(query.timeLimit))
+    let limit = mapLimit(query.filters, query.text)
+    let filter = try mapFilter(query.filters, query.text, limit)
     if query.tile.zoom > query.clusterMaximumZoom {
       var found = filter.matchesAll ? visited : nil
       if found == nil, !filter.matchesAll || count <= TileQuery.maximumPlaces {
-        found = try places(of: query.tile, matching: filter, atMost: TileQuery.maximumPlaces)
+        found = try places(of: query.tile, matching: filter, atMost: TileQuery.maximumPlaces, limit)
       }
       if var places = found, places.count <= TileQuery.maximumPlaces {
         let texts = texts(of: places, withTags: !query.tags.isEmpty)
@@ -74,7 +75,7 @@ extension PointSnapshot: IndexSnapshot {
       }
     }
     let level = square.level + TileQuery.cellBits
-    guard let cells = try cells(ofLevel: level, in: [square.area], matching: filter, limit: .max) else {
+    guard let cells = try cells(ofLevel: level, in: [square.area], matching: filter, limit: .max, limit) else {
       return []
     }
     var drawing = TileDrawing(query, of: self, capacity: cells.count, textBytes: 0)
@@ -86,10 +87,11 @@ extension PointSnapshot: IndexSnapshot {
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
   public func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]? {
-    var filter = try mapFilter(query.filters, query.text, SearchLimit(query.timeLimit))
+    let search = mapLimit(query.filters, query.text)
+    var filter = try mapFilter(query.filters, query.text, search)
     if let level = query.level {
       let areas = MapArea.cells(of: level, touching: query.box)
-      return try cells(ofLevel: level, in: areas, matching: filter, limit: limit)?.map { cell in
+      return try cells(ofLevel: level, in: areas, matching: filter, limit: limit, search)?.map { cell in
         let (segment, isSingle) = (parts[cell.part].segment, cell.count == 1)
         return MapCell(
           level: level, x: Int(cell.x), y: Int(cell.y), count: cell.count,
@@ -100,7 +102,7 @@ extension PointSnapshot: IndexSnapshot {
     }
     filter.query.box = query.box
     var found: [MapCell] = []
-    try forEachPlace(matching: filter) { part, slot in
+    try forEachPlace(matching: filter, search) { part, slot in
       let segment = parts[part].segment
       let category = segment.records.category(at: slot)
       found.append(
@@ -121,11 +123,11 @@ extension PointSnapshot: IndexSnapshot {
 
   /// Returns the places of a tile that match; some more than the limit where they are more.
   private func places(
-    of tile: TileAddress, matching filter: MapFilter, atMost limit: Int
+    of tile: TileAddress, matching filter: MapFilter, atMost limit: Int, _ search: SearchLimit
   ) throws(PointStoreError) -> ContiguousArray<TilePlace> {
     if filter.matchesAll { return places(of: tile) }
     var places: ContiguousArray<TilePlace> = []
-    try forEachPlace(in: MapSquare(tile).area, matching: filter) { part, slot, position in
+    try forEachPlace(in: MapSquare(tile).area, matching: filter, search) { part, slot, position in
       places.append(
         TilePlace(placeColumns[part].ids[slot], part: UInt32(part), slot: slot, at: position, zoom: tile.zoom))
       return places.count <= limit

@@ -290,7 +290,6 @@ package struct AreaSteps {
   package private(set) var count = 0
 
   private let maximum: Int?
-  private let deadline: ContinuousClock.Instant?
 
   /// The number of steps after which the limit is checked.
   private var nextCheck: Int
@@ -301,7 +300,6 @@ package struct AreaSteps {
   /// Creates the steps of a search that ends with ``PointStoreError/stepLimit`` after a number of them.
   package init(atMost maximum: Int) {
     self.maximum = maximum
-    deadline = nil
     nextCheck = maximum
   }
 
@@ -309,7 +307,6 @@ package struct AreaSteps {
   /// ``Basics/ComputationDeadline``, or once the task is cancelled. The first step checks both.
   package init() {
     maximum = nil
-    deadline = ComputationDeadline.current
     nextCheck = 0
   }
 
@@ -320,8 +317,7 @@ package struct AreaSteps {
     count += steps
     guard count > nextCheck else { return }
     if maximum != nil { throw .stepLimit }
-    if Task.isCancelled { throw .filterTimeout }
-    if let deadline, ContinuousClock.now >= deadline { throw .filterTimeout }
+    if ComputationDeadline.hasPassed { throw .filterTimeout }
     nextCheck = count + Self.stepsPerCheck
   }
 

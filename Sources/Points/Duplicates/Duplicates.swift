@@ -180,12 +180,12 @@ package struct DuplicatePair: Hashable, Sendable {
   ///   - decisions: all decisions.
   ///   - states: the states of the pairs to return.
   /// - Returns: the pairs, by score, ties by the ids of the pairs.
+  /// - Throws: ``PointStoreError/filterTimeout`` at the deadline of the present computation.
   package static func pairs(
     among candidates: [DuplicateCandidate], _ decisions: [PlacePair: DuplicateState],
     in states: Set<DuplicateState> = [.open, .confirmed]
-  ) -> [DuplicatePair] {
-    let ranked = candidates.map { DuplicatePair(candidate: $0, state: decisions[$0.pair] ?? .open) }
-      .sorted { $0.candidate.rank < $1.candidate.rank }
+  ) throws(PointStoreError) -> [DuplicatePair] {
+    let ranked = try sorted(candidates).map { DuplicatePair(candidate: $0, state: decisions[$0.pair] ?? .open) }
     var taken: Set<PointID> = []
     var chosen: [DuplicatePair] = []
     for state in [DuplicateState.confirmed, .open] {
@@ -203,6 +203,23 @@ package struct DuplicatePair: Hashable, Sendable {
     }
     if states.contains(.refuted) { chosen += ranked.filter { $0.state == .refuted } }
     return chosen.sorted { $0.candidate.rank < $1.candidate.rank }
+  }
+
+  /// The number of comparisons between two looks at the time, less than a millisecond.
+  private static let comparisonsPerCheck = 16_384
+
+  private static func sorted(_ candidates: [DuplicateCandidate]) throws(PointStoreError) -> [DuplicateCandidate] {
+    var comparisons = 0
+    do {
+      return try candidates.sorted { left, right in
+        comparisons += 1
+        if comparisons % comparisonsPerCheck == 0, ComputationDeadline.hasPassed { throw PointStoreError.filterTimeout }
+        return left.rank < right.rank
+      }
+    } catch {
+      // The only error of the closure.
+      throw .filterTimeout
+    }
   }
 }
 

@@ -142,7 +142,7 @@ struct DuplicatesCommand: AsyncParsableCommand {
     let snapshot = PointSnapshot(places.withLock { $0 }, text: text)
     let candidates = try snapshot.allDuplicates(matching: query)
     let decisions = try await store.decisions()
-    var rest = DuplicatePair.pairs(among: candidates, decisions)[...]
+    var rest = try DuplicatePair.pairs(among: candidates, decisions)[...]
     while !rest.isEmpty {
       try write(rest.prefix(Self.batch).compactMap { DuplicateRow($0, in: snapshot) })
       rest = rest.dropFirst(Self.batch)

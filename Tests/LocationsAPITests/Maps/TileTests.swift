@@ -341,6 +341,17 @@ import Testing
     #expect(try features(try await driver.send(.GET, "/locations/clusters?zoom=22&bbox=0,0,99.7,49.5")).count == 10_000)
   }
 
+  @Test func clustersAreNotWrittenBeyondTheDeadlineOfTheirComputation() async throws {
+    let driver = try await driver()
+
+    let response = try await ComputationDeadline.$current.withValue(.now) {
+      try await driver.send(.GET, "/locations/clusters?zoom=3")
+    }
+
+    #expect(response.status == 503)
+    #expect(try response.code == "filter-timeout")
+  }
+
   @Test(arguments: ["", "zoom=23", "zoom=-1", "zoom=1.5", "zoom=+1", "zoom=1&zoom=2", "zoom=1&tags=a"])
   func invalidZoomIsRejected(query: String) async throws {
     #expect(try await driver().send(.GET, "/locations/clusters?\(query)").status == 400)

@@ -1,3 +1,4 @@
+import Basics
 import Geo
 import HTTPServer
 import JSONText
@@ -82,24 +83,33 @@ struct ClustersRoute: CallHandler {
             "zoom",
             "must be lower, or bbox smaller: the response would have more than \(Self.maximumCount) features")
         }
-        return ExpiringResponse(Self.response(cells), expiry: snapshot.expiry(of: query.filters))
+        return ExpiringResponse(try Self.response(cells), expiry: snapshot.expiry(of: query.filters))
       }
     }
   }
 
-  private static func response(_ cells: [MapCell]) -> HTTPResponse {
-    var json = JSONWriter(ByteBuffer())
+  /// The number of features that are written between two looks at the time, less than a millisecond.
+  private static let featuresPerCheck = 256
+
+  /// Returns the response with cells.
+  ///
+  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
+  private static func response(_ cells: [MapCell]) throws(Problem) -> HTTPResponse {
+    var json = JSONWriter()
     json.beginObject()
     json.write(member: "type", "FeatureCollection")
     json.write(name: "features")
     json.beginArray()
-    for cell in cells { write(cell, to: &json) }
+    for (index, cell) in cells.enumerated() {
+      if index % featuresPerCheck == 0, ComputationDeadline.hasPassed { throw Problem(PointStoreError.filterTimeout) }
+      write(cell, to: &json)
+    }
     json.endArray()
     json.endObject()
     return HTTPResponse(contentType: PointFormat.geoJSON.mediaType, bytes: json.sink)
   }
 
-  private static func write(_ cell: MapCell, to json: inout JSONWriter<ByteBuffer>) {
+  private static func write(_ cell: MapCell, to json: inout JSONWriter<[UInt8]>) {
     json.beginObject()
     json.write(member: "type", "Feature")
     json.write(member: "id", cell.count == 1 ? cell.id.description : "\(cell.level)/\(cell.x)/\(cell.y)")
