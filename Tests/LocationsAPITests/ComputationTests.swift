@@ -277,6 +277,28 @@ import Testing
   }
 
   @Test(arguments: [
+    "/api?q=place&osm_tag=tourism:museum", "/reverse?lat=1&lon=1&radius=5000&osm_tag=tourism:museum",
+    "/structured?city=place", "/nominatim/search?q=place&countrycodes=at",
+  ])
+  func pagesOfAFilteredSearchOfAGeocoderAreOneComputation(target: String) async throws {
+    let deadlines = Mutex<[ContinuousClock.Instant?]>([])
+    try await withServer(
+      places: 1_000,
+      onComputing: {
+        #expect(MultiThreadedEventLoopGroup.currentEventLoop == nil)
+        deadlines.withLock { $0.append(ComputationDeadline.current) }
+      }
+    ) { server in
+      let response = try await RawHTTPConnection.open(port: server.port).get(target)
+
+      #expect(response.status == 200)
+    }
+
+    #expect(deadlines.withLock { $0.count } > 1)
+    #expect(deadlines.withLock { Set($0).count } == 1)
+  }
+
+  @Test(arguments: [
     ("PUT /locations/0190b7c5-7e5a-7000-8000-000000000001", #"{"name": "A","lat":1,"long":2}"#, 201),
     ("POST /locations", #"{"name": "A","lat":1,"long":2}"#, 201),
     ("PATCH /locations/0190b7c5-7e5a-7000-8000-000000000001", #"{"name": "B"}"#, 404),

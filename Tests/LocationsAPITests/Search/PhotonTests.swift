@@ -295,6 +295,16 @@ import Testing
     #expect(searches.count == 2)
   }
 
+  @Test(arguments: ["/api?q=stop&osm_tag=:museum", "/reverse?lat=0&lon=0&osm_tag=:museum"])
+  func filteredSearchEndsAtTheDeadlineOfItsComputation(target: String) async throws {
+    let driver = try await ServiceDriver(places: [Self.place(0, 0, "Stop", "cafe")])
+
+    let response = try await ComputationDeadline.$current.withValue(.now) { try await driver.send(.GET, target) }
+
+    #expect(response.status == 503)
+    #expect(try response.code == "filter-timeout")
+  }
+
   @Test func filteredSearchLooksBehindTheFirstPage() async throws {
     let places = try (0..<300).map { number in
       try Self.place(0, Double(number) / 1000, "Stop", number == 299 ? "museum" : "cafe")

@@ -225,14 +225,7 @@ struct PhotonSearch: Sendable {
         text: name, completesLastWord: true, bias: bias, filters: filters,
         areaReadings: RequestAreas.current?.readings(of: name, isIncomplete: true, near: bias?.center) ?? [],
         timeLimit: timeLimit)
-      found = try await PhotonMatches.find(limit: limit, matching: filter) {
-        count, after, isFirst, select throws(Problem) in
-        var query = query
-        (query.limit, query.after) = (count, after)
-        return try await service.matches(of: query, isRecorded: isFirst, for: request) { page throws(Problem) in
-          try (select(page.matches.map(\.point)), page.next)
-        }
-      }
+      found = try await places(matching: query, filter)
     }
     guard found.count < limit, !filter.layers.isEmpty, let areas = RequestAreas.current?.areas, !areas.isEmpty else {
       return found
@@ -245,14 +238,67 @@ struct PhotonSearch: Sendable {
     }
   }
 
-  /// Returns the places that match conditions, and with layers the areas of these around the centre.
-  func places(matching query: PointQuery, _ filter: PhotonFilter) async throws(Problem) -> [PhotonPlace] {
-    try await PhotonMatches.find(limit: limit, matching: filter) { count, after, isFirst, select throws(Problem) in
-      var query = query
-      (query.limit, query.after) = (count, after)
-      return try await service.page(matching: query, isRecorded: isFirst, for: request) { page throws(Problem) in
-        try (select(page.points.map(\.point)), page.next)
+  /// Returns the places that match a text.
+  ///
+  /// Without a filter, most searches end with their first page, which has the event loop as long as it is short. All
+  /// other pages are one computation.
+  private func places(matching query: TextQuery, _ filter: PhotonFilter) async throws(Problem) -> [PhotonPlace] {
+    var (query, matches) = (query, PhotonMatches(filter, limit: limit))
+    query.limit = matches.pageSize
+    if filter.isEmpty {
+      query.after = try await service.matches(of: query, for: request) { page throws(Problem) in
+        try matches.add(page.matches.map(\.point))
+        return page.next
       }
+      if query.after == nil || matches.isComplete { return matches.places }
+    }
+    let snapshot = try await service.mapSnapshot(as: .matches, for: request, text: ExactText(query.text))
+    return try await request.computing { () throws(Problem) in
+      repeat {
+        let page = try request.reportingSearchErrors { () throws(PointStoreError) in
+          try service.matches(of: query, in: snapshot, isRecorded: query.after == nil)
+        }
+        try matches.add(page.matches.map(\.point))
+        query.after = page.next
+      } while query.after != nil && !matches.isComplete
+      return matches.places
+    }
+  }
+
+  /// Returns the places that match conditions, page by page in the same way.
+  func places(matching query: PointQuery, _ filter: PhotonFilter) async throws(Problem) -> [PhotonPlace] {
+    var (query, matches) = (query, PhotonMatches(filter, limit: limit))
+    query.limit = matches.pageSize
+    func addPage() async throws(Problem) {
+      query.after = try await service.page(
+        matching: query, isRecorded: query.after == nil, for: request
+      ) { page throws(Problem) in
+        try matches.add(page.points.map(\.point))
+        return page.next
+      }
+    }
+    if filter.isEmpty {
+      try await addPage()
+      if query.after == nil || matches.isComplete { return matches.places }
+    }
+    let isRequired = query.needsIndex || service.isRestricted
+    let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.snapshot(for: .page, isRequired: isRequired)
+    }
+    guard let snapshot else {
+      // The time for which the store waits for a database counts to no computation.
+      repeat { try await addPage() } while query.after != nil && !matches.isComplete
+      return matches.places
+    }
+    return try await request.computing { () throws(Problem) in
+      repeat {
+        let page = try request.reportingSearchErrors { () throws(PointStoreError) in
+          try service.page(matching: query, in: snapshot, isRecorded: query.after == nil)
+        }
+        try matches.add(page.points.map(\.point))
+        query.after = page.next
+      } while query.after != nil && !matches.isComplete
+      return matches.places
     }
   }
 }
@@ -288,7 +334,7 @@ extension [PhotonPlace] {
         try steps.spend(Self.stepsPerName)
         guard !known.contains(AreaKey(layer: layer, name: ExactText(area.draft.name))) else { continue }
         let around = try filter.needsAddress ? RequestAreas.areas(at: center, within: &steps) : []
-        try steps.spend(Self.stepsPerPlace)
+        try steps.spend(AreaSteps.perPlace)
         guard filter.matches(countryCode: PostalAddress(area.draft.tags, in: around).countryCode),
           let place = PhotonPlace(area), filter.matchesAddress(of: PhotonPlace(place.point, in: around))
         else { continue }
@@ -302,9 +348,6 @@ extension [PhotonPlace] {
 
   /// The number of steps to compare the name of an area with those of places.
   private static var stepsPerName: Int { 32 }
-
-  /// The number of steps to make an address or the place of an area, several microseconds.
-  private static var stepsPerPlace: Int { 1024 }
 }
 
 /// `GET /reverse`: the places nearest to a coordinate, by Photon's API.
@@ -367,58 +410,58 @@ struct PhotonReverseRoute: CallHandler {
 }
 
 /// The first places of a search that match a filter, which leaves some of them out: more are looked for page by page.
-private enum PhotonMatches {
+private struct PhotonMatches {
   /// The number of places that are examined at most.
   private static let maximumExamined = 2000
 
   /// The number of places of a page.
-  private static let pageSize = 200
+  let pageSize: Int
 
-  /// Returns the first places of a search that match.
+  private let filter: PhotonFilter
+  private let limit: Int
+  private var found: [PhotonPlace] = []
+  private var streets: Set<ExactText> = []
+  private var examined = 0
+
+  init(_ filter: PhotonFilter, limit: Int) {
+    self.filter = filter
+    self.limit = limit
+    pageSize = filter.isEmpty ? limit : 200
+  }
+
+  /// A Boolean value that indicates whether no further page is looked for.
+  var isComplete: Bool { found.count >= limit || examined >= Self.maximumExamined }
+
+  /// The places.
+  var places: [PhotonPlace] { Array(found.prefix(limit)) }
+
+  /// Adds those places of a page that match. The address comes last, for which areas are looked up.
   ///
-  /// - Parameter page: finds a page: a number of places after a position. It returns what a closure selects of them,
-  ///   and the position after them; `nil` at the end.
-  static func find<Position>(
-    limit: Int, matching filter: PhotonFilter,
-    _ page: (
-      _ count: Int, _ after: Position?, _ isFirst: Bool,
-      _ select: ([PointOfInterest]) throws(Problem) -> [PhotonPlace]
-    ) async throws(Problem) -> (places: [PhotonPlace], next: Position?)
-  ) async throws(Problem) -> [PhotonPlace] {
-    var found: [PhotonPlace] = []
-    var streets: Set<ExactText> = []
-    var (examined, next): (Int, Position?) = (0, nil)
-    repeat {
-      let count = filter.isEmpty ? limit : pageSize
-      let (places, position) = try await page(count, next, examined == 0) { points throws(Problem) in
-        try Self.places(of: points, matching: filter)
+  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
+  mutating func add(_ points: [PointOfInterest]) throws(Problem) {
+    examined += pageSize
+    var steps = AreaSteps()
+    do throws(PointStoreError) {
+      for point in points {
+        try steps.spend(AreaSteps.perPlace)
+        var place = PhotonPlace(point)
+        guard filter.matches(place.mainTag, in: place.layer) else { continue }
+        if filter.needsAddress {
+          place = PhotonPlace(point, in: try RequestAreas.areas(at: point.draft.coordinate, within: &steps))
+          guard filter.matchesAddress(of: place) else { continue }
+        }
+        if !filter.keepsDuplicates, let key = place.duplicateKey, !streets.insert(ExactText(key)).inserted { continue }
+        found.append(place)
       }
-      found += places.filter { place in
-        guard !filter.keepsDuplicates, let key = place.duplicateKey else { return true }
-        return streets.insert(ExactText(key)).inserted
-      }
-      examined += count
-      next = position
-    } while next != nil && found.count < limit && examined < maximumExamined
-    return Array(found.prefix(limit))
-  }
-
-  /// Returns those places that match. The address comes last, for which areas are looked up.
-  private static func places(
-    of points: [PointOfInterest], matching filter: PhotonFilter
-  ) throws(Problem) -> [PhotonPlace] {
-    var places: [PhotonPlace] = []
-    for point in points {
-      var place = PhotonPlace(point)
-      guard filter.matches(place.mainTag, in: place.layer) else { continue }
-      if filter.needsAddress {
-        place = try PhotonPlace(point, in: RequestAreas.areas(of: point))
-        guard filter.matchesAddress(of: place) else { continue }
-      }
-      places.append(place)
+    } catch {
+      throw Problem(error)
     }
-    return places
   }
+}
+
+extension AreaSteps {
+  /// The number of steps to make the address or the place of an area or of a place, several microseconds.
+  fileprivate static let perPlace = 1024
 }
 
 extension HTTPRequest {
