@@ -454,6 +454,60 @@ import Testing
     }
   }
 
+  @Test func listReservesNoMemoryWhileItsStoreWaitsForADatabase() async throws {
+    let (isSearching, gate) = (Gate(), Gate())
+    defer { gate.open() }
+    let store = StubStore(onPage: { _ throws(PointStoreError) in
+      isSearching.open()
+      await gate.pass()
+      return PointPage(points: [], hasMore: false)
+    })
+    try await serve(LocationsAPI.Configuration(service: PointsService(store: store), version: "1.2.3")) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+
+      try await connection.send(call: "GET /locations?limit=1000")
+      await isSearching.pass()
+      #expect(server.bufferedBytes < 1000 * 1024)
+      gate.open()
+
+      #expect(try await connection.response().status == 200)
+    }
+  }
+
+  /// A responder that keeps the last request.
+  private struct KeepingResponder: HTTPResponder {
+    let responder: Router
+    let last: @Sendable (HTTPRequest) -> Void
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+      last(request)
+      return await responder.respond(to: request)
+    }
+  }
+
+  @Test func placesThatADatabaseFoundWaitForMemory() async throws {
+    let request = Mutex<HTTPRequest?>(nil)
+    let held = Mutex<MemoryReservation?>(nil)
+    let store = StubStore(onPage: { _ throws(PointStoreError) in
+      // Meanwhile others take all memory.
+      let reservation = request.withLock { $0?.reserveMemoryAtOnce(bytes: 1 << 40) }
+      held.withLock { $0 = reservation }
+      return PointPage(points: [], hasMore: false)
+    })
+    let configuration = LocationsAPI.Configuration(service: PointsService(store: store), version: "1.2.3")
+
+    try await serve(
+      configuration, configure: { ($0.timeouts.share, $0.timeouts.idleReader) = (.milliseconds(50), .seconds(3_600)) },
+      through: { router in KeepingResponder(responder: router) { last in request.withLock { $0 = last } } }
+    ) { server in
+      let response = try await RawHTTPConnection.open(port: server.port).get("/locations?limit=1000")
+
+      #expect(held.withLock { $0.take() } != nil)
+      #expect(response.status == 503)
+      #expect(response.text.contains("\"code\":\"overloaded\""))
+    }
+  }
+
   private static let id = "0190b7c5-7e5a-7000-8000-000000000001"
 
   /// Runs the body against a server with one event loop and one thread for computations.
@@ -472,19 +526,27 @@ import Testing
     _ = try await memory.load(AsyncStream([rows]))
     let store = ComputedStore(store: memory, onComputing: onComputing, onFacets: onFacets, onTransfer: onTransfer)
     let service = PointsService(store: store)
-    let api = LocationsAPI(
-      .init(
-        service: service, filtering: Filtering(timeLimit: .seconds(3_600)),
-        version: "1.2.3"))
-    let router = api.routerOfAllCalls()
+    try await serve(
+      .init(service: service, filtering: Filtering(timeLimit: .seconds(3_600)), version: "1.2.3"),
+      configure: { configuration in
+        configuration.limits.waitingComputations = waiting
+        configuration.timeouts.computation = timeout
+      }, body: body)
+  }
+
+  /// Runs the body against a server of an interface, with one event loop and one thread for computations.
+  private func serve(
+    _ api: LocationsAPI.Configuration, configure: (inout HTTPServerConfiguration) -> Void = { _ in },
+    through responder: (Router) -> any HTTPResponder = { $0 }, body: (HTTPServer) async throws -> Void
+  ) async throws {
     var configuration = HTTPServerConfiguration(port: 0)
     configuration.threads = 1
     configuration.limits.computations = 1
-    configuration.limits.waitingComputations = waiting
-    configuration.timeouts.computation = timeout
+    configuration.timeouts.computation = .seconds(3_600)
     configuration.timeouts.header = .seconds(300)
+    configure(&configuration)
     let server = try await HTTPServer.bind(
-      configuration: configuration, responder: router,
+      configuration: configuration, responder: responder(LocationsAPI(api).routerOfAllCalls()),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     do {
       try await body(server)

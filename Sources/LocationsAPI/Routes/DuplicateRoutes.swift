@@ -47,6 +47,10 @@ struct DuplicatesRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try DuplicateArguments(request, filtering)
     let snapshot = try await service.mapSnapshot(as: .duplicates, for: request)
+    // First, since it may wait for a database, during which no candidates are held.
+    let decisions = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.decisions(in: duplicates)
+    }
     let found = try await request.computing { () throws(Problem) in
       try request.reportingSearchErrors { () throws(PointStoreError) in
         try service.duplicates(matching: arguments.query, in: snapshot)
@@ -59,9 +63,6 @@ struct DuplicatesRoute: CallHandler {
     }
     let working = try await request.reserveMemory(bytes: found.count * Self.candidateBytes)
     defer { extendLifetime(working) }
-    let decisions = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.decisions(in: duplicates)
-    }
     let page = try await request.computing { () throws(Problem) in
       let pairs = try request.reportingSearchErrors { () throws(PointStoreError) in
         try DuplicatePair.pairs(among: found, decisions, in: arguments.states)

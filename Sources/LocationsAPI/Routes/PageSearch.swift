@@ -144,17 +144,42 @@ extension PointsService {
     let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any IndexSnapshot)? in
       try await self.snapshot(for: operation, isRequired: needsIndex)
     }
+    guard let snapshot else { return try await searchingElsewhere(query, for: request, inStore, response: response) }
     // After the wait for the index, during which nothing is held.
     var reservation: MemoryReservation?
     if let bytes = query.memoryBytes { reservation = try await request.reserveMemory(bytes: bytes) }
     defer { extendLifetime(reservation) }
-    guard let snapshot else {
-      let found = try await request.reportingStoreErrors { () throws(PointStoreError) in try await inStore(false) }
-      return try await request.computing { () throws(Problem) in try response(found) }
-    }
     return try await request.computing { () throws(Problem) in
       try response(request.reportingSearchErrors { () throws(PointStoreError) in try inSnapshot(snapshot) })
     }
+  }
+}
+
+extension PointsService {
+  /// Searches in the store, which waits for a database, and makes the response beside the event loop.
+  ///
+  /// Nothing is reserved during the first search, however long it waits. What it found is held once its memory is
+  /// reserved: if that has to wait, the search is repeated afterwards.
+  private func searchingElsewhere<Found, Response>(
+    _ query: PointQuery, for request: HTTPRequest,
+    _ inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
+    response: (Found) throws(Problem) -> Response
+  ) async throws(Problem) -> Response {
+    func search() async throws(Problem) -> Found {
+      try await request.reportingStoreErrors { () throws(PointStoreError) in try await inStore(false) }
+    }
+    var found: Found? = try await search()
+    var reservation: MemoryReservation?
+    defer { extendLifetime(reservation) }
+    if let bytes = query.memoryBytes {
+      reservation = request.reserveMemoryAtOnce(bytes: bytes)
+      if reservation == nil {
+        found = nil
+        reservation = try await request.reserveMemory(bytes: bytes)
+      }
+    }
+    let result = if let found { found } else { try await search() }
+    return try await request.computing { () throws(Problem) in try response(result) }
   }
 }
 
