@@ -253,7 +253,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [(1, false), (600, true)]) func longFilterInABodyIsParsedBesideTheEventLoop(
+  @Test(arguments: [(1, false), (40, true), (600, true)]) func longFilterInABodyIsParsedBesideTheEventLoop(
     terms: Int, isBeside: Bool
   ) async throws {
     let barrier = Barrier()
@@ -272,6 +272,53 @@ import Testing
 
       #expect(try await second.response(to: "POST").status == 400)
       barrier.open()
+      _ = try await first.response()
+    }
+  }
+
+  @Test(arguments: [
+    "/locations", "/locations/export", "/locations/clusters", "/locations/facets", "/tiles/0/0/0.mvt", "/tiles.json",
+    "/changes", "/ogc/collections/places/items", "/ogc/collections/places/tiles/WebMercatorQuad/0/0/0",
+  ])
+  func longFilterInAQueryIsCompiledBesideTheEventLoop(path: String) async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    try await withServer(onComputing: { barrier.pass() }) { server in
+      let first = try await occupy(server)
+      let filter = Array(repeating: "name%3D'x'", count: 40).joined(separator: "%20OR%20")
+
+      // The parameter that is not known is rejected after the filter is compiled.
+      let short = try await RawHTTPConnection.open(port: server.port).get("\(path)?unknown=1&filter=name%3D'x'")
+      #expect(short.status == 400)
+      let second = try await RawHTTPConnection.open(port: server.port)
+      try await second.send(call: "GET \(path)?unknown=1&filter=\(filter)")
+      try await until { server.computations.waiting == 1 }
+      barrier.open()
+
+      #expect(try await second.response().status == 400)
+      _ = try await first.response()
+    }
+  }
+
+  @Test(arguments: [
+    ("GET /locations?unknown=1&within=POLYGON((1%201,2%201,2%202,1%201))", ""),
+    ("GET /locations?unknown=1&route=LINESTRING(1%201,2%202)&radius=10", ""),
+    ("GET /locations/suggest?unknown=1&q=x&within=POLYGON((1%201,2%201,2%202,1%201))", ""),
+    ("POST /locations/search", #"{"limit":0,"within":"POLYGON((1 1,2 1,2 2,1 1))"}"#),
+    ("POST /locations/search", #"{"limit":0,"route":"LINESTRING(1 1,2 2)","radius":10}"#),
+  ])
+  func shapesAreCompiledBesideTheEventLoop(call: String, json: String) async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    try await withServer(onComputing: { barrier.pass() }) { server in
+      let first = try await occupy(server)
+      let second = try await RawHTTPConnection.open(port: server.port)
+
+      try await second.send(call: call, body: json)
+      try await until { server.computations.waiting == 1 }
+      barrier.open()
+
+      #expect(try await second.response(to: String(call.prefix { $0 != " " })).status == 400)
       _ = try await first.response()
     }
   }

@@ -757,6 +757,40 @@ extension ParameterValues {
 }
 
 extension ParameterValues {
+  /// The number of bytes of filters up to which they are compiled on the event loop.
+  static let shortFilterBytes = 256
+
+  /// A Boolean value that indicates whether compiling the conditions may take longer than a millisecond: those with a
+  /// shape, whose edges are divided, and long filters.
+  fileprivate var haveLongConditions: Bool {
+    // By index: a copy of each text would be counted.
+    var bytes = 0
+    for index in texts.indices {
+      switch texts[index].parameter {
+      case .within, .route: return true
+      case .filter: bytes += texts[index].text.utf8.count
+      default: break
+      }
+    }
+    for index in conditions.indices {
+      bytes += conditions[index].property.utf8.count + conditions[index].value.utf8.count
+    }
+    return bytes > Self.shortFilterBytes
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the arguments that a closure makes of parameters: on the event loop, or beside it if compiling their
+  /// conditions may take longer than a millisecond.
+  @inline(__always)
+  func compiling<Arguments>(
+    _ values: ParameterValues, _ arguments: () throws(Problem) -> Arguments
+  ) async throws(Problem) -> Arguments {
+    values.haveLongConditions ? try await computing(arguments) : try arguments()
+  }
+}
+
+extension ParameterValues {
   /// Returns the area of `within`; `nil` where it is not given or invalid.
   mutating func area() -> GeodesicArea? {
     guard has(.within), !isMistyped(.within) else { return nil }

@@ -70,12 +70,11 @@ enum PointBody {
   /// whose expressions is an object in an array, and of its geometries.
   static let queryDepth = 2 * 64 + 12
 
-  /// The length up to which the body of a search is parsed on the event loop, in bytes. A filter of 32 KiB takes
-  /// milliseconds.
+  /// The length up to which the body of a search is parsed on the event loop, in bytes.
   private static let shortQueryBytes = 2048
 
   /// Reads the conditions of a search, and returns the arguments that a closure makes of them. A long body is parsed
-  /// beside the event loop.
+  /// beside the event loop, and conditions that take longer than a millisecond are compiled there.
   ///
   /// - Throws: `Problem` 415, 400 `malformed-body`, that of a body that did not arrive, or that of the closure.
   static func readQuery<Arguments>(
@@ -85,8 +84,23 @@ enum PointBody {
       throw .unsupportedMediaType(request, accepted: "application/json", header: "accept-post")
     }
     let bytes = try await collect(request)
-    guard bytes.readableBytes > shortQueryBytes else { return (try arguments(query(of: bytes)), bytes) }
-    return (try await request.computing { () throws(Problem) in try arguments(query(of: bytes)) }, bytes)
+    guard bytes.readableBytes <= shortQueryBytes else {
+      return (try await request.computing { () throws(Problem) in try arguments(query(of: bytes)) }, bytes)
+    }
+    let body = try query(of: bytes)
+    guard hasLongConditions(body) else { return (try arguments(body), bytes) }
+    return (try await request.computing { () throws(Problem) in try arguments(body) }, bytes)
+  }
+
+  /// Returns a Boolean value that indicates whether compiling the conditions of a body may take longer than a
+  /// millisecond: those with a shape, whose edges are divided, objects, which may have one, and long filters.
+  static func hasLongConditions(_ body: JSONValue) -> Bool {
+    if body[Parameter.within.name] != nil || body[Parameter.route.name] != nil { return true }
+    switch body[Parameter.filter.name] {
+    case .object?: return true
+    case .string(let text)?: return text.utf8.count > ParameterValues.shortFilterBytes
+    default: return false
+    }
   }
 
   private static func query(of bytes: ByteBuffer) throws(Problem) -> JSONValue {

@@ -74,7 +74,10 @@ struct ChangesRoute: CallHandler {
   let restriction: Restriction?
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try ChangesArguments(request, filtering, restriction)
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    let arguments = try await request.compiling(values) { () throws(Problem) in
+      try ChangesArguments(values, request, filtering, restriction)
+    }
     guard let changes else { throw Problem(.indexRequired) }
     if arguments.query.needsIndex || restriction != nil, !service.usesIndex { throw Problem(.indexRequired) }
     if arguments.isStream { return try await stream(changes, arguments, to: request) }
@@ -316,11 +319,13 @@ struct ChangesArguments: Sendable {
   /// A Boolean value that indicates whether the position is that of the last event of a stream.
   let isContinued: Bool
 
-  /// Creates the arguments from a request.
+  /// Creates the arguments from the parameters of a request.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
-  init(_ request: HTTPRequest, _ filtering: Filtering, _ restriction: Restriction?) throws(Problem) {
-    var values = try ParameterValues(request, allowing: ChangesRoute.call.parameters)
+  init(
+    _ values: ParameterValues, _ request: HTTPRequest, _ filtering: Filtering, _ restriction: Restriction?
+  ) throws(Problem) {
+    var values = values
     query = values.changeFilters(by: filtering)
     isRestricted = restriction != nil
     limit = values.limit(in: ChangesRoute.limits, default: ChangesRoute.defaultLimit)

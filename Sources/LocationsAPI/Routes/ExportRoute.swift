@@ -38,7 +38,10 @@ struct ExportRoute: CallHandler {
   let restriction: Restriction?
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try ExportArguments(request, filtering)
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    let arguments = try await request.compiling(values) { () throws(Problem) in
+      try ExportArguments(values, request, filtering)
+    }
 
     // Once the head is sent an error can only cut the connection: errors are looked for before.
     _ = try await request.reportingStoreErrors { () throws(PointStoreError) in
@@ -170,11 +173,11 @@ private struct ExportArguments {
   let format: PointFormat
   let isGzip: Bool
 
-  /// Creates the arguments from a request.
+  /// Creates the arguments from the parameters of a request.
   ///
   /// - Throws: `Problem` 400 or 406.
-  init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
-    var values = try ParameterValues(request, allowing: ExportRoute.call.parameters)
+  init(_ values: ParameterValues, _ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
+    var values = values
     query = values.filters(by: filtering)
     try values.check()
     format = try .chosen(by: values[.format], accept: request.headers, from: PointFormat.exports)

@@ -36,7 +36,10 @@ struct ListRoute: CallHandler {
   var path = "/locations"
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try ListArguments(request, filtering)
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    let arguments = try await request.compiling(values) { () throws(Problem) in
+      try ListArguments(values, request, filtering)
+    }
     // Attributions change without a change of the places.
     let hasVersion = !arguments.fields.contains(.attribution)
     let revalidation = arguments.text?.isIncomplete == true ? shortLived : revalidation
@@ -164,13 +167,6 @@ final class ListArguments: Sendable {
   /// A Boolean value that indicates whether the response depends on the time of the request.
   var expire: Bool {
     query.opening.map { $0.isNow && !$0.isOfFirstPage } ?? !fields.isDisjoint(with: .opening)
-  }
-
-  /// Creates the arguments from a request.
-  ///
-  /// - Throws: `Problem` 400 with every invalid parameter, or 406.
-  convenience init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
-    try self.init(ParameterValues(request, allowing: ListRoute.call.parameters), request, filtering)
   }
 
   /// Creates the arguments from parameters of a query or a body.

@@ -130,9 +130,10 @@ struct ChangeWebhookRoute: CallHandler {
     let sender = try calls.sender()
     let patch = try await PointBody.readPatch(request)
     let areas = try await calls.areas.forRequest(request)
-    let draft = try areas.parsing { () throws(Problem) in
-      try WebhookDraft(patch, isPatch: true, calls.filtering)
+    func parsed() throws(Problem) -> WebhookDraft {
+      try areas.parsing { () throws(Problem) in try WebhookDraft(patch, isPatch: true, calls.filtering) }
     }
+    let draft = PointBody.hasLongConditions(patch) ? try await request.computing(parsed) : try parsed()
     try await calls.check(draft, sender)
     let now = sender.clock.now()
     let changed = try await request.reportingStoreErrors { () throws(PointStoreError) in

@@ -23,14 +23,13 @@ struct FeatureArguments {
 
   static let defaultLimit = 10
 
-  /// Creates the arguments from a request.
+  /// Creates the arguments from the parameters of a request.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(
-    _ request: HTTPRequest, _ collection: PointCollection, _ properties: FeatureProperties, _ filtering: Filtering
+    _ values: ParameterValues, _ request: HTTPRequest, _ collection: PointCollection, _ filtering: Filtering
   ) throws(Problem) {
-    var values = try ParameterValues(
-      request, allowing: ItemsRoute.call.parameters, properties: properties.queryables.map(\.name))
+    var values = values
     system = values.referenceSystem(.crs)
     let boxSystem = values.referenceSystem(.boxCRS)
     let filterSystem = values.referenceSystem(.filterCRS)

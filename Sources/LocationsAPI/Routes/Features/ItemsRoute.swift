@@ -57,7 +57,11 @@ struct ItemsRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let collection = try context.collection(of: request)
-    let arguments = try FeatureArguments(request, collection, context.properties, context.filtering)
+    let values = try ParameterValues(
+      request, allowing: Self.call.parameters, properties: context.properties.queryables.map(\.name))
+    let arguments = try await request.compiling(values) { () throws(Problem) in
+      try FeatureArguments(values, request, collection, context.filtering)
+    }
     let isPage = arguments.format == .html
     return try await context.revalidation.respond(
       to: request, in: .geoJSON,

@@ -164,7 +164,9 @@ struct CollectionTileRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
-    var arguments = values.tileArguments(by: responder.filtering)
+    var arguments = try await request.compiling(values) { () throws(Problem) in
+      values.tileArguments(by: responder.filtering)
+    }
     if let format = values[.format], format != "mvt" {
       values.note(.invalid, Parameter.format.name, "must be mvt, got '\(format.prefix(50))'")
     }

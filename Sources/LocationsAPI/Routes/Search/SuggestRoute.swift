@@ -48,7 +48,7 @@ struct SuggestRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
-    var filters = values.filters(by: filtering)
+    var filters = try await request.compiling(values) { () throws(Problem) in values.filters(by: filtering) }
     filters.limit = values.limit(in: Self.limits, default: Self.defaultLimit)
     if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }
     let arguments = values.textArguments(&filters, by: filtering, isTyped: true)

@@ -59,7 +59,7 @@ struct ClustersRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
-    var filters = values.filters(by: filtering)
+    var filters = try await request.compiling(values) { () throws(Problem) in values.filters(by: filtering) }
     let text = values.text()
     let zoom = values.zoom()
     try values.check()

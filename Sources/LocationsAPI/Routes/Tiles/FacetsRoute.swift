@@ -55,7 +55,7 @@ struct FacetsRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
-    let filters = values.filters(by: filtering)
+    let filters = try await request.compiling(values) { () throws(Problem) in values.filters(by: filtering) }
     let text = values.text()
     let facets = values.facets(by: filtering)
     let languages = values.languages()

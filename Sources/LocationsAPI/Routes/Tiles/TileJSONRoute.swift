@@ -48,7 +48,7 @@ struct TileJSONRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
-    let arguments = values.tileArguments(by: filtering)
+    let arguments = try await request.compiling(values) { () throws(Problem) in values.tileArguments(by: filtering) }
     let tags = arguments.tags
     try values.check()
     let snapshot = try await service.mapSnapshot(as: .tile, for: request, text: arguments.text)

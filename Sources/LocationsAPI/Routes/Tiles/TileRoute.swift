@@ -22,7 +22,9 @@ struct TileRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: TileResponder.parameters)
-    let arguments = values.tileArguments(by: responder.filtering)
+    let arguments = try await request.compiling(values) { () throws(Problem) in
+      values.tileArguments(by: responder.filtering)
+    }
     try values.check()
     let path = request.pathParameters
     return try await responder.respond(
