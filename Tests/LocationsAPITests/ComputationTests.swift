@@ -14,6 +14,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 #if canImport(Glibc)
@@ -552,6 +553,43 @@ import Testing
       #expect(held.withLock { $0.take() } != nil)
       #expect(response.status == 503)
       #expect(response.text.contains("\"code\":\"overloaded\""))
+    }
+  }
+
+  @Test func changesOfARestrictionAreJudgedBesideTheEventLoop() async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    let memory = MemoryStore.countingFromOne()
+    let store = ComputedStore(
+      store: memory, onComputing: { barrier.pass() }, onFacets: { _ in }, onTransfer: {})
+    var key = APIKey(name: "part", scope: .read, secret: "wm_part")
+    key.restriction = AccessRestriction(filter: "category = 'cafe'")
+    var configuration = LocationsAPI.Configuration(service: PointsService(store: store), version: "1.2.3")
+    configuration.filtering = Filtering(timeLimit: .seconds(3_600))
+    configuration.changes = memory.changes
+    configuration.access = AccessControl(AccessPolicy(keys: [key], isLoopback: true))
+    let headers = "Authorization: Bearer wm_part\r\n"
+    try await serve(configuration) { server in
+      // The calls of the key are made at its first request.
+      let present = try await RawHTTPConnection.open(port: server.port).get("/changes", headers: headers)
+      let match = present.text.firstMatch(of: /"position":"([^"]+)"/)
+      let position = try #require(match?.1)
+      _ = try await memory.create(.sample("Cafe", 1, 1, category: "cafe"), once: nil)
+      let first = try await occupy(server)
+
+      let page = try await RawHTTPConnection.open(port: server.port)
+      try await page.send(call: "GET /changes?since=\(position)", headers: headers)
+      // The filter is joined to that of the key before the parameter that is not known is rejected.
+      let filtered = try await RawHTTPConnection.open(port: server.port)
+      try await filtered.send(call: "GET /changes?unknown=1&filter=name%3D'x'", headers: headers)
+      try await until { server.computations.waiting == 2 }
+      barrier.open()
+
+      let response = try await page.response()
+      #expect(response.status == 200)
+      #expect(response.text.contains("Cafe"))
+      #expect(try await filtered.response().status == 400)
+      _ = try await first.response()
     }
   }
 

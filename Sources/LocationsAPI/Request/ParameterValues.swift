@@ -760,33 +760,35 @@ extension ParameterValues {
   /// The number of bytes of filters up to which they are compiled on the event loop.
   static let shortFilterBytes = 256
 
-  /// A Boolean value that indicates whether compiling the conditions may take longer than a millisecond: those with a
-  /// shape, whose edges are divided, and long filters.
-  fileprivate var haveLongConditions: Bool {
+  /// Returns a Boolean value that indicates whether compiling the conditions may take longer than a millisecond: those
+  /// with a shape, whose edges are divided, and filters that are long or are joined to another one.
+  fileprivate func haveLongConditions(areJoined: Bool) -> Bool {
     // By index: a copy of each text would be counted.
     var bytes = 0
     for index in texts.indices {
       switch texts[index].parameter {
       case .within, .route: return true
-      case .filter: bytes += texts[index].text.utf8.count
+      case .filter, .status: bytes += texts[index].text.utf8.count
       default: break
       }
     }
     for index in conditions.indices {
       bytes += conditions[index].property.utf8.count + conditions[index].value.utf8.count
     }
-    return bytes > Self.shortFilterBytes
+    return bytes > (areJoined ? 0 : Self.shortFilterBytes)
   }
 }
 
 extension HTTPRequest {
   /// Returns the arguments that a closure makes of parameters: on the event loop, or beside it if compiling their
   /// conditions may take longer than a millisecond.
+  ///
+  /// - Parameter areJoined: a Boolean value that indicates whether the filters are joined to another one.
   @inline(__always)
   func compiling<Arguments>(
-    _ values: ParameterValues, _ arguments: () throws(Problem) -> Arguments
+    _ values: ParameterValues, areJoined: Bool = false, _ arguments: () throws(Problem) -> Arguments
   ) async throws(Problem) -> Arguments {
-    values.haveLongConditions ? try await computing(arguments) : try arguments()
+    values.haveLongConditions(areJoined: areJoined) ? try await computing(arguments) : try arguments()
   }
 }
 

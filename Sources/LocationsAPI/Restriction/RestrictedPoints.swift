@@ -2,6 +2,7 @@ import Basics
 import Crypto
 import Geo
 import Points
+import Synchronization
 
 /// A store as a caller with a restriction sees it: places outside of it do not exist.
 ///
@@ -395,10 +396,28 @@ struct RestrictedFeed: PointFeed {
   func presentPosition() async throws(PointStoreError) -> String { try await feed.presentPosition() }
 
   func page(after position: String, limit: Int) async throws(ChangeReadError) -> ChangePage {
+    try await page(after: position, limit: limit, for: .server)
+  }
+
+  func page(
+    after position: String, limit: Int, for reader: ChangeReader
+  ) async throws(ChangeReadError) -> ChangePage {
     let page = try await feed.page(after: position, limit: limit)
+    guard !page.changes.isEmpty else { return page }
+    // As if it was refused, until it is computed.
+    let judgement = Mutex<Result<Bool, PointStoreError>>(.failure(.overloaded))
+    _ = await reader.compute { [judge] in
+      let result: Result<Bool, PointStoreError>
+      do throws(PointStoreError) {
+        result = .success(try judge.admits(page.changes))
+      } catch {
+        result = .failure(error)
+      }
+      judgement.withLock { $0 = result }
+    }
     let isVisible: Bool
     do throws(PointStoreError) {
-      isVisible = try judge.admits(page.changes)
+      isVisible = try judgement.withLock { $0 }.get()
     } catch {
       throw .store(error)
     }

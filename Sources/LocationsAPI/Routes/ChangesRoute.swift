@@ -75,7 +75,7 @@ struct ChangesRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let values = try ParameterValues(request, allowing: Self.call.parameters)
-    let arguments = try await request.compiling(values) { () throws(Problem) in
+    let arguments = try await request.compiling(values, areJoined: restriction != nil) { () throws(Problem) in
       try ChangesArguments(values, request, filtering, restriction)
     }
     guard let changes else { throw Problem(.indexRequired) }
@@ -186,12 +186,13 @@ struct ChangesRoute: CallHandler {
   private func firstPage(
     of changes: any PointFeed, after position: String, limit: Int, _ request: HTTPRequest
   ) async throws(Problem) -> ChangePage {
+    let reader = ChangeReader(request)
     var page: ChangePage
     var start = position
     repeat {
       do throws(ChangeReadError) {
         page = try await service.observingChanges { () async throws(ChangeReadError) in
-          try await changes.page(after: start, limit: limit)
+          try await changes.page(after: start, limit: limit, for: reader)
         }
       } catch {
         throw request.problem(for: error)
@@ -326,7 +327,7 @@ struct ChangesArguments: Sendable {
     _ values: ParameterValues, _ request: HTTPRequest, _ filtering: Filtering, _ restriction: Restriction?
   ) throws(Problem) {
     var values = values
-    query = values.changeFilters(by: filtering)
+    var query = values.changeFilters(by: filtering)
     isRestricted = restriction != nil
     limit = values.limit(in: ChangesRoute.limits, default: ChangesRoute.defaultLimit)
     isStream =
@@ -347,6 +348,15 @@ struct ChangesArguments: Sendable {
       values.note(.missing, Parameter.since.name, "must be given where wait is")
     }
     try values.check()
+    // Two filters are compiled as one here, and not by the feed.
+    if let restriction, query.filter != nil {
+      do throws(PointStoreError) {
+        try query.join(restriction.points)
+      } catch {
+        throw Problem(error)
+      }
+    }
+    self.query = query
   }
 
   /// Returns the mark of positions of a restriction and an area; `nil` if there are neither.

@@ -133,6 +133,13 @@ package protocol ChangeLog: Sendable {
 
 /// The changes of a store's places, for clients: pages of the log, and subscriptions to what happens now.
 package protocol PointFeed: ChangeLog {
+  /// Returns the same page as ``ChangeLog/page(after:limit:)`` for a reader, to whom the evaluation of conditions counts.
+  ///
+  /// - Throws: ``ChangeReadError``.
+  func page(
+    after position: String, limit: Int, for reader: ChangeReader
+  ) async throws(ChangeReadError) -> ChangePage
+
   /// Returns changes with ``PointChange/outside(_:version:)`` for places that do not match a query, by computation
   /// alone. The query's order, limit and position are ignored.
   ///
@@ -148,6 +155,12 @@ package protocol PointFeed: ChangeLog {
 }
 
 extension PointFeed {
+  package func page(
+    after position: String, limit: Int, for reader: ChangeReader
+  ) async throws(ChangeReadError) -> ChangePage {
+    try await page(after: position, limit: limit)
+  }
+
   /// Returns a subscription of the server itself.
   package func subscribe(matching query: PointQuery) -> ChangeSubscription { subscribe(matching: query, for: .server) }
 }

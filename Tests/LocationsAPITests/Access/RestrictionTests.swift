@@ -620,6 +620,30 @@ import Testing
     #expect(expired.status == 410 && !expired.text.contains("Vault"), "\(expired.text)")
   }
 
+  @Test func pageIsJudgedInTheComputingTimeOfItsReader() async throws {
+    let store = MemoryStore.countingFromOne()
+    let start = try await store.changes.presentPosition()
+    _ = try await store.create(.sample("Cafe", 1, 1, category: "cafe"), once: nil)
+    let restriction = PointRestriction(
+      filter: try PropertyFilter("category = 'cafe'"), area: nil, timeLimit: .seconds(600), queryables: Queryables())
+    let feed = RestrictedFeed(RestrictionJudge(restriction: restriction, feed: store.changes))
+    let computations = Counter()
+    let reader = ChangeReader(client: .init("reader")) { work in
+      computations.add()
+      work()
+      return true
+    }
+    let refused = ChangeReader(client: .init("refused")) { _ in false }
+
+    let page = try await feed.page(after: start, limit: 10, for: reader)
+
+    #expect(page.changes.count == 1)
+    #expect(computations.value == 1)
+    await #expect(throws: ChangeReadError.store(.overloaded)) {
+      try await feed.page(after: start, limit: 10, for: refused)
+    }
+  }
+
   @Test func pagesExpireWithTheOutlineOfAnArea() async throws {
     let world = try await World(hasHidden: true)
     let start = try #require(try await world.send(.GET, "/changes").object["position"] as? String)
