@@ -53,6 +53,7 @@ let package = Package(
     // The end-to-end tests drive the server with it.
     .package(name: "waymark-client", path: "Clients/Swift"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -104,6 +105,7 @@ let package = Package(
           .product(name: "NIOPosix", package: "swift-nio"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "NIOTLS", package: "swift-nio"),
+          .product(name: "SwiftASN1", package: "swift-asn1"),
           .product(name: "X509", package: "swift-certificates"),
         ],
         path: "Tests/HTTPTestSupport",
@@ -165,14 +167,14 @@ let package = Package(
     module(
       "IndexedStore",
       ["Basics", "Geo", "PointIndex", "Points", "PostgresStore", logging],
-      tests: ["MemoryStore", "PostgresTestSupport"]
+      tests: ["MemoryStore", "PostgresClient", "PostgresTestSupport"]
     ),
     module("PrometheusMetrics", [metrics]),
     module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "OpeningHours", "Points"], settings: computing),
     module(
       "Webhooks",
       ["Basics", "JSONText", "PointFormats", "Points", logging, .product(name: "Crypto", package: "swift-crypto")],
-      tests: ["Geo", "MemoryStore", "PostgresStore", "PostgresTestSupport", "SQLiteJournal"]),
+      tests: ["Geo", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport", "SQLiteJournal"]),
     module(
       "PointMapping",
       [
@@ -198,7 +200,9 @@ let package = Package(
         "Basics", "CQL2", "HTTPServer", "JSONText", "Points", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
-      ] + nio
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ]
     ),
     module(
       "LocationsAPI",
@@ -207,20 +211,23 @@ let package = Package(
         "OpeningHours", "PointFormats",
         "Points", "TileFiles", "VectorTiles", "Webhooks", logging,
         .product(name: "Crypto", package: "swift-crypto"),
-      ] + nio,
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
       tests: [
         "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "NIOPosix", package: "swift-nio"),
       ]
     ),
     [
       .executableTarget(
         name: "waymark",
         dependencies: [
-          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "Geo", "HTTPServer", "IndexedStore",
-          "JSONText",
+          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "Geo", "Gzip", "HTTPServer",
+          "IndexedStore", "JSONText",
           "LocationsAPI",
           "MemoryStore",
           "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
@@ -245,9 +252,9 @@ let package = Package(
           logging,
           metrics,
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
-          .product(name: "NIOHTTP1", package: "swift-nio"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        ],
+        ] + nio,
         swiftSettings: strict
       ),
       .executableTarget(
@@ -268,7 +275,8 @@ let package = Package(
         swiftSettings: strict),
       // Prints what opening hours yield, for scripts/conformance opening-hours.
       .executableTarget(
-        name: "opening-hours", dependencies: ["Geo", "JSONText", "OpeningHours"], path: "Benchmarks/opening-hours",
+        name: "opening-hours", dependencies: ["Basics", "Geo", "JSONText", "OpeningHours"],
+        path: "Benchmarks/opening-hours",
         swiftSettings: strict),
       // Prints what filters yield, for scripts/conformance filters.
       .executableTarget(
@@ -281,12 +289,10 @@ let package = Package(
           "SyntheticData", "TestSupport", logging,
           .product(name: "WaymarkClient", package: "waymark-client"),
           .product(name: "Crypto", package: "swift-crypto"),
-          .product(name: "NIOPosix", package: "swift-nio"),
-          .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "Subprocess", package: "swift-subprocess"),
           .product(name: "SystemPackage", package: "swift-system"),
-        ],
+        ] + nio,
         swiftSettings: strict
       ),
     ],
