@@ -12,6 +12,12 @@ let strict: [SwiftSetting] =
 /// The settings of modules that compute: optimized in debug builds too, so that tests take a fraction of the time.
 let computing = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
+/// The modules with a README: libraries and features.
+let documented: Set = [
+  "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpenStreetMap", "OpeningHours", "PointMapping",
+  "PostgresClient", "PrometheusMetrics", "TileFiles", "VectorTiles", "Webhooks",
+]
+
 /// Returns a library target and its tests.
 func module(
   _ name: String,
@@ -20,7 +26,9 @@ func module(
   tests: [Target.Dependency] = []
 ) -> [Target] {
   [
-    .target(name: name, dependencies: dependencies, swiftSettings: settings),
+    .target(
+      name: name, dependencies: dependencies, exclude: documented.contains(name) ? ["README.md"] : [],
+      swiftSettings: settings),
     .testTarget(
       name: name + "Tests",
       dependencies: [.target(name: name), "SyntheticData", "TestSupport"] + dependencies + tests,
