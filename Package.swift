@@ -303,6 +303,9 @@ let package = Package(
         ] + nio,
         swiftSettings: strict
       ),
+      // Reads the files of this repository.
+      .testTarget(
+        name: "Architecture", exclude: ["Budgets.txt", "Exceptions.txt", "budgets"], swiftSettings: computing),
     ],
   ].flatMap { $0 },
   swiftLanguageModes: [.v6],
