@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
-/// The bound of the memory that clients that read nothing can occupy together.
+/// The bound of the memory that clients that read nothing can occupy together, each of them with one connection.
 @Suite(.timeLimit(.minutes(5))) struct OutputBudgetTests {
   private static let longBytes = 1024 * 1024
 
@@ -35,6 +35,7 @@ import Testing
     configuration.limits.bufferedBytes = 16 * longBytes
     configuration.timeouts.idleReader = .seconds(300)
     configuration.timeouts.share = .milliseconds(100)
+    configuration.sender = { .address(IPAddress("2001:db8::\(String($0.remoteAddress?.port ?? 0, radix: 16))")) }
   }
 
   /// Opens clients that send a request and read nothing, until one is rejected.
@@ -101,6 +102,22 @@ import Testing
       while try await other.get("/longest").status != 200 {}
 
       for reader in readers { reader.cancel() }
+    }
+  }
+
+  @Test func clientThatReadsNothingOnManyConnectionsLeavesRoomForOthers() async throws {
+    func configure(_ configuration: inout HTTPServerConfiguration) {
+      Self.configure(&configuration)
+      configuration.sender = { .address(IPAddress("2001:db8::\($0.path == "/long" ? 1 : 2)")) }
+    }
+    try await withServer(Self.responder, configure: configure) { server in
+      let clients = try await silentClients("/long", port: server.port)
+      while server.bufferedBytes <= 5 * Self.longBytes { try await Task.sleep(for: .milliseconds(10)) }
+
+      let other = try await RawHTTPConnection.open(port: server.port)
+      while try await other.get("/longest").status != 200 {}
+
+      for client in clients { client.reset() }
     }
   }
 

@@ -545,7 +545,7 @@ extension ConnectionHandler: OutputHolder {
   /// Counts the bytes that the socket did not take, until it has.
   private func measureHeld() {
     guard !state.isClosed else { return }
-    output.measure()?.assumeIsolated().whenComplete { _ in self.endDrain() }
+    output.measure(self)?.assumeIsolated().whenComplete { _ in self.endDrain() }
   }
 
   private func endDrain() {

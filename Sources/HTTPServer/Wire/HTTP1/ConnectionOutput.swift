@@ -36,7 +36,7 @@ final class ConnectionOutput {
   /// Ends the accounting of the connection's memory.
   func close(holder: any OutputHolder) {
     ledger.remove(holder)
-    ledger.add(pending.release())
+    ledger.add(pending.release(), of: holder)
   }
 
   func removeContext() { context = nil }
@@ -92,7 +92,7 @@ final class ConnectionOutput {
 
   /// Sends the gathered bytes.
   ///
-  /// - Returns: a Boolean value that indicates whether the socket may not have taken all, which ``measure()`` finds
+  /// - Returns: a Boolean value that indicates whether the socket may not have taken all, which ``measure(_:)`` finds
   ///   out.
   func flush() -> Bool {
     guard let context else { return false }
@@ -146,18 +146,18 @@ final class ConnectionOutput {
     silence.remaining(acknowledgedBytes: acknowledgedBytes, at: .now())
   }
 
-  /// Counts the bytes that the socket did not take.
+  /// Counts the bytes that the socket did not take, as held by the connection.
   ///
   /// - Returns: a future that completes when it has; `nil` where it has taken all, or that is awaited already.
-  func measure() -> EventLoopFuture<Void>? {
+  func measure(_ holder: any OutputHolder) -> EventLoopFuture<Void>? {
     guard let context else { return nil }
     let left = context.channel.bufferedBytes
-    ledger.add(pending.update(left: left))
+    ledger.add(pending.update(left: left), of: holder)
     guard left > 0, !pending.isAwaitingDrain else { return nil }
     pending.isAwaitingDrain = true
     return sent()
   }
 
-  /// Records that what ``measure()`` found is handed to the socket.
+  /// Records that what ``measure(_:)`` found is handed to the socket.
   func endDrain() { pending.isAwaitingDrain = false }
 }

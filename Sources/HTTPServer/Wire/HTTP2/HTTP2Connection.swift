@@ -302,7 +302,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   /// Counts bytes of responses that are to be sent.
   func record(unsent bytes: Int) {
     unsentBytes += bytes
-    ledger.add(bytes)
+    ledger.add(bytes, of: self)
   }
 
   /// Counts bytes of responses that are no longer kept.
@@ -310,7 +310,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   /// - Parameter areTaken: a Boolean value that indicates whether the client has taken them.
   func record(gone bytes: Int, areTaken: Bool) {
     unsentBytes -= bytes
-    ledger.add(-bytes)
+    ledger.add(-bytes, of: self)
     if areTaken { takenBytes += bytes }
     serveWaiting()
   }

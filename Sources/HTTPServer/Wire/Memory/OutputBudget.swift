@@ -30,29 +30,7 @@ final class OutputBudget: Sendable {
   private let used = Atomic(0)
   private let ledgers = Mutex<[ObjectIdentifier: OutputLedger]>([:])
 
-  /// The reservations of a connection.
-  fileprivate struct ConnectionUse {
-    var bytes = 0
-    /// The sender of the last request for which memory was reserved.
-    var client: RequestSender?
-    var isOpen = false
-  }
-
-  private struct Reservations {
-    var connections: [SocketAddress: ConnectionUse] = [:]
-    /// The bytes of the reservations of each client, each of those that have waited as a mebibyte.
-    var clients: [RequestSender: Int] = [:]
-
-    /// Changes the use of a connection, which is forgotten when it is closed and nothing is reserved for it.
-    mutating func change(_ connection: SocketAddress?, _ change: (inout ConnectionUse) -> Void) {
-      guard let connection else { return }
-      var use = connections[connection] ?? ConnectionUse()
-      change(&use)
-      connections[connection] = use.isOpen || use.bytes > 0 ? use : nil
-    }
-  }
-
-  private let reservations = Mutex(Reservations())
+  fileprivate let uses = Mutex(OutputUses())
 
   /// The output of the clients of each event loop, as its ledger has last observed it.
   private let observed = Mutex<[ObjectIdentifier: [RequestSender: ClientOutput]]>([:])
@@ -136,13 +114,9 @@ final class OutputBudget: Sendable {
   /// Records that a client and a connection have reserved bytes, or with a negative number no longer have.
   private func record(_ bytes: Int, isShare: Bool, of client: RequestSender, on connection: SocketAddress?) {
     let counted = isShare ? bytes.signum() * max(Int(bytes.magnitude), Self.shareBytes) : bytes
-    reservations.withLock { reservations in
-      let sum = reservations.clients[client, default: 0] + counted
-      reservations.clients[client] = sum > 0 ? sum : nil
-      reservations.change(connection) {
-        $0.bytes += bytes
-        $0.client = client
-      }
+    uses.withLock { uses in
+      uses.add(counted, of: client)
+      if let connection { uses.reserve(bytes, of: client, on: connection) }
     }
   }
 
@@ -150,14 +124,12 @@ final class OutputBudget: Sendable {
   private static let shareBytes = 1024 * 1024
 
   /// Returns a Boolean value that indicates whether a client would hold at most as much as is free beside it, those that
-  /// went on after a wait taken as ``shareBytes`` each. What connections hold is known a quarter of a second later.
+  /// went on after a wait taken as ``shareBytes`` each.
   private func isWithinShare(_ client: RequestSender, bytes: Int) -> Bool {
     let taken = heldBytes + queue.granted * Self.shareBytes
     guard taken + bytes > observedMark, client != .address(nil) else { return true }
-    let reserved = reservations.withLock { $0.clients[client] ?? 0 }
-    let held = observed.withLock { $0.values.reduce(0) { $0 + ($1[client]?.heldBytes ?? 0) } }
-    guard reserved + held > 0 else { return true }
-    return reserved + held + bytes <= highWaterMark - taken
+    let own = uses.withLock { $0.clients[client] ?? 0 }
+    return own == 0 || own + bytes <= highWaterMark - taken
   }
 
   /// A Boolean value that indicates whether there is room for a response beside others that have waited.
@@ -224,22 +196,9 @@ final class OutputBudget: Sendable {
   /// The output that a client's connections hold.
   struct ClientOutput: Hashable {
     /// The number of bytes that they hold, and that are reserved for them.
-    var bytes = 0
-    /// The number of bytes that they hold.
-    var heldBytes = 0
+    var bytes: Int
     /// A Boolean value that indicates whether one of them takes too long to take what it holds.
-    var isSlow = false
-
-    static func + (one: Self, other: Self) -> Self {
-      ClientOutput(
-        bytes: one.bytes + other.bytes, heldBytes: one.heldBytes + other.heldBytes, isSlow: one.isSlow || other.isSlow)
-    }
-  }
-
-  fileprivate var connectionUses: [SocketAddress: ConnectionUse] { reservations.withLock { $0.connections } }
-
-  fileprivate func setOpen(_ isOpen: Bool, _ connection: SocketAddress?) {
-    reservations.withLock { $0.change(connection) { $0.isOpen = isOpen } }
+    var isSlow: Bool
   }
 
   /// Records what the clients of an event loop hold, in place of what was recorded before.
@@ -252,11 +211,72 @@ final class OutputBudget: Sendable {
   fileprivate var clientToCut: RequestSender? {
     var all: [RequestSender: ClientOutput] = [:]
     for clients in observed.withLock({ Array($0.values) }) {
-      all.merge(clients, uniquingKeysWith: +)
+      all.merge(clients) { ClientOutput(bytes: $0.bytes + $1.bytes, isSlow: $0.isSlow || $1.isSlow) }
     }
     let bytes = all.values.reduce(0) { $0 + $1.bytes }
     let slow = all.filter { $0.value.isSlow && $0.value.bytes * all.count >= bytes }
     return slow.max { $0.value.bytes < $1.value.bytes }?.key
+  }
+}
+
+/// What connections and clients hold and reserve.
+private struct OutputUses {
+  struct Connection {
+    var reservedBytes = 0
+    var heldBytes = 0
+    /// The sender of the last request for which memory was reserved, or the network of the connection's peer.
+    var client: RequestSender?
+    var isOpen = false
+  }
+
+  private(set) var connections: [SocketAddress: Connection] = [:]
+
+  /// The bytes that clients' requests have reserved and their connections hold.
+  private(set) var clients: [RequestSender: Int] = [:]
+
+  mutating func add(_ bytes: Int, of client: RequestSender) {
+    let sum = clients[client, default: 0] + bytes
+    clients[client] = sum > 0 ? sum : nil
+  }
+
+  mutating func open(_ connection: SocketAddress) {
+    change(connection) { connection, address in
+      connection.isOpen = true
+      if connection.client == nil { connection.client = .address(IPAddress(address)?.clientNetwork) }
+    }
+  }
+
+  mutating func hold(_ bytes: Int, by connection: SocketAddress) {
+    guard let client = connections[connection]?.client else { return }
+    add(bytes, of: client)
+    connections[connection]?.heldBytes += bytes
+  }
+
+  /// Records bytes that were reserved for a connection, or with a negative number no longer are.
+  mutating func reserve(_ bytes: Int, of client: RequestSender, on connection: SocketAddress) {
+    if bytes > 0, let connection = connections[connection], let former = connection.client, former != client {
+      add(-connection.heldBytes, of: former)
+      add(connection.heldBytes, of: client)
+    }
+    change(connection) { connection, _ in
+      connection.reservedBytes += bytes
+      if bytes > 0 { connection.client = client }
+    }
+  }
+
+  mutating func close(_ connection: SocketAddress) {
+    guard let use = connections[connection] else { return }
+    hold(-use.heldBytes, by: connection)
+    change(connection) { connection, _ in connection.isOpen = false }
+  }
+
+  /// Changes the use of a connection, which is forgotten when it is closed and nothing is reserved for it.
+  private mutating func change(_ address: SocketAddress, _ change: (inout Connection, SocketAddress) -> Void) {
+    // Connections of one Unix socket have one address.
+    if case .unixDomainSocket = address { return }
+    var connection = connections[address] ?? Connection()
+    change(&connection, address)
+    connections[address] = connection.isOpen || connection.reservedBytes > 0 ? connection : nil
   }
 }
 
@@ -351,9 +371,9 @@ final class OutputLedger: @unchecked Sendable {
 
     var isSlow: Bool { drainSeconds > OutputLedger.maximumDrainSeconds }
 
-    init(of holder: any OutputHolder, at now: NIODeadline) {
-      client = .address(holder.remoteAddress.flatMap { IPAddress($0) }?.clientNetwork)
-      mark = holder.takenMark
+    init(mark: Int, at now: NIODeadline) {
+      client = .address(nil)
+      self.mark = mark
       periodMark = mark
       silentSince = now
       periodStart = now
@@ -377,12 +397,18 @@ final class OutputLedger: @unchecked Sendable {
     }
   }
 
+  /// A connection, and the bytes by which what it holds has changed since this was last passed on.
+  private struct Held {
+    let holder: any OutputHolder
+    var uncounted = 0
+  }
+
   private typealias Reader = (holder: any OutputHolder, observation: Observation)
 
   private unowned let budget: OutputBudget
   private let eventLoop: any EventLoop
   private var uncounted = 0
-  private var holders: [ObjectIdentifier: any OutputHolder] = [:]
+  private var holders: [ObjectIdentifier: Held] = [:]
   private var observations: [ObjectIdentifier: Observation] = [:]
   private var isRelieving = false
 
@@ -391,10 +417,26 @@ final class OutputLedger: @unchecked Sendable {
     self.eventLoop = eventLoop
   }
 
+  /// The number of bytes that a connection may hold or release before its client's use is changed.
+  private static let connectionStep = 16 * 1024
+
   /// Counts bytes that a connection holds, or with a negative number has released.
-  func add(_ bytes: Int) {
+  func add(_ bytes: Int, of holder: any OutputHolder) {
+    guard bytes != 0 else { return }
     uncounted &+= bytes
     if uncounted.magnitude >= UInt(budget.ledgerStep) { pass() }
+    pass(bytes, of: ObjectIdentifier(holder))
+  }
+
+  private func pass(_ bytes: Int, of key: ObjectIdentifier) {
+    guard let change = holders[key].map({ $0.uncounted &+ bytes }) else { return }
+    guard change.magnitude >= UInt(Self.connectionStep) else {
+      holders[key]?.uncounted = change
+      return
+    }
+    holders[key]?.uncounted = 0
+    guard let address = holders[key]?.holder.remoteAddress else { return }
+    budget.uses.withLock { $0.hold(change, by: address) }
   }
 
   private func pass() {
@@ -405,14 +447,14 @@ final class OutputLedger: @unchecked Sendable {
 
   /// Adds a connection, which may be cut when memory is short.
   func insert(_ holder: any OutputHolder) {
-    holders[ObjectIdentifier(holder)] = holder
-    budget.setOpen(true, holder.remoteAddress)
+    holders[ObjectIdentifier(holder)] = Held(holder: holder)
+    if let address = holder.remoteAddress { budget.uses.withLock { $0.open(address) } }
   }
 
   func remove(_ holder: any OutputHolder) {
     guard holders.removeValue(forKey: ObjectIdentifier(holder)) != nil else { return }
     observations[ObjectIdentifier(holder)] = nil
-    budget.setOpen(false, holder.remoteAddress)
+    if let address = holder.remoteAddress { budget.uses.withLock { $0.close(address) } }
   }
 
   /// Begins to observe the connections, until memory is no longer about to be short. It may be called from any thread.
@@ -438,23 +480,24 @@ final class OutputLedger: @unchecked Sendable {
   /// Observes the connections, and cuts some if memory is short, until there is room: the slow ones of the client that
   /// holds the most, the slowest first, and then the silent ones of others, the longest silent first.
   func relieve(at now: NIODeadline) {
-    let uses = budget.connectionUses
+    let uses = budget.uses.withLock { $0.connections }
     let period = budget.idleReaderTimeout
     var clients: [RequestSender: OutputBudget.ClientOutput] = [:]
     var readers: [Reader] = []
-    for (key, holder) in holders {
+    for (key, held) in holders {
+      let holder = held.holder
       guard holder.heldBytes > 0 else {
         observations[key] = nil
         continue
       }
       let use = holder.remoteAddress.flatMap { uses[$0] }
-      let bytes = holder.heldBytes + (use?.bytes ?? 0)
-      var observation = observations[key] ?? Observation(of: holder, at: now)
+      let bytes = holder.heldBytes + (use?.reservedBytes ?? 0)
+      var observation = observations[key] ?? Observation(mark: holder.takenMark, at: now)
       observation.update(mark: holder.takenMark, bytes: bytes, of: use?.client, at: now, period: period)
       observations[key] = observation
       readers.append((holder, observation))
-      let output = OutputBudget.ClientOutput(bytes: bytes, heldBytes: holder.heldBytes, isSlow: observation.isSlow)
-      clients[observation.client] = clients[observation.client].map { $0 + output } ?? output
+      clients[observation.client, default: .init(bytes: 0, isSlow: false)].bytes += bytes
+      if observation.isSlow { clients[observation.client]?.isSlow = true }
     }
     budget.record(clients, of: self)
 
