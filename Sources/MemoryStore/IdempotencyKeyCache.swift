@@ -146,6 +146,8 @@ enum KeptOutcome: Sendable {
   case created(PointID, version: Int64)
   case imported(ImportReport)
   case applied([PointOperationResult])
+  /// The stored outcome can't be decoded.
+  case unreadable
 }
 
 extension IdempotencyRecord {
@@ -158,6 +160,7 @@ extension IdempotencyRecord {
       KeptRecord(key, at: time, .applied(results), bytes: results.reduce(0) { $0 + $1.keptBytes })
     case .imported(let report):
       KeptRecord(key, at: time, .imported(report), bytes: report.keptBytes)
+    case .unreadable: KeptRecord(key, at: time, .unreadable, bytes: 0)
     }
   }
 }
@@ -169,6 +172,7 @@ extension TimedAreaRecord {
       switch record.outcome {
       case .created: IdempotencyKeyLimits.creationBytes
       case .imported(let report): report.keptBytes
+      case .unreadable: 0
       }
     return KeptRecord(record.key, at: time, record.outcome, bytes: bytes)
   }

@@ -293,7 +293,7 @@ package final class MemoryStore: PointStore, StoreIndex {
         guard record.requestHash == key.requestHash, case .applied(let results) = record.outcome else {
           throw .keyReused
         }
-        return batch.repeated(results)
+        return try batch.repeated(results)
       }
       if batch.isTooLarge({ transaction.point(id: $0) }) { throw .tooLarge }
       return transaction.apply(batch)

@@ -56,7 +56,7 @@ private enum BatchStatements {
       WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
       RETURNING request_hash, results, result_versions
     )
-    SELECT request_hash, result, version
+    SELECT request_hash, results IS NULL, number, result, version
     FROM known
     LEFT JOIN LATERAL unnest(results, result_versions) WITH ORDINALITY AS kept (result, version, number) ON true
     ORDER BY number
@@ -157,7 +157,9 @@ extension PostgresStore {
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
     try await retrying { () async throws(PointWriteError) -> [PointOperationResult]? in
       do {
-        if let key = batch.key, let results = try await storedResults(of: key) { return batch.repeated(results) }
+        if let key = batch.key, let results = try await storedResults(of: key, count: batch.operations.count) {
+          return try batch.repeated(results)
+        }
         var plan = BatchPlan(batch)
         try await prepare(&plan) { try await self.read($0, $1) }
         if plan.isRefused { return plan.results }
@@ -270,19 +272,24 @@ extension PostgresStore {
 
   /// Returns the results of an earlier batch with a key; `nil` if there was none.
   ///
+  /// - Parameter count: the number of operations of the batch.
   /// - Throws: ``PointWriteError/keyReused``, ``PointStoreError``.
-  private func storedResults(of key: IdempotencyKey) async throws -> [PointOperationResult]? {
+  private func storedResults(of key: IdempotencyKey, count: Int) async throws -> [PointOperationResult]? {
     let result = try await write(BatchStatements.results, Parameters { $0.add(key.text) })
     guard result.count > 0 else { return nil }
     var results: [PointOperationResult] = []
     for row in result.rows {
       guard UInt64(bitPattern: try row.integer(0)) == key.requestHash else { throw PointWriteError.keyReused }
-      // A batch without operations has no results.
-      guard let text = row.optionalText(1) else { continue }
-      guard let kept = PointOperationResult(text: text) else {
-        throw PointStoreError.unexpected(reason: "the results of a key in idempotency_keys are malformed")
-      }
-      results.append(kept.with(version: row.optionalInteger(2)))
+      // A batch without operations has no results, which is a row without the number of one.
+      if try !row.boolean(1), row.isNull(2) { continue }
+      let version = row.optionalInteger(4)
+      guard let kept = row.optionalText(3).flatMap({ PointOperationResult(text: $0) }),
+        version != nil || kept.version == nil
+      else { throw unreadable(key, reason: "the results are not those of a batch") }
+      results.append(kept.with(version: version))
+    }
+    guard results.count == count else {
+      throw unreadable(key, reason: "there are \(results.count) results of \(count) operations")
     }
     return results
   }

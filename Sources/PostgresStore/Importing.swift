@@ -1094,18 +1094,24 @@ extension PostgresStore {
         reason: "the idempotency key of an import has expired, or is missing on another server")
     }
     guard try first.boolean(0) else { throw PointWriteError.keyReused }
-    var rejections: [RejectedRow] = []
-    for row in result.rows where !row.isNull(5) {
-      rejections.append(RejectedRow(number: Int(try row.integer(5)), detail: try row.text(6)))
+    do throws(PointStoreError) {
+      var rejections: [RejectedRow] = []
+      for row in result.rows where !row.isNull(5) || !row.isNull(6) {
+        rejections.append(RejectedRow(number: Int(try row.integer(5)), detail: try row.text(6)))
+      }
+      let report = ImportReport(
+        created: Int(try first.integer(1)),
+        updated: Int(try first.integer(2)),
+        unchanged: Int(try first.integer(3)),
+        deleted: first.isNull(7) ? nil : Int(try first.integer(7)),
+        rejected: Int(try first.integer(4)),
+        rejections: rejections
+      )
+      guard let report else { throw .unexpected(reason: "a count is negative or too great") }
+      return report
+    } catch {
+      throw unreadable(key, reason: "\(error)")
     }
-    return ImportReport(
-      created: Int(try first.integer(1)),
-      updated: Int(try first.integer(2)),
-      unchanged: Int(try first.integer(3)),
-      deleted: first.isNull(7) ? nil : Int(try first.integer(7)),
-      rejected: Int(try first.integer(4)),
-      rejections: rejections
-    )
   }
 }
 

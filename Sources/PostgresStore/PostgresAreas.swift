@@ -234,11 +234,10 @@ package final class PostgresAreas: AreaStore {
     guard let row = try await store.read(AreaStatements.record, Parameters { $0.add(key.text) }).rows.first else {
       return nil
     }
-    let hash = UInt64(bitPattern: try row.integer(0))
-    guard let record = AreaRecord(key: IdempotencyKey(text: key.text, requestHash: hash), json: try row.text(1)) else {
-      throw .unexpected(reason: "the outcome of a key in area_keys is malformed")
-    }
-    return record
+    let known = IdempotencyKey(text: key.text, requestHash: UInt64(bitPattern: try row.integer(0)))
+    if let record = AreaRecord(key: known, json: try row.text(1)) { return record }
+    store.damagedRows?.note(key: key.text, in: "area_keys", reason: "the outcome is not that of a write of areas")
+    return AreaRecord(key: known, outcome: .unreadable)
   }
 
   /// The number of bytes of a change up to which it is committed within the timeout of statements.

@@ -200,7 +200,9 @@ extension PostgresStore: SuggestionStore {
     for _ in 0..<2 {
       guard let row = try await write(SuggestionStatements.insert, parameters).rows.first else { break }
       if try row.boolean(4) { return .added }
-      if let known = row.optionalText(3) { return .repeated(try Suggestion(document: known)) }
+      if let known = row.optionalText(3) {
+        return (try? Suggestion(document: known)).map { .repeated($0) } ?? .unreadable
+      }
       let refusal = SuggestionRefusal(
         total: Int(try row.integer(0)), ofKey: Int(try row.integer(1)), ofAddress: Int(try row.integer(2)))
       if let refusal { return .refused(refusal) }
@@ -217,8 +219,10 @@ extension PostgresStore: SuggestionStore {
       do {
         return try await withTransaction { session -> SuggestionOutcome? in
           let found = try await session.run(SuggestionStatements.selectForUpdate, Parameters { $0.add(id) })
-          guard let row = found.rows.first else { return .unknown }
-          let suggestion = try Suggestion(document: try row.text(0))
+          // One that can't be decoded is not found by its id either.
+          guard let row = found.rows.first, let suggestion = try? Suggestion(document: try row.text(0)) else {
+            return .unknown
+          }
           guard suggestion.state(at: decision.time) == .open else { return .closed(suggestion) }
           var result: PointOperationResult?
           if let change {

@@ -272,11 +272,24 @@ extension PostgresStore {
       parameters.add(reusesID)
       guard let row = try await change(WriteStatements.createOnce, parameters)?.rows.first else { return nil }
       if row.isNull(PointColumns.count) { throw .keyInFlight }
-      // The key may be an import's, which has no place.
-      let firstHash = try Self.decoding { () throws(PointStoreError) in try row.integer(PointColumns.count) }
+      let (firstHash, isRepeat) = try Self.decoding { () throws(PointStoreError) in
+        (try row.integer(PointColumns.count), try row.boolean(PointColumns.count + 1))
+      }
       if firstHash != hash { throw .keyReused }
-      return try Self.decoding { () throws(PointStoreError) in try row.point() }
+      guard isRepeat else { return try Self.decoding { () throws(PointStoreError) in try row.point() } }
+      do throws(PointStoreError) {
+        return try row.keptPoint()
+      } catch {
+        throw unreadable(key, reason: "\(error)")
+      }
     }
+  }
+
+  /// Returns the error of a repeat of a request whose outcome can't be decoded, after a line in the log. The request was
+  /// done, and must not be done again.
+  func unreadable(_ key: IdempotencyKey, reason: String) -> PointWriteError {
+    damagedRows?.note(key: key.text, in: "idempotency_keys", reason: reason)
+    return .keyReused
   }
 
   /// Replaces the place with an id, or creates it; see ``Points/PointStore/put(_:id:if:)``.
@@ -401,6 +414,27 @@ extension PostgresStore {
     } catch {
       throw .store(error)
     }
+  }
+}
+
+extension QueryResult.Row {
+  /// Returns the place that was created with a key, from the columns of ``PointColumns/all``. The table has no
+  /// constraints on it.
+  fileprivate func keptPoint() throws(PointStoreError) -> PointOfInterest {
+    let point = try point()
+    guard let tags = bytes(5).flatMap({ Tags(verifying: $0) }), point.version >= 1,
+      Timestamp.storedMicroseconds.contains(point.createdAt.microsecondsSinceEpoch)
+    else { throw .unexpected(reason: "the tags, the version or the time is not that of a place") }
+    let draft: PointDraft
+    do throws(InvalidPoint) {
+      draft = try PointDraft(
+        verifyingName: point.draft.name, category: point.draft.category, coordinate: point.draft.coordinate, tags: tags,
+        source: optionalText(9), sourceID: optionalText(10))
+    } catch {
+      throw .unexpected(reason: error.description)
+    }
+    return PointOfInterest(
+      id: point.id, draft: draft, version: point.version, createdAt: point.createdAt, updatedAt: point.updatedAt)
   }
 }
 

@@ -359,6 +359,7 @@ enum Committing {
       try run(insertImport, database, CollectionOfOne(report)) { report in
         key + [report.created, report.updated, report.unchanged, report.rejected, rejections, report.deleted]
       }
+    case .unreadable: break
     }
   }
 
@@ -503,6 +504,7 @@ struct Loading {
         contents.records.append(try Self.creationRecord(row))
       } catch {
         note(error, in: "answered_key", row: try? row.integer(14, "rowid"))
+        keepKey(of: row, at: 11)
       }
     }
     try StoredRow.forEach(database, Self.imports) { row in
@@ -510,6 +512,7 @@ struct Loading {
         contents.records.append(try Self.importRecord(row))
       } catch {
         note(error, in: "answered_import", row: try? row.integer(8, "rowid"))
+        keepKey(of: row, at: 0)
       }
     }
     try StoredRow.forEach(database, Self.batches) { row in
@@ -517,6 +520,7 @@ struct Loading {
         contents.records.append(try Self.batchRecord(row))
       } catch {
         note(error, in: "answered_batch", row: try? row.integer(4, "rowid"))
+        keepKey(of: row, at: 0)
       }
     }
     try StoredRow.forEach(database, Self.sources) { row in
@@ -554,6 +558,9 @@ struct Loading {
         contents.areaRecords.append(TimedAreaRecord(record: record, time: try row.time(2, "time")))
       } catch {
         note(error, in: "area_key", row: try? row.integer(4, "rowid"))
+        if let (key, time) = Self.key(of: row, at: 0) {
+          contents.areaRecords.append(TimedAreaRecord(record: AreaRecord(key: key, outcome: .unreadable), time: time))
+        }
       }
     }
     try StoredRow.forEach(database, SuggestionRows.all) { row in
@@ -580,6 +587,20 @@ struct Loading {
     }
     contents.highestVersion = max(highest ?? 0, highestOfPlaces)
     if case .reject = policy, let firstDamage { throw DamagedJournal(first: firstDamage, count: damageCount) }
+  }
+
+  /// Keeps the key of a damaged row without its outcome, so that its request is not done again.
+  private mutating func keepKey(of row: StoredRow, at column: Int32) {
+    guard let (key, time) = Self.key(of: row, at: column) else { return }
+    contents.records.append(IdempotencyRecord(key: key, time: time, outcome: .unreadable))
+  }
+
+  /// Returns the key and the time of a damaged row, from a column of the key, its hash and the time; `nil` if one of
+  /// them can't be read either.
+  private static func key(of row: StoredRow, at column: Int32) -> (key: IdempotencyKey, time: Timestamp)? {
+    guard let text = try? row.text(column, "text"), let time = try? row.time(column + 2, "time") else { return nil }
+    let hash = (try? row.integer(column + 1, "request_hash")) ?? 0
+    return (IdempotencyKey(text: text, requestHash: UInt64(bitPattern: hash)), time)
   }
 
   private mutating func readPlaces(
@@ -639,22 +660,22 @@ struct Loading {
   private static func importRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
     let text = try row.text(7, "rejections")
     guard let rejections = JournalRejection.rows(of: text) else { throw RowDamage("rejections are not a list of rows") }
+    let report = ImportReport(
+      created: Int(try row.integer(3, "created")),
+      updated: Int(try row.integer(4, "updated")),
+      unchanged: Int(try row.integer(5, "unchanged")),
+      deleted: try row.optionalInteger(9, "deleted").map { Int($0) },
+      rejected: Int(try row.integer(6, "rejected")),
+      rejections: rejections
+    )
+    guard let report else { throw RowDamage("a count is negative or too great") }
     return IdempotencyRecord(
       key: IdempotencyKey(
         text: try row.text(0, "text"),
         requestHash: UInt64(bitPattern: try row.integer(1, "request_hash"))
       ),
       time: try row.time(2, "time"),
-      outcome: .imported(
-        ImportReport(
-          created: Int(try row.integer(3, "created")),
-          updated: Int(try row.integer(4, "updated")),
-          unchanged: Int(try row.integer(5, "unchanged")),
-          deleted: try row.optionalInteger(9, "deleted").map { Int($0) },
-          rejected: Int(try row.integer(6, "rejected")),
-          rejections: rejections
-        )
-      )
+      outcome: .imported(report)
     )
   }
 }

@@ -35,11 +35,11 @@ struct StoredRow {
   /// Returns a time from the year 0 to 9999, the range of RFC 3339.
   func time(_ column: Int32, _ name: String) throws(RowDamage) -> Timestamp {
     let microseconds = try integer(column, name)
-    guard Self.times.contains(microseconds) else { throw RowDamage("\(name) is beyond the years 0 to 9999") }
+    guard Timestamp.storedMicroseconds.contains(microseconds) else {
+      throw RowDamage("\(name) is beyond the years 0 to 9999")
+    }
     return Timestamp(microsecondsSinceEpoch: microseconds)
   }
-
-  private static let times: Range<Int64> = -62_167_219_200_000_000..<253_402_300_800_000_000
 
   func version(_ column: Int32) throws(RowDamage) -> Int64 {
     let version = try integer(column, "version")

@@ -67,4 +67,99 @@ import Webhooks
     #expect(try await store.pruneSuggestions(at: start.adding(.seconds(60 * 86_400))) == 6)
     await store.shutDown()
   }
+
+  private let key = IdempotencyKey(text: "client:1", requestHash: 1)
+
+  /// Expects that a repeat is rejected each time, that no place was added, and that the log names the key once.
+  private func expectRejections(
+    by database: TemporaryDatabase, places: String, of table: String = "idempotency_keys",
+    _ repeated: () async throws -> Void
+  ) async throws {
+    for _ in 0..<2 { await #expect(throws: PointWriteError.keyReused) { try await repeated() } }
+    #expect(try await database.run("SELECT count(*) FROM points") == places)
+    #expect(log.lines.count == 1)
+    #expect(log.lines.first?.contains("client:1") == true && log.lines.first?.contains(table) == true)
+  }
+
+  @Test(arguments: [
+    "lat = NULL", "lat = 91", "name = ''", "name = ' a'", "tags = NULL", "tags = '1'", "source_id = NULL",
+    "version = 0",
+    "created_at = 'infinity'", "point_id = NULL, created = 1",
+  ])
+  func repeatOfACreationWhoseOutcomeIsDamagedIsNotDoneAgain(_ change: String) async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await store(database)
+    let place = try PointDraft.sample("one", sourceID: "1")
+    _ = try await store.create(place, once: key)
+    try await database.run("UPDATE idempotency_keys SET \(change)")
+
+    try await expectRejections(by: database, places: "1") { _ = try await store.create(place, once: key) }
+    await store.shutDown()
+  }
+
+  @Test(arguments: [
+    "results = NULL, created = 1", "results = '{}'", "results = '{NULL,NULL}'", "results = '{created,deleted}'",
+    "results = results || results, result_versions = result_versions || result_versions", "result_versions = NULL",
+  ])
+  func repeatOfABatchWhoseOutcomeIsDamagedIsNotDoneAgain(_ change: String) async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await store(database)
+    let batch = PointBatch([.create(try .sample("one")), .create(try .sample("two"))], once: key)
+    _ = try await store.apply(batch)
+    try await database.run("UPDATE idempotency_keys SET \(change)")
+
+    try await expectRejections(by: database, places: "2") { _ = try await store.apply(batch) }
+    await store.shutDown()
+  }
+
+  @Test(arguments: [
+    "created = NULL, results = '{}'", "created = -1", "updated = \(Int64.max)", "rejected = NULL",
+    "rejected_rows = '{1}', rejected_details = '{}'", "rejected_rows = NULL, rejected_details = '{a}'",
+  ])
+  func repeatOfAnImportWhoseOutcomeIsDamagedIsNotDoneAgain(_ change: String) async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await store(database)
+    let row = try ImportRow.sample("one", 1, 1)
+    func importOnce() async throws {
+      _ = try await store.importRows(
+        [row].inOneBatch, mode: .partial, dryRun: false, once: ImportKey(text: key.text) { 1 })
+    }
+    try await importOnce()
+    try await database.run("UPDATE idempotency_keys SET \(change)")
+
+    try await expectRejections(by: database, places: "1") { try await importOnce() }
+    await store.shutDown()
+  }
+
+  @Test(arguments: ["'{}'", "''", #"'{"counts":[-1,0,0,0],"rows":[]}'"#])
+  func repeatOfAWriteOfAreasWhoseOutcomeIsDamagedIsNotDoneAgain(_ outcome: String) async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await store(database)
+    let editor = AreaEditor(PostgresAreas(store))
+    _ = try await editor.create(.sample("A"), once: key)
+    try await database.run("UPDATE area_keys SET outcome = \(outcome)")
+
+    try await expectRejections(by: database, places: "0", of: "area_keys") {
+      _ = try await editor.create(.sample("A"), once: key)
+    }
+    #expect(try await database.run("SELECT count(*) FROM areas") == "1")
+    await store.shutDown()
+  }
+
+  @Test func damagedSuggestionIsNeitherAddedAgainNorDecided() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await store(database)
+    let suggestion = Suggestion.sample(1, request: key)
+    _ = try await store.add(suggestion)
+    try await database.run("UPDATE suggestions SET document = '{}'")
+    let decision = Suggestion.Decision(isAccepted: true, reason: nil, time: suggestion.createdAt)
+
+    let addition = try await store.add(.sample(2, request: key))
+    let outcome = try await store.decide(suggestion.id, decision, changing: nil)
+
+    if case .unreadable = addition {} else { Issue.record("\(addition)") }
+    if case .unknown = outcome {} else { Issue.record("\(outcome)") }
+    #expect(try await database.run("SELECT count(*) FROM suggestions") == "1")
+    await store.shutDown()
+  }
 }

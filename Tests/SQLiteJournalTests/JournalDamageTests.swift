@@ -170,6 +170,39 @@ import Webhooks
     #expect(try await MemoryStore(journal: again).point(id: .sample(3)) == anew)
   }
 
+  @Test(arguments: [
+    "UPDATE answered_key SET name = ''", "UPDATE answered_batch SET results = '[\"created\"]'",
+    "UPDATE answered_batch SET results = '[]'", "UPDATE answered_import SET created = -1",
+    "UPDATE answered_import SET unchanged = \(Int64.max)", "UPDATE area_key SET outcome = '{}'",
+  ])
+  func repeatOfARequestWhoseOutcomeIsDamagedIsNotDoneAgain(statement: String) async throws {
+    let folder = try JournalFolder()
+    let former = try await SQLiteJournal.open(path: folder.path)
+    try await Self.writeKeyed(try await MemoryStore(journal: former))
+    await former.close()
+    let file = try DatabaseQueue(path: folder.path)
+    try await file.write { try $0.execute(sql: statement) }
+    try file.close()
+
+    let journal = try await SQLiteJournal.open(path: folder.path) { _ in }
+    let store = try await MemoryStore(journal: journal)
+    await #expect(throws: PointWriteError.keyReused) { try await Self.writeKeyed(store) }
+
+    #expect(store.count == 3)
+    #expect(try await store.areas(isCurrent: true).all.count == 1)
+    await journal.close()
+  }
+
+  /// Creates a place, applies a batch, imports a row and creates an area, each with a key; a repeat does nothing.
+  private static func writeKeyed(_ store: MemoryStore) async throws {
+    _ = try await store.create(try .sample("one"), once: IdempotencyKey(text: "client:1", requestHash: 1))
+    let key = IdempotencyKey(text: "client:2", requestHash: 1)
+    _ = try await store.apply(PointBatch([.create(try .sample("two"))], once: key))
+    let rows = [try ImportRow.sample("three", 1, 1)].inOneBatch
+    _ = try await store.importRows(rows, mode: .partial, dryRun: false, once: ImportKey(text: "client:3") { 1 })
+    _ = try await AreaEditor(store).create(.sample("A"), once: IdempotencyKey(text: "client:4", requestHash: 1))
+  }
+
   @Test func fileWithRandomDamageIsRejectedOrLoadsOnlyValidRows() async throws {
     let whole = try await folder()
     let bytes = try Data(contentsOf: URL(filePath: whole.path))

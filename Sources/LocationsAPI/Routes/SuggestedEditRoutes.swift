@@ -298,6 +298,7 @@ struct SuggestedEditCalls: Sendable {
     switch addition {
     case .added: return created(suggestion, request)
     case .repeated(let known): return created(try Self.repeated(known, key), request)
+    case .unreadable: throw Problem(PointWriteError.keyReused)
     case .refused(let refusal): throw Self.problem(for: refusal)
     }
   }

@@ -136,6 +136,8 @@ public struct AreaRecord: Hashable, Sendable {
   public enum Outcome: Hashable, Sendable {
     case created(PointID)
     case imported(ImportReport)
+    /// The stored outcome can't be decoded.
+    case unreadable
   }
 
   public let key: IdempotencyKey
@@ -448,6 +450,7 @@ extension AreaRecord {
       ]
       let deletions = report.deleted.map { JSONValue.Member(name: "deleted", value: .number("\($0)")) }
       return String(decoding: JSONValue.object(members + [deletions].compactMap(\.self)).text, as: UTF8.self)
+    case .unreadable: return "{}"
     }
   }
 
@@ -469,12 +472,11 @@ extension AreaRecord {
       else { return nil }
       return RejectedRow(number: number, detail: detail)
     }
-    guard counts.count == 4 else { return nil }
-    self.init(
-      key: key,
-      outcome: .imported(
-        ImportReport(
-          created: counts[0], updated: counts[1], unchanged: counts[2], deleted: value["deleted"].flatMap(number),
-          rejected: counts[3], rejections: rejections)))
+    guard counts.count == 4,
+      let report = ImportReport(
+        created: counts[0], updated: counts[1], unchanged: counts[2], deleted: value["deleted"].flatMap(number),
+        rejected: counts[3], rejections: rejections)
+    else { return nil }
+    self.init(key: key, outcome: .imported(report))
   }
 }

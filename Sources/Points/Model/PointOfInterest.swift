@@ -94,6 +94,9 @@ extension Timestamp {
 }
 
 extension Timestamp {
+  /// The microseconds since the epoch from the start of the year 0 to the end of 9999, the range of RFC 3339.
+  package static let storedMicroseconds: Range<Int64> = -62_167_219_200_000_000..<253_402_300_800_000_000
+
   package func adding(_ duration: Duration) -> Timestamp {
     Timestamp(microsecondsSinceEpoch: microsecondsSinceEpoch + Int64(duration / .microseconds(1)))
   }
@@ -104,7 +107,7 @@ extension Timestamp: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let microseconds = try container.decode(Int64.self)
-    guard -62_167_219_200_000_000..<253_402_300_800_000_000 ~= microseconds else {
+    guard Self.storedMicroseconds.contains(microseconds) else {
       throw DecodingError.dataCorruptedError(in: container, debugDescription: "the time is beyond the years 0 to 9999")
     }
     self.init(microsecondsSinceEpoch: microseconds)

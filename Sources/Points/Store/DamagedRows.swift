@@ -3,7 +3,7 @@ package import Logging
 import Synchronization
 
 /// The rows of a store that can't be decoded. Each is left out of what is read, so that the others are of use, and has
-/// one line in the log.
+/// one line in the log. That of an idempotency key is not left out: it tells that its request was done.
 package final class DamagedRows: Sendable {
   /// The maximum number of rows that have a line.
   private static let maximumCount = 1000
@@ -17,12 +17,19 @@ package final class DamagedRows: Sendable {
   ///
   /// - Parameter id: the id of the row; `nil` if it can't be decoded either.
   package func note(_ id: PointID?, in table: String, reason: String) {
-    let name = id.map { "\($0)" } ?? "unknown"
+    note("a row can't be decoded and is left out", id.map { "\($0)" } ?? "unknown", in: table, reason: reason)
+  }
+
+  /// Logs the row of an idempotency key, unless that was done before. Requests with the key are rejected.
+  package func note(key: String, in table: String, reason: String) {
+    note("the outcome of an idempotency key can't be decoded, and repeats get 422", key, in: table, reason: reason)
+  }
+
+  private func note(_ event: Logger.Message, _ name: String, in table: String, reason: String) {
     let isNew = noted.withLock { noted in
       noted.count < Self.maximumCount && noted.insert(ExactText("\(table) \(name)")).inserted
     }
     guard isNew else { return }
-    logger.error(
-      "a row can't be decoded and is left out", metadata: ["table": "\(table)", "id": "\(name)", "reason": "\(reason)"])
+    logger.error(event, metadata: ["table": "\(table)", "id": "\(name)", "reason": "\(reason)"])
   }
 }

@@ -92,15 +92,16 @@ public struct ImportReport: Hashable, Sendable {
 
   public init() {}
 
-  /// Creates a report from stored values.
+  /// Creates a report from stored values; `nil` if a count is negative or greater than 2^53.
   ///
   /// - Parameters:
   ///   - deleted: the number of deleted places; `nil` where the import deleted none on purpose.
   ///   - rejected: the number of rejected rows; at least as many as the rejections.
   ///   - rejections: the first ``maximumRejections`` of them, by their numbers.
-  public init(
-    created: Int, updated: Int, unchanged: Int, deleted: Int? = nil, rejected: Int, rejections: [RejectedRow]
+  public init?(
+    created: Int, updated: Int, unchanged: Int, deleted: Int?, rejected: Int, rejections: [RejectedRow]
   ) {
+    guard [created, updated, unchanged, deleted ?? 0, rejected].allSatisfy((0...1 << 53).contains) else { return nil }
     self.created = created
     self.updated = updated
     self.unchanged = unchanged

@@ -87,8 +87,9 @@ public struct PointBatch: Sendable {
   /// Returns the results of a repeat of the batch: operations that the caller has rejected get their text again.
   ///
   /// - Parameter kept: the results as the store has kept them.
-  package func repeated(_ kept: [PointOperationResult]) -> [PointOperationResult] {
-    guard kept.count == operations.count else { return kept }
+  /// - Throws: ``PointWriteError/keyReused`` if they are those of another number of operations.
+  package func repeated(_ kept: [PointOperationResult]) throws(PointWriteError) -> [PointOperationResult] {
+    guard kept.count == operations.count else { throw .keyReused }
     return zip(kept, operations).map { result, operation in
       if case (.rejected, .rejected(let rejection)) = (result, operation) { .rejected(rejection) } else { result }
     }

@@ -310,7 +310,7 @@ public enum PointWriteError: Error, Hashable, Sendable {
   case conditionFailed(currentVersion: Int64?)
   /// The first request with the key is still in progress.
   case keyInFlight
-  /// The key was used for a different request.
+  /// The key was used for a different request, or the outcome of the first one can't be read any more.
   case keyReused
   /// The places that a batch reads and writes are larger than ``PointBatch/maximumBytes``. Nothing was done.
   case tooLarge

@@ -233,6 +233,8 @@ package enum SuggestionAddition: Sendable {
   case added
   /// There is one with the same idempotency key.
   case repeated(Suggestion)
+  /// There is one with the same idempotency key, which can't be decoded.
+  case unreadable
   case refused(SuggestionRefusal)
 }
 

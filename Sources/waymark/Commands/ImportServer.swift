@@ -104,9 +104,9 @@ struct ImportServer {
       let sent = try await send(file, key: UUID().uuidString, body: body, by: client)
       let counted = sent.counted(after: 0, in: file)
       // The numbers of the rows in their files, of which some were rejected before.
-      var report = ImportReport(
-        created: counted.created, updated: counted.updated, unchanged: counted.unchanged, deleted: counted.deleted,
-        rejected: 0, rejections: [])
+      var report = ImportReport()
+      (report.created, report.updated) = (counted.created, counted.updated)
+      (report.unchanged, report.deleted) = (counted.unchanged, counted.deleted)
       for rejection in counted.rejections where rows.indices.contains(rejection.number - 1) {
         report.reject(RejectedRow(number: rows[rejection.number - 1].number, detail: rejection.detail))
       }
