@@ -160,20 +160,34 @@ extension PostgresStore {
         if let key = batch.key, let results = try await storedResults(of: key, count: batch.operations.count) {
           return try batch.repeated(results)
         }
+        if let key = batch.key, !hasRoom(forKey: key.text, of: key.client, outcome: batch.maximumKeptBytes) {
+          throw PointWriteError.store(.keysExhausted)
+        }
         var plan = BatchPlan(batch)
         try await prepare(&plan) { try await self.read($0, $1) }
         if plan.isRefused { return plan.results }
-        guard plan.reachesEnd else { return try await applyInSession(batch) }
+        guard plan.reachesEnd else {
+          guard let results = try await applyInSession(batch) else { return nil }
+          countKey(of: batch, results)
+          return results
+        }
         guard try plan.finishWave(try await runOnFollowedServer(BatchStatements.write, plan.parameters)) else {
           return nil
         }
         notifyOfChanges()
+        countKey(of: batch, plan.results)
         return plan.results
       } catch {
         if Self.isConflict(error) { return nil }
         throw await writeError(error)
       }
     }
+  }
+
+  /// Counts the key of a batch that was applied, if its results were kept.
+  private func countKey(of batch: PointBatch, _ results: [PointOperationResult]) {
+    guard let key = batch.key, let kept = batch.kept(results) else { return }
+    count(key: key.text, of: key.client, outcome: kept.reduce(0) { $0 + $1.keptBytes })
   }
 
   /// Applies a batch some of whose operations depend on the effects of others, which takes several statements.
@@ -295,7 +309,15 @@ extension PostgresStore {
   }
 }
 
+extension PointBatch {
+  /// The maximum number of bytes of the kept results, but for rare long ones.
+  fileprivate var maximumKeptBytes: Int { operations.count * 300 }
+}
+
 extension PointOperationResult {
+  /// The approximate number of bytes in the database: those of the text, its length and the version.
+  fileprivate var keptBytes: Int { text.utf8.count + 12 }
+
   /// Returns the result with another version, if it has one.
   fileprivate func with(version: Int64?) -> PointOperationResult {
     guard let version else { return self }

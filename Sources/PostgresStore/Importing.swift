@@ -554,7 +554,12 @@ extension PostgresStore {
         }
         return try await run(&rows, options, once: options.dryRun ? nil : options.key, session)
       }
-      if let report { return report }
+      if let report {
+        if let key = options.key, !options.dryRun, !report.isFailure {
+          count(key: key.text, of: key.client, outcome: report.keptBytes)
+        }
+        return report
+      }
     } catch DatabaseError.cancelled {
       throw CancellationError()
     } catch let error as DatabaseError {
@@ -584,7 +589,12 @@ extension PostgresStore {
         \(StatementSettings.durability(isLocal: true))
         """
     )
-    if let key, try await claim(key, session) { return nil }
+    if let key {
+      if try await claim(key, session) { return nil }
+      guard hasRoom(forKey: key.text, of: key.client, outcome: ImportReport.maximumKeptBytes) else {
+        throw PointStoreError.keysExhausted
+      }
+    }
     if options.isExclusive { try await checkExclusive(session) }
     try await session.run(script: ImportStatements.createStage)
     try await stage(&rows, session)
@@ -990,6 +1000,14 @@ extension ImportMerge {
     }
     try await session.run(script: "CLOSE judged")
   }
+}
+
+extension ImportReport {
+  /// The maximum number of bytes of a kept report, but for rare long details.
+  static let maximumKeptBytes = 16 << 10
+
+  /// The approximate number of bytes of the report in the database.
+  var keptBytes: Int { 60 + rejections.reduce(0) { $0 + 12 + $1.detail.utf8.count } }
 }
 
 extension Timestamp {

@@ -233,6 +233,9 @@ package final class PostgresAreas: AreaStore {
 
   package func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? {
     guard let row = try await store.read(AreaStatements.record, Parameters { $0.add(key.text) }).rows.first else {
+      guard store.hasRoom(forKey: key.text, of: key.client, outcome: ImportReport.maximumKeptBytes) else {
+        throw .keysExhausted
+      }
       return nil
     }
     let known = IdempotencyKey(text: key.text, requestHash: UInt64(bitPattern: try row.integer(0)))
@@ -263,7 +266,15 @@ package final class PostgresAreas: AreaStore {
     } catch {
       throw await storeError(error)
     }
-    return isCommitted ? try await areasAfterCommit() : nil
+    guard isCommitted else { return nil }
+    countKey(of: change)
+    return try await areasAfterCommit()
+  }
+
+  /// Counts the key of a change that was committed.
+  private func countKey(of change: AreaChange) {
+    guard let record = change.record else { return }
+    store.count(key: record.key.text, of: record.key.client, outcome: record.json.utf8.count)
   }
 
   package func commitDespiteOthers(
@@ -279,6 +290,7 @@ package final class PostgresAreas: AreaStore {
         guard try await commit(parameters, in: session) else {
           throw PointStoreError.unexpected(reason: "areas were changed while they were locked")
         }
+        countKey(of: change)
         return nil
       }
       if let unchanged { return unchanged }

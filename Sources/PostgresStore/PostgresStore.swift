@@ -15,6 +15,7 @@ package final class PostgresStore: Sendable {
   let changeNotifier = ChangeNotifier()
   /// The server whose sequence of versions has been moved up to the clock; see ``followClock(again:)``.
   let followedServer = Mutex<FollowedServer?>(nil)
+  let keyShares = Mutex(KeyShares())
   private let migrations: [Migration]
   let damagedRows: DamagedRows?
 

@@ -43,11 +43,11 @@ enum WriteStatements {
   )
 
   /// The statement that creates a place if its idempotency key is new. Values: id, place, key, hash of the request, a
-  /// flag that allows the id of a deleted place.
+  /// flag that allows the id of a deleted place, and one that allows a new key.
   ///
   /// It returns the key's hash, whether the key was known, and the place; a null hash where another request with the
   /// key is in progress; or nothing where such a request has just succeeded, in which case the statement must be
-  /// retried.
+  /// retried, and where the key is new and none is allowed.
   ///
   /// The key is inserted first, and the place is created from it, so that neither exists without the other. Each
   /// execution also deletes a few expired keys, so that no separate job is needed.
@@ -62,7 +62,7 @@ enum WriteStatements {
       \(confirmation) WHERE EXISTS (SELECT FROM known)
     ), turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(\(keyLockClass), hashtext($9::text)) AS is_ours
-      WHERE NOT EXISTS (SELECT FROM known)
+      WHERE NOT EXISTS (SELECT FROM known) AND $12::bool
     ), \(newID(reusingIf: "$11")), claimed AS (
       INSERT INTO idempotency_keys (key, request_hash, point_id, \(columns), version, created_at)
       SELECT $9::text, $10::int8, new_id.id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text,
@@ -270,13 +270,22 @@ extension PostgresStore {
       parameters.add(key.text)
       parameters.add(hash)
       parameters.add(reusesID)
-      guard let row = try await change(WriteStatements.createOnce, parameters)?.rows.first else { return nil }
+      let mayAdd = hasRoom(forKey: key.text, of: key.client, outcome: draft.textBytes)
+      parameters.add(mayAdd)
+      guard let result = try await change(WriteStatements.createOnce, parameters) else { return nil }
+      guard let row = result.rows.first else {
+        if mayAdd { return nil }
+        throw .store(.keysExhausted)
+      }
       if row.isNull(PointColumns.count) { throw .keyInFlight }
       let (firstHash, isRepeat) = try Self.decoding { () throws(PointStoreError) in
         (try row.integer(PointColumns.count), try row.boolean(PointColumns.count + 1))
       }
       if firstHash != hash { throw .keyReused }
-      guard isRepeat else { return try Self.decoding { () throws(PointStoreError) in try row.point() } }
+      guard isRepeat else {
+        count(key: key.text, of: key.client, outcome: draft.textBytes)
+        return try Self.decoding { () throws(PointStoreError) in try row.point() }
+      }
       do throws(PointStoreError) {
         return try row.keptPoint()
       } catch {

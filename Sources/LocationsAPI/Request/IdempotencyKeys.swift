@@ -35,7 +35,7 @@ extension IdempotencyKey {
     return "\(principal.namespace):\(value)"
   }
 
-  /// Returns the client to whose share of the memory for keys the keys of a request count.
+  /// Returns the client to whose share of the room for keys the keys of a request count.
   fileprivate static func client(of request: HTTPRequest) -> String {
     switch request.sender {
     case .principal(let principal): principal.namespace

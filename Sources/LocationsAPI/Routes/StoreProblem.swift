@@ -50,7 +50,7 @@ extension Problem {
       self.init(
         .serviceUnavailable, code: "overloaded", title: "Overloaded",
         detail:
-          "the keys that this client has sent as Idempotency-Key in the last day fill its share of the memory for them; "
+          "the keys that this client has sent as Idempotency-Key in the last day fill its share of the room for them; "
           + "they stay valid, and a new one needs to wait until some of them expire",
         headers: ["retry-after": "600"])
     case .timeout:

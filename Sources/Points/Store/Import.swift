@@ -365,7 +365,7 @@ public struct ImportKey: Sendable {
   /// The owner of the key and the key: what is unique.
   public let text: String
 
-  /// The client to whose share of the memory for keys the key counts.
+  /// The client to whose share of the room for keys the key counts.
   public let client: String
 
   private let requestHash: @Sendable () -> UInt64

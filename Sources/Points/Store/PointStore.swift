@@ -282,7 +282,7 @@ public struct IdempotencyKey: Hashable, Sendable {
   /// A hash of the request, which a repeat must share.
   public let requestHash: UInt64
 
-  /// The client to whose share of the memory for keys the key counts.
+  /// The client to whose share of the room for keys the key counts.
   @ComparedByBytes public private(set) var client: String
 
   /// Creates a key.
@@ -351,7 +351,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The call waited too long in the queue, or the queue was full.
   case overloaded
 
-  /// The caller's share of the memory for idempotency keys is full; nothing was done. Keys that are known stay valid.
+  /// The caller's share of the room for idempotency keys is full; nothing was done. Keys that are known stay valid.
   case keysExhausted
 
   /// The call exceeded its timeout. A write was not made, and will not be.
