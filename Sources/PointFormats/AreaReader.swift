@@ -358,18 +358,7 @@ private struct AreaScanner: Sendable {
 
   private mutating func scanString(_ bytes: UnsafeBufferPointer<UInt8>, _ position: inout Int) {
     let start = position
-    while position < bytes.count {
-      let byte = bytes[position]
-      position += 1
-      if isEscaped {
-        isEscaped = false
-      } else if byte == UInt8(ascii: "\\") {
-        isEscaped = true
-      } else if byte == UInt8(ascii: "\"") {
-        isInString = false
-        break
-      }
-    }
+    isInString = !bytes.skipString(&position, isEscaped: &isEscaped)
     if hasRoom(for: position - start) { text.json.append(contentsOf: bytes[start..<position]) }
     if !isInString { string = min(string.lowerBound, text.json.count)..<max(text.json.count - 1, string.lowerBound) }
   }

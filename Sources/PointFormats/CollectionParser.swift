@@ -244,7 +244,7 @@ struct BracketScanner {
   mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, position: inout Int) -> Outcome {
     while position < bytes.count {
       if isInString {
-        skipString(bytes, position: &position)
+        isInString = !bytes.skipString(&position, isEscaped: &isEscaped)
         continue
       }
       switch bytes[position] {
@@ -266,21 +266,6 @@ struct BracketScanner {
     return .more
   }
 
-  private mutating func skipString(_ bytes: UnsafeBufferPointer<UInt8>, position: inout Int) {
-    while position < bytes.count {
-      let byte = bytes[position]
-      position += 1
-      if isEscaped {
-        isEscaped = false
-      } else if byte == UInt8(ascii: "\\") {
-        isEscaped = true
-      } else if byte == UInt8(ascii: "\"") {
-        isInString = false
-        return
-      }
-    }
-  }
-
   private mutating func open(isSquare: Bool) {
     depth += 1
     if depth <= Self.trackedDepth { squareBrackets = squareBrackets << 1 | (isSquare ? 1 : 0) }
@@ -297,6 +282,27 @@ struct BracketScanner {
       depth -= 1
       squareBrackets >>= 1
       if closesSquare == isSquare { return true }
+    }
+    return false
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Moves a position within a JSON string to just behind its closing quotation mark, or to the end of the bytes.
+  ///
+  /// - Parameter isEscaped: a Boolean value that indicates whether the byte at the position is escaped, before and after.
+  /// - Returns: `false` if the string does not end in the bytes.
+  func skipString(_ position: inout Int, isEscaped: inout Bool) -> Bool {
+    while position < count {
+      let byte = self[position]
+      position += 1
+      if isEscaped {
+        isEscaped = false
+      } else if byte == UInt8(ascii: "\\") {
+        isEscaped = true
+      } else if byte == UInt8(ascii: "\"") {
+        return true
+      }
     }
     return false
   }
