@@ -70,20 +70,16 @@ public final class GeodesicArea: Sendable {
   ///
   /// - Parameters:
   ///   - polygons: the rings of each polygon, the outer one first. The last position of a ring may be its first or not.
-  ///   - maximumMetres: the maximum length of the edges of all rings; `nil` for one that bounds each ring.
+  ///   - maximumMetres: the maximum length of the edges of all rings together; `nil` for 2,000,000 km.
   /// - Throws: ``GeodesicShapeError``.
   public init(polygons: [[[Coordinate]]], maximumMetres: Double? = nil) throws(GeodesicShapeError) {
     self.polygons = polygons
     var rings: [(ring: AreaRing, polygon: Int32)] = []
+    let maximumMetres = maximumMetres ?? GeodesicWaypoints.maximumMetres
     var metres = 0.0
     for (number, polygon) in polygons.enumerated() {
       for coordinates in polygon {
-        let ring =
-          if let maximumMetres {
-            try AreaRing(coordinates, after: metres, maximumMetres: maximumMetres)
-          } else {
-            try AreaRing(coordinates)
-          }
+        let ring = try AreaRing(coordinates, after: metres, maximumMetres: maximumMetres)
         metres = ring.metres
         rings.append((ring, Int32(number)))
       }
@@ -293,9 +289,7 @@ struct AreaRing {
   ///   - metres: the length of the edges of the rings before it.
   ///   - maximumMetres: the maximum length of all edges.
   /// - Throws: ``GeodesicShapeError``.
-  init(
-    _ ring: [Coordinate], after metres: Double = 0, maximumMetres: Double = GeodesicWaypoints.maximumMetres
-  ) throws(GeodesicShapeError) {
+  init(_ ring: [Coordinate], after metres: Double, maximumMetres: Double) throws(GeodesicShapeError) {
     var waypoints = try GeodesicWaypoints(ring + ring.prefix(1), after: metres, maximumMetres: maximumMetres)
     self.metres = waypoints.metres
     guard Set(ring.lazy.map { EarthCentred($0) }).count > 2 else { throw .tooFewPositions }

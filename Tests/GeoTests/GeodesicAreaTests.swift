@@ -80,6 +80,20 @@ import Testing
     #expect(throws: GeodesicShapeError.tooLong(maximumKilometres: 2_000_000)) { try Self.area([[long]]) }
   }
 
+  @Test func maximumLengthIsThatOfAllRingsTogether() throws {
+    // 100 edges of 14,500 km.
+    let ring = (0..<100).map { index in
+      let shift = Double(index) / 100
+      return index.isMultiple(of: 2) ? (shift, -50.0) : (100 + shift, 50.0)
+    }
+
+    _ = try Self.area([[ring]])
+
+    let error = GeodesicShapeError.tooLong(maximumKilometres: 2_000_000)
+    #expect(throws: error) { try Self.area([[ring], [ring]]) }
+    #expect(throws: error) { try Self.area([[ring, ring]]) }
+  }
+
   /// Returns a Boolean value that indicates whether a place is inside by counting how often the great circle to a place
   /// outside crosses the edges, on the sphere of latitudes.
   private static func isInside(_ place: Coordinate, outside: Coordinate, _ rings: [GeodesicWaypoints]) -> Bool {

@@ -34,12 +34,15 @@ package struct Restriction: Sendable {
     do {
       // An area that does not exist has no places.
       let isEmpty = areas.isEmpty && !key.stated.areas.isEmpty
+      // The edges of each area have a maximum already.
+      let area =
+        areas.count > 1
+        ? try GeodesicArea(polygons: areas.flatMap(\.polygons), maximumMetres: .infinity) : areas.first
       points = PointRestriction(
         filter: isEmpty
           ? try PropertyFilter(.boolean(false), queryables: filtering.queryables)
           : try key.stated.propertyFilter(by: filtering.queryables),
-        area: areas.count > 1 ? try GeodesicArea(polygons: areas.flatMap(\.polygons)) : areas.first,
-        timeLimit: filtering.timeLimit, queryables: filtering.queryables)
+        area: area, timeLimit: filtering.timeLimit, queryables: filtering.queryables)
     } catch {
       throw Problem(
         .forbidden, code: ProblemCode.forbidden.rawValue,
