@@ -2,8 +2,9 @@
 
 The clients request pages, exports, pages of very long places, and areas of many positions, and import areas whose text
 expands greatly. Then the changes are attacked: polls that wait, streams that read nothing while a place of 1 MB changes,
-streams with long filters, and more streams than the share of a client. Exits with 1 if the peak reaches the limit, or if
-others are not served meanwhile or wait too long.
+streams with long filters, and more streams than the share of a client. Then the writes: more idempotency keys than the
+share of a client, a small batch of great work, and suggestions whose differences are long. Exits with 1 if the peak
+reaches the limit, or if others are not served meanwhile or wait too long.
 
   scripts/faults attack
   scripts/faults attack --before /path/waymark   # compare with another build
@@ -19,6 +20,7 @@ import resource
 import socket
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -51,10 +53,14 @@ STEADY_SECONDS = 10
 MAXIMUM_SECONDS = 180
 PROBE_PAUSE_SECONDS = 0.05
 
-# The attackers of changes come from another address than the others: the server has shares for each.
+# The attackers of changes and writes come from another address than the others: the server has shares for each.
 ATTACKER = "127.0.0.2"
 PROBE_ID = "0190b7c5-7e5a-7000-8000-000000000001"
 STREAM_SECONDS = 30
+# The tags of a place of 1 MB.
+LONG_TAGS = {f"key {key}": "x" * 1990 for key in range(500)}
+# The longest wait of a write beside an attack on writes.
+MAXIMUM_WRITE_SECONDS = 5
 
 
 def write_places(path):
@@ -69,14 +75,13 @@ def write_places(path):
                 "tags": {"note": "x" * 280},
             }
             file.write(json.dumps(place) + "\n")
-        tags = {f"key {key}": "x" * 1990 for key in range(500)}
         for index in range(100):
             # Two near each other, which are likely the same.
             place = {
                 "name": f"Long {index // 2}",
                 "lat": index // 2 % 10,
                 "long": 105 + index // 20 + index % 2 / 10_000,
-                "tags": tags,
+                "tags": LONG_TAGS,
                 "source": "long",
                 "sourceId": str(index),
             }
@@ -219,7 +224,7 @@ def check_silent_streams(server, count=1_500):
     await_streams(server, count)
     before = memory_mib(server.process.pid, "VmRSS")
     errors = []
-    if put(server.port, {f"key {key}": "x" * 1990 for key in range(500)}) not in (200, 201):
+    if put(server.port, LONG_TAGS) not in (200, 201):
         errors.append("the place of 1 MB is not written")
     slowest = 0.0
     end = time.monotonic() + STEADY_SECONDS
@@ -276,12 +281,102 @@ def check_share(server):
     return [] if is_admitted else ["no stream is left beside those of one client"]
 
 
-def check_changes(program, data, budget):
-    """Returns the errors of the attacks on changes."""
+def check_keys(server, maximum=1_000):
+    """The keys of a client that fills its share push out neither its own nor those of others."""
+    client, other = Client(server.port, address=ATTACKER), Client(server.port)
+    # One change, as only success is kept, and many results with a text.
+    operations = [{"op": "create", "place": {"name": "kept", "lat": 1, "long": 2}}]
+    operations += [{"op": "create", "place": {"name": "", "lat": 1, "long": 2}}] * 999
+    body = json.dumps({"operations": operations}).encode()
+
+    def send(number):
+        return client.send(
+            "POST", "/locations/batch", body, Content_Type="application/json", Idempotency_Key=f"batch-{number}")
+
+    def create():
+        place = {"name": "other", "lat": 3, "long": 4}
+        status, _, response = other.send("POST", "/locations", place, Idempotency_Key="one")
+        return status, response
+
+    created = create()
+    first = send(0)
+    if (first[0], created[0]) != (200, 201):
+        return [f"the first batch is {first[0]}, and the first creation {created[0]}"]
+    count, status, fields = 1, 200, first[1]
+    while status == 200 and count < maximum:
+        status, fields, _ = send(count)
+        count += 1
+    print(f"a client has room for {count - 1} keys of batches of 1,000 operations", flush=True)
+    errors = []
+    if (status, "retry-after" in fields) != (503, True):
+        errors.append(f"batch {count} of a client is {status}, not 503 with Retry-After")
+    again = send(0)
+    if (again[0], again[2]) != (200, first[2]):
+        errors.append(f"the repeat of the first batch is {again[0]}, not the first response")
+    if create() != created:
+        errors.append("another client's key was pushed out")
+    status, _, response = other.send(
+        "POST", "/locations/batch", body, Content_Type="application/json", Idempotency_Key="two")
+    if status != 200:
+        errors.append(f"a new key of another client is {status}: {response[:200]}")
+    return errors
+
+
+def check_batch(server):
+    """A batch of 99 kB with a thousand patches of a place of 1 MB is refused, and delays no other write."""
+    if put(server.port, LONG_TAGS) not in (200, 201):
+        return ["the place of 1 MB is not written"]
+    operations = [{"op": "patch", "id": PROBE_ID, "patch": {"tags": {"n": str(number)}}} for number in range(1_000)]
+    body = json.dumps({"operations": operations}).encode()
+    statuses = []
+
+    def send():
+        client = Client(server.port, timeout=MAXIMUM_SECONDS, address=ATTACKER)
+        statuses.append(client.send("POST", "/locations/batch", body, Content_Type="application/json")[0])
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    other, slowest, writes = Client(server.port), 0.0, 0
+    while thread.is_alive() or writes == 0:
+        start = time.monotonic()
+        status = other.send("POST", "/locations", {"name": "other", "lat": 3, "long": 4})[0]
+        if status != 201:
+            statuses.append(f"another client's write: {status}")
+            break
+        slowest, writes = max(slowest, time.monotonic() - start), writes + 1
+    thread.join()
+    print(f"a batch of {len(body)} bytes: {statuses}; beside it {writes} writes, at most {slowest:.2f} s", flush=True)
+    errors = [] if statuses == [400] else [f"the batch is {statuses}, not 400"]
+    if slowest > MAXIMUM_WRITE_SECONDS:
+        errors.append(f"a write took {slowest:.1f} s beside a batch")
+    return errors
+
+
+def check_suggestions(server, count=20, maximum_bytes=33_000):
+    """A suggestion that removes the tags of a place of 1 MB keeps a part of them."""
+    if put(server.port, LONG_TAGS) not in (200, 201):
+        return ["the place of 1 MB is not written"]
+    client = Client(server.port, address=ATTACKER)
+    for _ in range(count):
+        status, _, body = client.send("POST", f"/locations/{PROBE_ID}/suggestions", {"patch": {"tags": None}})
+        if status != 201:
+            return [f"a suggestion is {status}: {body[:200]}"]
+    found = json.loads(get(server.port, "/suggestions?state=open&limit=100")[0])
+    texts = [json.dumps(suggestion["difference"], separators=(",", ":"), ensure_ascii=False) for suggestion in found]
+    longest = max((len(text.encode()) for text in texts), default=0)
+    print(f"{len(found)} suggestions, the longest difference of {longest} bytes", flush=True)
+    errors = [] if len(found) == count else [f"there are {len(found)} suggestions, not {count}"]
+    if longest > maximum_bytes or not all(suggestion.get("omittedDifferences") for suggestion in found):
+        errors.append(f"a suggestion has a difference of {longest} bytes")
+    return errors
+
+
+def check_calls(program, data, budget):
+    """Returns the errors of the attacks on changes and writes."""
     errors = []
     for check, settings in [
         (check_polls, {}), (check_silent_streams, {}), (check_filters, {}),
-        (check_share, {"CHANGES_MAX_STREAMS": "200"}),
+        (check_share, {"CHANGES_MAX_STREAMS": "200"}), (check_keys, {}), (check_batch, {}), (check_suggestions, {}),
     ]:
         settings = {
             "POINT_STORE": "memory", "DATA_FILE": data, "HTTP_MAX_BUFFERED_BYTES": str(budget), "ANALYTICS": "off",
@@ -319,7 +414,7 @@ def main():
                     f"{slowest * 1000:.0f} ms |", flush=True)
                 if build == "after":
                     worst, longest = max(worst, peak), max(longest, slowest)
-        errors = check_changes(options.waymark, data, budget)
+        errors = check_calls(options.waymark, data, budget)
     if worst >= options.limit_mib:
         errors.append(f"the peak of {worst:.0f} MiB is not below {options.limit_mib} MiB")
     if longest >= MAXIMUM_WAIT_SECONDS:

@@ -54,10 +54,11 @@ def metrics(port, timeout=60):
 
 
 class Client:
-    """A persistent connection for one request after another."""
+    """A persistent connection for one request after another, from an address if one is given."""
 
-    def __init__(self, port, timeout=60):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    def __init__(self, port, timeout=60, address=None):
+        source = (address, 0) if address else None
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout, source_address=source)
 
     def send(self, method, target, body=None, **headers):
         """Returns the status, the header fields and the body of the response. A body that is not bytes is sent as JSON."""
