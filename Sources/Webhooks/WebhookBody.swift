@@ -3,8 +3,8 @@ import JSONText
 import PointFormats
 import Points
 
-/// The bodies of messages.
-enum WebhookBody {
+/// The body of a message, to which changes are added while there is room for them.
+struct WebhookBody {
   /// The number of bytes that a body is shorter than.
   static let byteLimit = 20_000
 
@@ -12,17 +12,79 @@ enum WebhookBody {
   /// transactions in progress.
   private static let longestPosition = 4_000
 
-  /// Returns the body with the first changes, as many as fit, and their number. A first change whose place does not fit
-  /// has the address of the place instead.
+  private let type: StaticString
+  private let openSuggestions: Int?
+
+  /// The time that the body states.
+  let time: Timestamp
+
+  /// The number of changes.
+  private(set) var count = 0
+
+  /// The changes as JSON, with commas between them.
+  private var changes: [UInt8] = []
+
+  /// The length up to which there is room for the changes beside the last position.
+  private var room = 0
+
+  /// Creates a body without changes.
   ///
   /// - Parameters:
   ///   - type: the type of the event.
   ///   - openSuggestions: the number of open suggestions; `nil` if the event is not about them.
+  init(type: StaticString = "places.changed", openSuggestions: Int? = nil, at time: Timestamp) {
+    self.type = type
+    self.openSuggestions = openSuggestions
+    self.time = time
+  }
+
+  /// Adds the first of more changes, as many as fit, and returns their number. A change whose place does not fit into a
+  /// body of its own has the address of the place instead.
+  ///
+  /// - Parameters:
+  ///   - position: the position after the changes.
   ///   - placeURL: returns the address of a place.
-  static func text(
-    of changes: [PointChange], type: StaticString = "places.changed", position: String,
-    openSuggestions: Int? = nil, at time: Timestamp, placeURL: (PointID) -> String
-  ) -> (text: String, count: Int) {
+  mutating func append(_ new: [PointChange], position: String, placeURL: (PointID) -> String) -> Int {
+    room = Self.byteLimit - 1 - text(of: [], position: position).count
+    let former = count
+    for change in new {
+      var entry = JSONWriter()
+      ChangeJSON.write(change, to: &entry)
+      if entry.sink.count > room { entry = Self.entry(of: change, placeURL: placeURL) }
+      // Of an empty body every change is the first.
+      guard count == 0 || changes.count + 1 + entry.sink.count <= room else { break }
+      if count > 0 { changes.append(UInt8(ascii: ",")) }
+      changes += entry.sink
+      count += 1
+    }
+    return count - former
+  }
+
+  private static func entry(of change: PointChange, placeURL: (PointID) -> String) -> JSONWriter<[UInt8]> {
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "id", change.id.description)
+    json.write(name: "version")
+    json.write(integer: change.version)
+    json.write(member: "url", placeURL(change.id))
+    json.endObject()
+    return json
+  }
+
+  /// Returns the number of changes for which there is room yet, if they are like the first ones; `nil` for an empty
+  /// body, which has room for one at least.
+  ///
+  /// - Parameter readCount: the number of changes of which those of the body were taken.
+  func estimatedRest(ofChangesLike readCount: Int) -> Int? {
+    count == 0 ? nil : max(0, room - changes.count) * readCount / changes.count
+  }
+
+  /// Returns the text.
+  ///
+  /// - Parameter position: the position after the changes.
+  func text(position: String) -> String { String(decoding: text(of: changes, position: position), as: UTF8.self) }
+
+  private func text(of changes: [UInt8], position: String) -> [UInt8] {
     var json = JSONWriter()
     json.beginObject()
     json.write(name: "type")
@@ -30,32 +92,14 @@ enum WebhookBody {
     json.write(member: "timestamp", "\(time)")
     json.write(name: "data")
     json.beginObject()
-    if position.utf8.count <= longestPosition { json.write(member: "position", position) }
+    if position.utf8.count <= Self.longestPosition { json.write(member: "position", position) }
     if let openSuggestions { json.write(member: "openSuggestions", openSuggestions) }
     json.write(name: "changes")
     json.beginArray()
-    // The brackets that follow are shorter than the rest.
-    let end = byteLimit - 10
-    var count = 0
-    for change in changes {
-      var next = json
-      ChangeJSON.write(change, to: &next)
-      if next.sink.count > end {
-        guard count == 0 else { break }
-        next = json
-        next.beginObject()
-        next.write(member: "id", change.id.description)
-        next.write(name: "version")
-        next.write(integer: change.version)
-        next.write(member: "url", placeURL(change.id))
-        next.endObject()
-      }
-      json = next
-      count += 1
-    }
+    json.sink += changes
     json.endArray()
     json.endObject()
     json.endObject()
-    return (String(decoding: json.sink, as: UTF8.self), count)
+    return json.sink
   }
 }

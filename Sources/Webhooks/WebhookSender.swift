@@ -49,6 +49,16 @@ package final class WebhookSender: Sendable {
   /// The maximum number of changes of a message.
   private static let maximumChanges = 100
 
+  /// The number of changes of the first page that is read for a webhook. Later ones have what fits into a message, and
+  /// ``pageBytes``.
+  private static let firstPageChanges = 25
+
+  /// The number of bytes of names and tags that a page has about, but for one of a longer place.
+  private static let pageBytes = 128 * 1024
+
+  /// The maximum number of pages that are read at a time, so that reads of others do not wait for all webhooks.
+  private static let maximumReads = 2
+
   /// The maximum number of messages of a webhook in a row, before it is looked at again.
   private static let maximumMessages = 1000
 
@@ -56,7 +66,7 @@ package final class WebhookSender: Sendable {
   /// the next sender does not begin far back.
   private static let bookmarkInterval = Duration.seconds(300)
 
-  /// The time to wait until the changes of a page were sent to subscriptions.
+  /// The time to wait until the changes of a message were sent to subscriptions.
   private static let deliveryTimeout = Duration.seconds(10)
 
   package let store: any WebhookStore
@@ -79,6 +89,10 @@ package final class WebhookSender: Sendable {
     /// The positions up to which revisions of webhooks have nothing to send.
     var progress: [PointID: (revision: Int64, position: String)] = [:]
     var watches: [PointID: Watch] = [:]
+    /// The number of pages that are being read.
+    var readCount = 0
+    /// The reads that wait for another one to end, in their order.
+    var waitingReads: [CheckedContinuation<Void, Never>] = []
   }
 
   /// The places that have matched a webhook's filter, before a change or after it, since a position. So another place
@@ -232,9 +246,10 @@ package final class WebhookSender: Sendable {
   private func send(to webhook: Webhook) async {
     do throws(PointStoreError) {
       var webhook = webhook
+      var pageSize = Self.firstPageChanges
       for _ in 0..<Self.maximumMessages {
         if webhook.pending == nil {
-          guard let prepared = try await prepareMessage(for: webhook) else { return }
+          guard let prepared = try await prepareMessage(for: webhook, pageSize: &pageSize) else { return }
           webhook = prepared
         }
         guard let message = webhook.pending, webhook.disabledReason == nil, message.nextAttemptAt <= clock.now() else {
@@ -275,27 +290,30 @@ package final class WebhookSender: Sendable {
 
   /// Sends a message without changes, once.
   package func sendTest(to webhook: Webhook) async -> WebhookDelivery {
-    let message = message(of: [], type: "webhook.test", position: webhook.position).message
-    return await attempt(message, to: webhook)
+    let body = WebhookBody(type: "webhook.test", at: clock.now())
+    return await attempt(message(body, position: webhook.position), to: webhook)
   }
 
   // MARK: Messages
 
   /// Stores the next message of a webhook.
   ///
+  /// - Parameter pageSize: the maximum number of changes of the next page, by the length of those before.
   /// - Returns: the webhook with the message; `nil` if there are no changes, or others have changed the webhook.
-  private func prepareMessage(for webhook: Webhook) async throws(PointStoreError) -> Webhook? {
+  private func prepareMessage(
+    for webhook: Webhook, pageSize: inout Int
+  ) async throws(PointStoreError) -> Webhook? {
     var webhook = webhook
     guard let (conditions, mark) = try await conditions(of: webhook) else { return nil }
     if isNew(mark, for: webhook) {
-      webhook.prepare(message(of: [], type: "places.reset", position: webhook.position).message)
+      webhook.prepare(message(WebhookBody(type: "places.reset", at: clock.now()), position: webhook.position))
     }
     webhook.note(areaMark: mark)
     if webhook.pending == nil, webhook.followsSuggestions,
       let open = try await suggestions?.openSuggestions(at: clock.now()), webhook.isBehind(open)
     {
-      webhook.prepare(
-        message(of: [], type: "suggestions.changed", position: webhook.position, openSuggestions: open.count).message)
+      let body = WebhookBody(type: "suggestions.changed", openSuggestions: open.count, at: clock.now())
+      webhook.prepare(message(body, position: webhook.position))
       webhook.note(open)
     }
     if webhook.pending != nil {
@@ -303,14 +321,25 @@ package final class WebhookSender: Sendable {
       webhook.revision += 1
       return webhook
     }
+    // The message has the changes from one position to the other.
     var start = start(of: webhook)
-    var limit = Self.maximumChanges
-    while true {
+    var end = start
+    var body = WebhookBody(at: clock.now())
+    var ids: Set<PointID> = []
+    var readCount = 0
+    var deadline = ContinuousClock.now + Self.deliveryTimeout
+    while readCount < Self.maximumChanges {
+      var limit = min(pageSize, Self.maximumChanges - readCount)
+      if let count = body.estimatedRest(ofChangesLike: readCount) {
+        if count == 0 { break }
+        limit = min(limit, count)
+      }
       let page: ChangePage
       do throws(ChangeReadError) {
-        page = try await changes.page(after: start, limit: limit)
+        page = try await self.page(after: end, limit: limit)
       } catch {
         if case .store(let error) = error { throw error }
+        if body.count > 0 { break }
         try await disable(
           webhook, because: "the changes since its position are not known any more; replay it from another position")
         return nil
@@ -319,29 +348,75 @@ package final class WebhookSender: Sendable {
       do throws(PointStoreError) {
         found = try changes.changes(page.changes, matching: conditions)
       } catch .filterTimeout where limit > 1 {
-        limit /= 2
+        pageSize = limit / 2
         continue
       } catch .filterTimeout {
+        if body.count > 0 { break }
         try await disable(webhook, because: "its filter takes too long")
         return nil
       }
-      let relevant = await relevant(found, of: webhook, after: start, upTo: page.position)
-      let (message, count) = message(of: relevant, position: page.position)
+      let relevant = await relevant(found, of: webhook, after: start, upTo: page.position, until: deadline)
+      // A place that has changed again since an earlier page comes in the next message.
+      guard ids.isDisjoint(with: relevant.map(\.id)) else { break }
+      var next = body
+      let count = next.append(relevant, position: page.position, placeURL: placeURL)
       if count < relevant.count {
         // A position is that after all changes of a page: a shorter page is read, whose changes fit.
-        limit = count
+        guard count > 0, let fitting = found.firstIndex(where: { $0.id == relevant[count].id }) else { break }
+        pageSize = fitting
         continue
       }
-      if count > 0 || webhook.positionTime.adding(Self.bookmarkInterval) <= clock.now() {
-        if count > 0 { webhook.prepare(message) } else { webhook.move(to: page.position, at: clock.now()) }
+      (body, end) = (next, page.position)
+      ids.formUnion(relevant.map(\.id))
+      readCount += page.changes.count
+      pageSize = Self.size(ofPageAfter: page, limit: limit)
+      if body.count > 0 {
+        if page.hasMore { continue } else { break }
+      }
+      if webhook.positionTime.adding(Self.bookmarkInterval) <= clock.now() {
+        webhook.move(to: end, at: clock.now())
         guard try await store.replace(webhook) else { return nil }
         webhook.revision += 1
       }
-      note(page.position, of: webhook, after: start)
-      if webhook.pending != nil { return webhook }
+      note(end, of: webhook, after: start)
       if !page.hasMore { return nil }
-      (start, limit) = (page.position, Self.maximumChanges)
+      (start, body, readCount) = (end, WebhookBody(at: clock.now()), 0)
+      deadline = .now + Self.deliveryTimeout
     }
+    // The next message takes about as many.
+    pageSize = min(pageSize, readCount)
+    webhook.prepare(message(body, position: end))
+    guard try await store.replace(webhook) else { return nil }
+    webhook.revision += 1
+    note(end, of: webhook, after: start)
+    return webhook
+  }
+
+  /// Returns the maximum number of changes of the page after another one: up to twice as many, unless they are long.
+  private static func size(ofPageAfter page: ChangePage, limit: Int) -> Int {
+    let fitting = pageBytes * page.changes.count / max(1, page.changes.textBytes)
+    return min(2 * limit, maximumChanges, page.changes.isEmpty ? .max : max(1, fitting))
+  }
+
+  /// Returns a page of changes, once fewer than ``maximumReads`` are being read.
+  private func page(after position: String, limit: Int) async throws(ChangeReadError) -> ChangePage {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        let isFree = state.readCount < Self.maximumReads
+        if isFree { state.readCount += 1 } else { state.waitingReads.append(continuation) }
+        return isFree
+      }
+      if isFree { continuation.resume() }
+    }
+    defer {
+      let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        if !state.waitingReads.isEmpty { return state.waitingReads.removeFirst() }
+        state.readCount -= 1
+        return nil
+      }
+      next?.resume()
+    }
+    return try await changes.page(after: position, limit: limit)
   }
 
   /// Returns the position up to which there is nothing more to send.
@@ -414,23 +489,27 @@ package final class WebhookSender: Sendable {
 
   /// Returns changes without places that are known not to have matched the filter since a position, and do not match
   /// or do not exist now.
+  ///
+  /// - Parameter deadline: the time until which this waits for what is known.
   private func relevant(
-    _ found: [PointChange], of webhook: Webhook, after start: String, upTo end: String
+    _ found: [PointChange], of webhook: Webhook, after start: String, upTo end: String,
+    until deadline: ContinuousClock.Instant
   ) async -> [PointChange] {
-    guard !found.allSatisfy(\.isPut), let matched = await matched(webhook, after: start, upTo: end) else {
-      return found
-    }
+    guard !found.allSatisfy(\.isPut),
+      let matched = await matched(webhook, after: start, upTo: end, until: deadline)
+    else { return found }
     return found.filter { $0.isPut || matched.contains($0.id) }
   }
 
   /// Returns the ids of the places that have matched the filter of a webhook between two positions, and of some others;
   /// `nil` if they are not known.
-  private func matched(_ webhook: Webhook, after start: String, upTo end: String) async -> Set<PointID>? {
+  private func matched(
+    _ webhook: Webhook, after start: String, upTo end: String, until deadline: ContinuousClock.Instant
+  ) async -> Set<PointID>? {
     guard let watch = state.withLock({ $0.watches[webhook.id] }), let first = watch.start,
       watch.filter.utf8.elementsEqual((webhook.filter ?? "").utf8),
       isKnown(since: first, after: start)
     else { return nil }
-    let deadline = ContinuousClock.now + Self.deliveryTimeout
     while watch.subscription.deliveredPosition.map({ !changes.includes(end, in: $0) }) ?? true {
       guard ContinuousClock.now < deadline, !Task.isCancelled else { return nil }
       try? await Task.sleep(for: .milliseconds(20))
@@ -454,16 +533,11 @@ package final class WebhookSender: Sendable {
     }
   }
 
-  private func message(
-    of changes: [PointChange], type: StaticString = "places.changed", position: String,
-    openSuggestions: Int? = nil
-  ) -> (message: WebhookMessage, count: Int) {
-    let now = clock.now()
+  private func message(_ body: WebhookBody, position: String) -> WebhookMessage {
     var generator = SystemRandomNumberGenerator()
-    let id = "msg_\(PointID(at: now, using: &generator))"
-    let (body, count) = WebhookBody.text(
-      of: changes, type: type, position: position, openSuggestions: openSuggestions, at: now, placeURL: placeURL)
-    return (WebhookMessage(id: id, body: body, position: position, changeCount: count, createdAt: now), count)
+    return WebhookMessage(
+      id: "msg_\(PointID(at: body.time, using: &generator))", body: body.text(position: position), position: position,
+      changeCount: body.count, createdAt: body.time)
   }
 
   /// Returns the conditions of a webhook; `nil` if its filter is not valid any more, after it was disabled.

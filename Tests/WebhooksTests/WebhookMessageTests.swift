@@ -17,7 +17,9 @@ import Testing
   }
 
   private static func body(_ changes: [PointChange], position: String = "1.2") -> (text: String, count: Int) {
-    WebhookBody.text(of: changes, position: position, at: time) { "https://example.com/locations/\($0)" }
+    var body = WebhookBody(at: time)
+    let count = body.append(changes, position: position) { "https://example.com/locations/\($0)" }
+    return (body.text(position: position), count)
   }
 
   private struct Body: Decodable {

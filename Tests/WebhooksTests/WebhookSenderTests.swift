@@ -143,6 +143,150 @@ import Testing
     }
   }
 
+  /// A feed that notes how much is read.
+  private final class ObservedFeed: PointFeed {
+    private struct Reads {
+      var current = 0
+      var concurrentMaximum = 0
+      var changeCount = 0
+    }
+
+    private let feed: any PointFeed
+    private let afterPage: @Sendable () async -> Void
+    private let reads = Mutex(Reads())
+
+    /// - Parameter afterPage: called before each page is returned.
+    init(_ feed: any PointFeed, afterPage: @escaping @Sendable () async -> Void = {}) {
+      self.feed = feed
+      self.afterPage = afterPage
+    }
+
+    /// The maximum number of pages that were read at a time.
+    var concurrentMaximum: Int { reads.withLock { $0.concurrentMaximum } }
+
+    /// The number of changes of all pages.
+    var changeCount: Int { reads.withLock { $0.changeCount } }
+
+    func presentPosition() async throws(PointStoreError) -> String { try await feed.presentPosition() }
+
+    func page(after position: String, limit: Int) async throws(ChangeReadError) -> ChangePage {
+      reads.withLock { reads in
+        reads.current += 1
+        reads.concurrentMaximum = max(reads.concurrentMaximum, reads.current)
+      }
+      defer { reads.withLock { $0.current -= 1 } }
+      let page = try await feed.page(after: position, limit: limit)
+      await afterPage()
+      reads.withLock { $0.changeCount += page.changes.count }
+      return page
+    }
+
+    func includes(_ position: String, in other: String) -> Bool { feed.includes(position, in: other) }
+
+    func changes(
+      _ changes: [PointChange], matching query: PointQuery
+    ) throws(PointStoreError) -> [PointChange] { try feed.changes(changes, matching: query) }
+
+    func subscribe(matching query: PointQuery, for reader: ChangeReader) -> ChangeSubscription {
+      feed.subscribe(matching: query, for: reader)
+    }
+
+    func close() { feed.close() }
+  }
+
+  /// Imports places with texts of about the lengths, in the order of their ids.
+  private func importPlaces(ofLengths lengths: [Int], _ places: any PointStore) async throws {
+    let rows = try lengths.enumerated().map { number, length in
+      let tags = (0..<(length / 1000)).map { ("k\($0)", String(repeating: "x", count: 1000)) }
+      let draft = try PointDraft(
+        name: "place \(number)", category: nil, coordinate: .init(latitude: 1, longitude: 2), tags: Tags(tags),
+        source: nil, sourceID: nil)
+      return ImportRow(number: number + 1, id: .sample(UInt64(number)), draft: draft)
+    }
+    let batches = AsyncStream { continuation in
+      continuation.yield(rows)
+      continuation.finish()
+    }
+    _ = try await places.importRows(batches)
+  }
+
+  @Test(arguments: TestedStore.allCases)
+  func longPlacesShareAMessageWithOthersAndAreReadOnce(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      let feed = ObservedFeed(store.changes)
+      _ = try await store.webhooks.add(1, at: try await feed.presentPosition(), clock)
+      try await importPlaces(ofLengths: (0..<45).map { $0.isMultiple(of: 3) ? 60_000 : 0 }, store.places)
+
+      await WebhookSender.testing(store.webhooks, feed, endpoint, clock).runOnce()
+
+      let bodies = try bodies()
+      #expect(bodies.count == 1 && endpoint.requests.allSatisfy { $0.body.utf8.count < 20_000 })
+      let changes = try #require(bodies.first?.data.changes)
+      #expect(Set(changes.map(\.id)) == Set((0..<45).map { PointID.sample($0).description }))
+      let long = Set(stride(from: 0, to: 45, by: 3).map { PointID.sample(UInt64($0)).description })
+      for change in changes {
+        #expect(change.url == (long.contains(change.id) ? "/locations/\(change.id)" : nil))
+        #expect((change.place == nil) == (change.url != nil))
+      }
+      #expect(feed.changeCount == 45)
+      #expect(try await feed.page(after: bodies[0].data.position, limit: 10).changes.isEmpty)
+    }
+  }
+
+  @Test(arguments: TestedStore.allCases)
+  func pagesHaveAboutWhatFitsIntoTheMessages(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      let feed = ObservedFeed(store.changes)
+      _ = try await store.webhooks.add(1, at: try await feed.presentPosition(), clock)
+      try await importPlaces(ofLengths: Array(repeating: 12_000, count: 40), store.places)
+
+      await WebhookSender.testing(store.webhooks, feed, endpoint, clock).runOnce()
+
+      let changes = try bodies().flatMap(\.data.changes)
+      #expect(changes.count == 40 && Set(changes.map(\.id)).count == 40)
+      #expect(changes.allSatisfy { $0.place != nil })
+      #expect(feed.changeCount < 3 * 40)
+    }
+  }
+
+  @Test(arguments: TestedStore.allCases)
+  func placeThatChangesWhileItsMessageIsMadeIsInItOnce(_ kind: TestedStore) async throws {
+    try await kind.with { store in
+      let isChanged = Mutex(false)
+      let feed = ObservedFeed(store.changes) {
+        let isFirst = isChanged.withLock { isChanged in
+          defer { isChanged = true }
+          return !isChanged
+        }
+        if isFirst { _ = try? await store.places.put(.sample("changed"), id: .sample(0), if: .none) }
+      }
+      _ = try await store.webhooks.add(1, at: try await feed.presentPosition(), clock)
+      try await importPlaces(ofLengths: Array(repeating: 0, count: 30), store.places)
+
+      await WebhookSender.testing(store.webhooks, feed, endpoint, clock).runOnce()
+
+      let messages = try bodies().map(\.data.changes)
+      for changes in messages { #expect(Set(changes.map(\.id)).count == changes.count) }
+      let all = messages.flatMap(\.self)
+      #expect(Set(all.map(\.id)).count == 30)
+      #expect(all.last { $0.id == PointID.sample(0).description }?.place?.name == "changed")
+    }
+  }
+
+  @Test func fewWebhooksReadAtATime() async throws {
+    try await TestedStore.memory.with { store in
+      let feed = ObservedFeed(store.changes) { try? await Task.sleep(for: .milliseconds(20)) }
+      let start = try await feed.presentPosition()
+      for number: UInt64 in 1...10 { _ = try await store.webhooks.add(number, at: start, clock) }
+      _ = try await store.places.create(.sample("a"), once: nil)
+
+      await WebhookSender.testing(store.webhooks, feed, endpoint, clock).runOnce()
+
+      #expect(endpoint.messageCount == 10)
+      #expect(feed.concurrentMaximum <= 2)
+    }
+  }
+
   @Test(arguments: TestedStore.allCases)
   func placesThatDoNotMatchTheFilterAreOutside(_ kind: TestedStore) async throws {
     try await kind.with { store in
