@@ -6,10 +6,17 @@ import Synchronization
 /// A way to send messages to endpoints.
 package protocol WebhookTransport: Sendable {
   /// Returns why messages can't be sent to an address; `nil` if they can, as it is now.
-  func rejection(of url: String) async -> String?
+  ///
+  /// - Throws: ``WebhookCheckOverload``.
+  func rejection(of url: String) async throws(WebhookCheckOverload) -> String?
 
   /// Sends a request with a JSON body, in bounded time and memory. Redirects are not followed.
   func send(_ body: String, headers: [(name: String, value: String)], to url: String) async -> WebhookOutcome
+}
+
+/// The error of a check of an address beside which too many others are in progress.
+package struct WebhookCheckOverload: Error {
+  package init() {}
 }
 
 /// The outcome of a request.

@@ -47,9 +47,13 @@ import Testing
     ) async throws(PointStoreError) -> Bool { true }
   }
 
-  /// An endpoint that responds with 500, and is on no host that is called internal.
+  /// An endpoint that responds with 500, and is on no host that is called internal. Too many hosts are being looked up
+  /// beside one that is called busy.
   private struct Endpoint: WebhookTransport {
-    func rejection(of url: String) async -> String? { url.contains("internal") ? "must be of another host" : nil }
+    func rejection(of url: String) async throws(WebhookCheckOverload) -> String? {
+      if url.contains("busy") { throw WebhookCheckOverload() }
+      return url.contains("internal") ? "must be of another host" : nil
+    }
 
     func send(_ body: String, headers: [(name: String, value: String)], to url: String) async -> WebhookOutcome {
       .response(status: 500, retryAfterSeconds: nil)
@@ -160,6 +164,16 @@ import Testing
     let response = try await driver.send(
       .POST, "/webhooks", json: #"{"url":"https://a.b","filter":{"category":[\#(names)]}}"#)
     #expect(try response.status == 400 && response.pointers == ["/filter"])
+  }
+
+  @Test func addressThatCannotBeCheckedNowIsToBeSentAgain() async throws {
+    let id = try #require(try await create()["id"] as? String)
+    for (method, path) in [(HTTPMethod.POST, "/webhooks"), (.PATCH, "/webhooks/\(id)")] {
+      let response = try await driver.send(method, path, json: #"{"url":"https://busy.example/hook"}"#)
+      #expect(try response.status == 503 && response.code == "overloaded", "\(response.text)")
+      #expect(response.headers.first(name: "retry-after") == "10")
+    }
+    #expect(try await driver.send(.GET, "/webhooks").array.count == 1)
   }
 
   @Test func webhookBeyondTheMaximumIsAConflict() async throws {

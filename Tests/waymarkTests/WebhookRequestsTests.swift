@@ -27,14 +27,14 @@ import Webhooks
     "[2001:db8::1]", "[fec0::1]", "[100::1]",
   ])
   func addressThatIsNotOfTheInternetIsRejected(_ host: String) async throws {
-    let reason = await (try Self.requests()).rejection(of: "https://\(host)/hook")
+    let reason = try await Self.requests().rejection(of: "https://\(host)/hook")
     #expect(reason?.contains("WEBHOOK_ALLOWED_NETWORKS") == true, "\(host): \(reason ?? "accepted")")
   }
 
   @Test(arguments: ["1.1.1.1", "172.15.0.1", "172.32.0.1", "100.63.0.1", "[2606:4700::1111]", "[::ffff:1.1.1.1]"])
   func addressOfTheInternetIsAccepted(_ host: String) async throws {
-    #expect(await (try Self.requests()).rejection(of: "https://\(host):8443/hook?token=x") == nil)
-    #expect(await (try Self.requests()).rejection(of: "http://\(host)/hook") == "must begin with https://")
+    #expect(try await Self.requests().rejection(of: "https://\(host):8443/hook?token=x") == nil)
+    #expect(try await Self.requests().rejection(of: "http://\(host)/hook") == "must begin with https://")
   }
 
   @Test(arguments: [
@@ -44,24 +44,24 @@ import Webhooks
     "https://[::1", "//1.1.1.1", "https://1.1.1.1:80@127.0.0.1/",
   ])
   func textThatIsNoAddressIsRejected(_ url: String) async throws {
-    #expect(await (try Self.requests()).rejection(of: url) != nil)
+    #expect(try await Self.requests().rejection(of: url) != nil)
   }
 
   @Test func privateNetworkIsAcceptedWhereItIsAllowed() async throws {
     let requests = try Self.requests(allowing: "10.1.0.0/16", "::1")
-    #expect(await requests.rejection(of: "https://10.1.2.3/hook") == nil)
-    #expect(await requests.rejection(of: "http://10.1.2.3/hook") == nil)
-    #expect(await requests.rejection(of: "http://[::ffff:10.1.2.3]/hook") == nil)
-    #expect(await requests.rejection(of: "http://[::1]:8080/hook") == nil)
-    #expect(await requests.rejection(of: "https://10.2.2.3/hook") != nil)
-    #expect(await requests.rejection(of: "http://1.1.1.1/hook") != nil)
-    #expect(await requests.rejection(of: "https://1.1.1.1/hook") == nil)
+    #expect(try await requests.rejection(of: "https://10.1.2.3/hook") == nil)
+    #expect(try await requests.rejection(of: "http://10.1.2.3/hook") == nil)
+    #expect(try await requests.rejection(of: "http://[::ffff:10.1.2.3]/hook") == nil)
+    #expect(try await requests.rejection(of: "http://[::1]:8080/hook") == nil)
+    #expect(try await requests.rejection(of: "https://10.2.2.3/hook") != nil)
+    #expect(try await requests.rejection(of: "http://1.1.1.1/hook") != nil)
+    #expect(try await requests.rejection(of: "https://1.1.1.1/hook") == nil)
   }
 
   @Test(arguments: [["10.0.0.1"], ["1.1.1.1", "127.0.0.1"], ["::ffff:10.0.0.1"], []])
   func nameWithAPrivateAddressIsRejected(_ addresses: [String]) async throws {
     let requests = try Self.requests { _ in try addresses.map { try SocketAddress(ipAddress: $0, port: 0) } }
-    #expect(await requests.rejection(of: "https://partner.example/hook") != nil)
+    #expect(try await requests.rejection(of: "https://partner.example/hook") != nil)
   }
 
   @Test func eachRequestChecksTheAddressAgain() async throws {
@@ -74,7 +74,7 @@ import Webhooks
       }
       return [try SocketAddress(ipAddress: count == 1 ? "1.1.1.1" : "127.0.0.1", port: 0)]
     }
-    #expect(await requests.rejection(of: "https://partner.example/hook") == nil)
+    #expect(try await requests.rejection(of: "https://partner.example/hook") == nil)
 
     let outcome = await requests.send("{}", headers: [], to: "https://partner.example/hook")
 
@@ -120,26 +120,25 @@ import Webhooks
     let resolver = SlowResolver()
     let requests = try Self.requests(allowing: "127.0.0.0/8", resolve: resolver.resolve)
     // More than there are threads for calls that block.
-    let slow = (0..<32).map { number in Task { await requests.rejection(of: "https://slow-\(number).example/") } }
+    let slow = (0..<32).map { number in Task { try await requests.rejection(of: "https://slow-\(number).example/") } }
     // Of one name, which share a thread.
-    let same = (0..<8).map { _ in Task { await requests.rejection(of: "https://slow-0.example/") } }
+    let same = (0..<8).map { _ in Task { try await requests.rejection(of: "https://slow-0.example/") } }
     try await resolver.wait(for: 32)
 
-    let refused = await requests.rejection(of: "https://fast.example/")
+    await #expect(throws: WebhookCheckOverload.self) { try await requests.rejection(of: "https://fast.example/") }
     let sent = await requests.send("{}", headers: [], to: "http://fast.example:1/")
     resolver.release()
 
-    #expect(refused?.contains("too many names are being looked up") == true)
     if case .failure(let reason) = sent { #expect(!reason.contains("looked up"), "\(reason)") }
-    for task in slow + same { #expect(await task.value == nil) }
-    #expect(await requests.rejection(of: "https://fast.example/") == nil)
+    for task in slow + same { #expect(try await task.value == nil) }
+    #expect(try await requests.rejection(of: "https://fast.example/") == nil)
   }
 
   @Test func lookUpThatTakesTooLongIsAFailure() async throws {
     let resolver = SlowResolver()
     let requests = try Self.requests(lookupTimeLimit: .milliseconds(50), resolve: resolver.resolve)
 
-    let rejection = await requests.rejection(of: "https://slow.example/")
+    let rejection = try await requests.rejection(of: "https://slow.example/")
     let outcome = await requests.send("{}", headers: [], to: "https://slow.example/")
     resolver.release()
 

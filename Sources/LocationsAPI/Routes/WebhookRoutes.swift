@@ -250,6 +250,10 @@ struct ReplayWebhookRoute: CallHandler {
 
 /// The parts that the calls of webhooks share.
 struct WebhookCalls: Sendable {
+  /// The number of seconds after which an address may be checked again beside too many others. A look-up may take as
+  /// long.
+  private static let lookupRetrySeconds = 10
+
   /// The sender; `nil` if the store keeps nothing.
   private let optionalSender: WebhookSender?
   let filtering: Filtering
@@ -297,11 +301,21 @@ struct WebhookCalls: Sendable {
 
   /// Checks what a draft says against the settings.
   ///
-  /// - Throws: `Problem` 400 for an address that messages can't be sent to, or 501 for a filter that needs the index.
+  /// - Throws: `Problem` 400 for an address that messages can't be sent to, 501 for a filter that needs the index, or
+  ///   503 if too many addresses are being checked.
   func check(_ draft: WebhookDraft, _ sender: WebhookSender) async throws(Problem) {
     if draft.needsIndex, !usesIndex { throw Problem(.indexRequired) }
-    guard let url = draft.url, let reason = await sender.transport.rejection(of: url) else { return }
-    throw .badRequest([ProblemError(.pointer("/url"), reason)], code: .invalid)
+    guard let url = draft.url else { return }
+    let reason: String?
+    do throws(WebhookCheckOverload) {
+      reason = try await sender.transport.rejection(of: url)
+    } catch {
+      throw Problem(
+        .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
+        detail: "the hosts of too many other webhooks are being looked up",
+        headers: ["retry-after": "\(Self.lookupRetrySeconds)"])
+    }
+    if let reason { throw .badRequest([ProblemError(.pointer("/url"), reason)], code: .invalid) }
   }
 }
 

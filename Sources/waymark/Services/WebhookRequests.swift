@@ -117,6 +117,8 @@ struct WebhookRequests: WebhookTransport {
   /// An error in words that continue from "url".
   private struct Rejection: Error {
     let reason: String
+    /// A Boolean value that indicates whether it is no fault of the address.
+    var isOverload = false
   }
 
   /// The address of an endpoint, and the IP address that its requests are sent to.
@@ -151,7 +153,8 @@ struct WebhookRequests: WebhookTransport {
       } catch NameLookups.Failure.timeout {
         throw Rejection(reason: "names the host '\(host)', whose look-up took too long")
       } catch NameLookups.Failure.overloaded {
-        throw Rejection(reason: "names the host '\(host)', and too many names are being looked up; try again later")
+        throw Rejection(
+          reason: "names the host '\(host)', and too many names are being looked up; try again later", isOverload: true)
       } catch {
         addresses = []
       }
@@ -168,11 +171,12 @@ struct WebhookRequests: WebhookTransport {
     return Target(url: url, host: host, address: first)
   }
 
-  func rejection(of url: String) async -> String? {
+  func rejection(of url: String) async throws(WebhookCheckOverload) -> String? {
     do throws(Rejection) {
       _ = try await target(of: url, by: registrationLookups)
       return nil
     } catch {
+      if error.isOverload { throw WebhookCheckOverload() }
       return error.reason
     }
   }
