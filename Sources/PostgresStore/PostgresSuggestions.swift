@@ -25,7 +25,7 @@ private enum SuggestionStatements {
             OR $1::text = state AND state <> 'open')
           AND ($2::uuid IS NULL OR place_id = $2::uuid)
           AND ($3::uuid IS NULL OR id > $3::uuid)
-          AND ($6::text IS NULL OR request_key = $6::text)
+          AND ($6::text IS NULL OR request_key = $6::text AND expires_at > $4::timestamptz)
         ORDER BY id
         LIMIT $5::int8
       ) AS page
@@ -48,12 +48,18 @@ private enum SuggestionStatements {
   /// from the address.
   ///
   /// It returns the numbers before, the document of the suggestion with the same idempotency key or null, and whether
-  /// the new one was added. Concurrent additions may exceed a maximum by their number.
+  /// the new one was added. The key of one that has expired is free, and is taken from it before it is unique again.
+  /// Concurrent additions may exceed a maximum by their number.
   static let insert = Statement(
     "suggestion_insert", planning: .eachTime,
     """
     WITH known AS (
-      SELECT document::text AS document FROM suggestions WHERE request_key = $5::text
+      SELECT document::text AS document FROM suggestions
+      WHERE request_key = $5::text AND expires_at > $6::timestamptz
+    ), freed AS (
+      UPDATE suggestions SET request_key = NULL
+      WHERE request_key = $5::text AND expires_at <= $6::timestamptz
+      RETURNING id
     ), numbers AS (
       SELECT count(*) AS total, count(*) FILTER (WHERE key = $3::text) AS of_key,
         count(*) FILTER (WHERE address = $4::text) AS of_address
@@ -65,6 +71,7 @@ private enum SuggestionStatements {
         $8::text::json
       FROM numbers
       WHERE total < $9::int8 AND of_key < $10::int8 AND of_address < $11::int8 AND NOT EXISTS (SELECT FROM known)
+        AND (SELECT count(*) FROM freed) >= 0
       ON CONFLICT DO NOTHING
       RETURNING id
     )

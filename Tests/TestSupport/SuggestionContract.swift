@@ -152,6 +152,39 @@ package struct SuggestionContract: Sendable, CustomTestStringConvertible {
       #expect(first.id == Suggestion.sample(1).id && first.requestHash == .max)
       #expect(try await store.suggestions(matching: SuggestionQuery(limit: 9, now: start)).count == 1)
     },
+    SuggestionContract("an idempotency key is free as soon as its suggestion has expired") { store in
+      let first = IdempotencyKey(text: "a:1", requestHash: 1)
+      let second = IdempotencyKey(text: "a:1", requestHash: 2)
+      _ = try await store.add(.sample(1, request: first))
+      guard
+        case .repeated(let known) = try await store.add(
+          .sample(2, request: second, createdAt: time(afterDays: 29)))
+      else {
+        Issue.record("the key was free before the expiry")
+        return
+      }
+      #expect(known.id == Suggestion.sample(1).id)
+      var query = SuggestionQuery(limit: 2, now: time(afterDays: 30))
+      query.requestKey = first.text
+      #expect(try await ids(store, query).isEmpty)
+
+      let later = Suggestion.sample(3, request: second, createdAt: time(afterDays: 30))
+      guard case .added = try await store.add(later) else {
+        Issue.record("the key was not free after the expiry")
+        return
+      }
+
+      #expect(try await ids(store, query) == [later.id])
+      guard
+        case .repeated(let repeated) = try await store.add(
+          .sample(4, request: second, createdAt: time(afterDays: 31)))
+      else {
+        Issue.record("the repeat was added")
+        return
+      }
+      #expect(repeated.id == later.id)
+      #expect(try await store.suggestion(id: Suggestion.sample(1).id) != nil)
+    },
     SuggestionContract("the open suggestions of a key and from an address are limited") { store in
       for number in 0..<Suggestion.maximumOpenCountOfAddress { _ = try await store.add(.sample(number)) }
 
@@ -199,12 +232,13 @@ package struct SuggestionContract: Sendable, CustomTestStringConvertible {
 extension Suggestion {
   /// Returns a suggestion with the id of a number, which expires after 30 days.
   package static func sample(
-    _ number: Int, place: PointID? = nil, address: String = "192.0.2.1", request: IdempotencyKey? = nil
+    _ number: Int, place: PointID? = nil, address: String = "192.0.2.1", request: IdempotencyKey? = nil,
+    createdAt: Timestamp = Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000)
   ) -> Suggestion {
     Suggestion(
       id: PointID(high: 0x0199_0000_0000_7000, low: UInt64(number)), place: place, version: place.map { _ in 1 },
       change: #"{"name":"é \u0000 \"x\""}"#, difference: #"[{"field":"/name","before":null,"after":"x"}]"#,
       comment: "seen\nthere", contact: "a@example.com", key: "app", address: address, request: request,
-      createdAt: Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000), lifetime: .seconds(30 * 86_400))
+      createdAt: createdAt, lifetime: .seconds(30 * 86_400))
   }
 }

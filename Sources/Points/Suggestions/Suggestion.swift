@@ -163,7 +163,7 @@ package struct SuggestionQuery: Sendable {
   package var state: Suggestion.State?
   package var place: PointID?
 
-  /// The idempotency key of the request.
+  /// The idempotency key of the request, which a suggestion has until it expires.
   package var requestKey: String?
   package var limit: Int
 
@@ -231,7 +231,7 @@ package struct OpenSuggestions: Sendable {
 /// The outcome of an addition.
 package enum SuggestionAddition: Sendable {
   case added
-  /// There is one with the same idempotency key.
+  /// There is one with the same idempotency key, which has not expired.
   case repeated(Suggestion)
   /// There is one with the same idempotency key, which can't be decoded.
   case unreadable
@@ -306,7 +306,7 @@ package struct Suggestions: Sendable {
     let found = all.values.filter { suggestion in
       (query.state.map { suggestion.state(at: query.now) == $0 } ?? true)
         && (query.place.map { suggestion.place == $0 } ?? true)
-        && (query.requestKey.map { suggestion.requestKey?.hasSameBytes(as: $0) == true } ?? true)
+        && (query.requestKey.map { suggestion.hasRequestKey($0, at: query.now) } ?? true)
         && (query.after.map { suggestion.id > $0 } ?? true)
     }
     var bytes = 0
@@ -327,7 +327,7 @@ package struct Suggestions: Sendable {
   /// Adds a suggestion; see ``SuggestionStore/add(_:)``. O(n).
   package mutating func add(_ suggestion: Suggestion) -> SuggestionAddition {
     if let key = suggestion.requestKey,
-      let known = all.values.first(where: { $0.requestKey?.hasSameBytes(as: key) == true })
+      let known = all.values.first(where: { $0.hasRequestKey(key, at: suggestion.createdAt) })
     {
       return .repeated(known)
     }
@@ -355,6 +355,10 @@ package struct Suggestions: Sendable {
 }
 
 extension Suggestion {
+  fileprivate func hasRequestKey(_ key: String, at now: Timestamp) -> Bool {
+    now < expiresAt && requestKey?.hasSameBytes(as: key) == true
+  }
+
   fileprivate func hasKey(of other: Suggestion) -> Bool {
     guard let key, let otherKey = other.key else { return false }
     return key.hasSameBytes(as: otherKey)
