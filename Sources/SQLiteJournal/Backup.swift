@@ -32,10 +32,15 @@ extension SQLiteJournal {
       failure = error
     }
     guard let failure else { return }
-    unlink(path)
+    Self.removeCopy(at: path)
     if let error = failure as? PointStoreError { throw error }
     throw .unavailable(
       reason: "the backup \(path): \((failure as? DatabaseError)?.explanation ?? "\(failure)")")
+  }
+
+  /// Removes a copy, and the files beside it that SQLite has left if the process was killed while it made the copy.
+  package static func removeCopy(at path: String) {
+    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
   }
 
   /// Checks that a file is an undamaged journal that this program can open.
@@ -83,7 +88,7 @@ private final class OnlineBackup: @unchecked Sendable {
   private var backup: OpaquePointer?
 
   init(to path: String) throws {
-    unlink(path)
+    SQLiteJournal.removeCopy(at: path)
     var configuration = Configuration()
     // After a crash the incomplete copy is not used: it need not be durable.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }

@@ -40,6 +40,21 @@ import Testing
     withExtendedLifetime((first, second)) {}
   }
 
+  @Test func copyThatAKilledServerHasLeftIsRemovedAtTheStart() async throws {
+    let store = try await EmptyStore(.memory)
+    let left = ["", "-journal", "-wal", "-shm"].map { "places.db.backup.partial" + $0 }
+    let own = ["places.db.backup", "places.db.backup.partial.old", "other.db.backup.partial"]
+    for name in left + own { _ = try store.folder.write("copy", to: name) }
+
+    let server = try await store.serve()
+    _ = try await server.port()
+
+    let files = try FileManager.default.contentsOfDirectory(
+      atPath: URL(filePath: store.folder.path(of: "places.db")).deletingLastPathComponent().path)
+    #expect(Set(files).intersection(left + own) == Set(own))
+    withExtendedLifetime(server) {}
+  }
+
   @Test func backupOfAServerWithoutAFileFails() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let folder = try TemporaryFolder()

@@ -117,6 +117,8 @@ struct RunningStore: Service {
       path: path, files: { Self.indexFiles(indexPath, logger: logger) }, skipsDamaged: skipsDamaged, text: text,
       clock: clock, logger: logger)
     log(memory.indexOrigin, of: memory, in: ContinuousClock.now - start, logger)
+    // The file is open, so that no other process makes a copy.
+    SQLiteJournal.removeCopy(at: path + backupSuffix)
     if memory.wasNew, !files.isEmpty {
       try await memory.load(files: files, logger: logger)
     } else if !files.isEmpty {
@@ -163,15 +165,18 @@ struct RunningStore: Service {
     }
   }
 
+  /// The end of the name of the copy that a backup makes beside the file. Nobody else gives it to a file.
+  private static let backupSuffix = ".backup.partial"
+
   /// Returns the function that copies the journal into a file beside it, one copy at a time.
   private static func backup(of journal: SQLiteJournal, path: String) -> BackupAction {
     { () throws(PointStoreError) in
-      let copy = path + ".backup"
+      let copy = path + backupSuffix
       try await journal.backUp(to: copy)
       guard let size = try? FileManager.default.attributesOfItem(atPath: copy)[.size] as? Int else {
         throw .unavailable(reason: "the backup \(copy) is gone")
       }
-      return BackupFile(path: copy, byteCount: size) { try? FileManager.default.removeItem(atPath: copy) }
+      return BackupFile(path: copy, byteCount: size) { SQLiteJournal.removeCopy(at: copy) }
     }
   }
 
