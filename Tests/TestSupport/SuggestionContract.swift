@@ -233,12 +233,12 @@ extension Suggestion {
   /// Returns a suggestion with the id of a number, which expires after 30 days.
   package static func sample(
     _ number: Int, place: PointID? = nil, address: String = "192.0.2.1", request: IdempotencyKey? = nil,
-    createdAt: Timestamp = Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000)
+    key: String? = "app", createdAt: Timestamp = Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000)
   ) -> Suggestion {
     Suggestion(
       id: PointID(high: 0x0199_0000_0000_7000, low: UInt64(number)), place: place, version: place.map { _ in 1 },
       change: #"{"name":"é \u0000 \"x\""}"#, difference: #"[{"field":"/name","before":null,"after":"x"}]"#,
-      comment: "seen\nthere", contact: "a@example.com", key: "app", address: address, request: request,
+      comment: "seen\nthere", contact: "a@example.com", key: key, address: address, request: request,
       createdAt: createdAt, lifetime: .seconds(30 * 86_400))
   }
 }

@@ -337,15 +337,18 @@ struct SuggestedEditCalls: Sendable {
   }
 
   private static func problem(for refusal: SuggestionRefusal) -> Problem {
-    let (count, owner) =
+    func tooMany(_ count: Int, _ owner: String = "") -> String {
+      "there are \(count) open suggestions\(owner), which is the maximum number"
+    }
+    let detail =
       switch refusal {
-      case .full: (Suggestion.maximumOpenCount, "")
-      case .tooManyOfKey: (Suggestion.maximumOpenCountOfKey, " of this key")
-      case .tooManyOfAddress: (Suggestion.maximumOpenCountOfAddress, " from this address")
+      case .full: tooMany(Suggestion.maximumOpenCount)
+      case .tooManyOfKey: tooMany(Suggestion.maximumOpenCountOfKey, " of this key")
+      case .tooManyOfAddress: tooMany(Suggestion.maximumOpenCountOfAddress, " from this address")
+      case .noMemory: "the suggestions of this sender, or all, take too much memory; a shorter one may fit"
       }
     return Problem(
-      .tooManyRequests, code: "rate-limited", title: "Too many requests",
-      detail: "there are \(count) open suggestions\(owner), which is the maximum number",
+      .tooManyRequests, code: "rate-limited", title: "Too many requests", detail: detail,
       headers: ["retry-after": "\(retrySeconds)"])
   }
 

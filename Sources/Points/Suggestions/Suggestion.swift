@@ -195,6 +195,8 @@ package enum SuggestionRefusal: Hashable, Sendable {
   case tooManyOfKey
   /// There are ``Suggestion/maximumOpenCountOfAddress`` open ones from the address.
   case tooManyOfAddress
+  /// Those that are kept in memory take too much of it, of the sender or of all.
+  case noMemory
 
   /// Creates the first reason that applies; `nil` if none does.
   ///
@@ -291,9 +293,16 @@ package protocol SuggestionStore: Sendable {
 /// The suggestions of a store in memory.
 package struct Suggestions: Sendable {
   private var all: [PointID: Suggestion]
+  private let memoryLimit: Int
 
-  package init(_ suggestions: [Suggestion] = []) {
+  /// Creates suggestions.
+  ///
+  /// - Parameters:
+  ///   - suggestions: those that were kept.
+  ///   - memoryLimit: the maximum number of bytes of all, above which none is added.
+  package init(_ suggestions: [Suggestion] = [], memoryLimit: Int = 64 << 20) {
     all = Dictionary(suggestions.map { ($0.id, $0) }) { $1 }
+    self.memoryLimit = memoryLimit
   }
 
   package subscript(id: PointID) -> Suggestion? { all[id] }
@@ -336,8 +345,22 @@ package struct Suggestions: Sendable {
       total: open.count, ofKey: open.count { $0.hasKey(of: suggestion) },
       ofAddress: open.count { $0.hasAddress(of: suggestion) })
     if let refusal { return .refused(refusal) }
+    guard hasMemory(for: suggestion) else { return .refused(.noMemory) }
     all[suggestion.id] = suggestion
     return .added
+  }
+
+  /// Returns a Boolean value that indicates whether there is memory for a suggestion beside all others, open or not. A
+  /// sender, by the key or else the address, may have as much as is free beside its own.
+  private func hasMemory(for suggestion: Suggestion) -> Bool {
+    var (total, own) = (suggestion.memoryBytes, suggestion.memoryBytes)
+    for other in all.values {
+      total += other.memoryBytes
+      if suggestion.key == nil ? other.hasAddress(of: suggestion) : other.hasKey(of: suggestion) {
+        own += other.memoryBytes
+      }
+    }
+    return own <= memoryLimit - total
   }
 
   /// Returns the changes of ``SuggestionStore/pruneSuggestions(at:)``, in the form of ``apply(_:)``.
@@ -358,6 +381,9 @@ extension Suggestion {
   fileprivate func hasRequestKey(_ key: String, at now: Timestamp) -> Bool {
     now < expiresAt && requestKey?.hasSameBytes(as: key) == true
   }
+
+  /// The estimated number of bytes that it takes in memory: its texts, and 1 KiB for their heads and the other fields.
+  fileprivate var memoryBytes: Int { textBytes + 1024 }
 
   fileprivate func hasKey(of other: Suggestion) -> Bool {
     guard let key, let otherKey = other.key else { return false }
