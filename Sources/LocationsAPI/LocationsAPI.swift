@@ -26,6 +26,9 @@ package struct LocationsAPI: Sendable {
     /// The streams of changes.
     package var changeStreams = ChangeStreams()
 
+    /// The memory of imports.
+    package var importMemory = ImportMemory()
+
     /// The sender of changes to webhooks; without it their calls are 501.
     package var webhooks: WebhookSender?
 
@@ -202,7 +205,7 @@ package struct LocationsAPI: Sendable {
       BatchRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
       DeleteSourceRoute(service: service),
       RemoveSourceRoute(service: service),
-      ImportRoute(service: service),
+      ImportRoute(service: service, memory: configuration.importMemory),
       ExportRoute(
         service: service, changes: configuration.changes, filtering: filtering, restriction: configuration.restriction),
       ChangesRoute(
@@ -250,7 +253,7 @@ extension LocationsAPI {
       ReplaceAreaRoute(areas: areas, address: configuration.address, requiresIfMatch: requiresIfMatch),
       ChangeAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
       DeleteAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
-      ImportAreasRoute(areas: areas, service: configuration.service),
+      ImportAreasRoute(areas: areas, service: configuration.service, memory: configuration.importMemory),
       ExportAreasRoute(areas: areas),
     ]
   }

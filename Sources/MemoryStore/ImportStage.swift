@@ -70,6 +70,9 @@ struct ImportStage: Sendable {
   /// The number of rows that are held whole.
   var heldCount: Int { heldRows.count - vacancies }
 
+  /// The number of bytes of memory of the rows, and of the index of their identities.
+  var byteCount: Int { count * MemoryLayout<StagedRow>.stride + 8 * capacity + heldRows.byteCount }
+
   /// The number of rows above which those that were replaced are removed when they are most.
   private static let minimumCompacted = 1 << 10
 

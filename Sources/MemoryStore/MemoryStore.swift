@@ -372,7 +372,7 @@ package final class MemoryStore: PointStore, StoreIndex {
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     if options.dryRun {
       let now = clock.now()
-      let staged = try await staged(batches, ids: NewIDs(at: now))
+      let staged = try await staged(batches, ids: NewIDs(at: now), options.reserve)
       let report = await offThreadPool { [snapshot] in
         Result { try ImportPlan(staged.take(), options: options, into: snapshot, version: 0, at: now).report }
       }
@@ -383,7 +383,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       for try await _ in batches {}
       return try record.report(forRepeat: key.hashed())
     }
-    let staged = try await staged(batches, ids: NewIDs(at: clock.now()))
+    let staged = try await staged(batches, ids: NewIDs(at: clock.now()), options.reserve)
     await writer.beginImport()
     do {
       let report = try await importPrepared(staged, options)
@@ -468,18 +468,22 @@ package final class MemoryStore: PointStore, StoreIndex {
   }
 
   /// Returns the stage of all the rows. A batch is staged while the sequence produces the next one.
+  ///
+  /// - Parameter reserve: see ``Points/ImportOptions/reserve``.
   private func staged<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, ids: any ImportIDSource
+    _ batches: Batches, ids: any ImportIDSource, _ reserve: (@Sendable (Int) throws -> Void)? = nil
   ) async throws -> SharedStage where Batches.Element == [ImportRow] {
     let stage = SharedStage(ImportStage(against: snapshot, ids: ids))
     var batches = batches.makeAsyncIterator()
     var next = try await batches.next()
     while let batch = next {
+      try reserve?(stage.byteCount + batch.reduce(0) { $0 + $1.byteCount })
       // A child task runs on the caller's executor.
       async let appending: Void = stage.append(batch)
       next = try await batches.next()
       await appending
     }
+    try reserve?(stage.byteCount)
     return stage
   }
 }
@@ -567,6 +571,9 @@ private final class SharedStage: Sendable {
   func append(_ batch: [ImportRow]) {
     stage.withLock { $0?.append(batch) }
   }
+
+  /// The number of bytes of memory of the stage.
+  var byteCount: Int { stage.withLock { $0?.byteCount ?? 0 } }
 
   /// A copy of the stage. The texts of the rows are not copied.
   var rows: ImportStage {

@@ -54,6 +54,9 @@ package struct AreaSplitter: Sendable {
   private var outermost = AreaScanner()
   private var hasFeatures = false
 
+  /// The number of bytes of memory for the text and the positions that belong to no whole area yet.
+  package var heldBytes: Int { area.heldBytes + outermost.heldBytes }
+
   /// Creates a splitter that has read nothing.
   ///
   /// - Throws: ``FormatError`` if areas are not read from the format.
@@ -247,6 +250,8 @@ private struct AreaScanner: Sendable {
   private var isBeforeFeatures = false
   private var isInCoordinates = false
 
+  var heldBytes: Int { text.json.capacity + (text.coordinates?.heldBytes ?? 0) }
+
   /// A Boolean value that indicates whether nothing was read but white space.
   var isEmpty: Bool { text.json.isEmpty && text.rejection == nil }
 
@@ -421,6 +426,9 @@ struct AreaCoordinates: Sendable {
 
   /// The first rule that is broken.
   private var violation: PointViolation?
+
+  /// The number of bytes of memory for the positions: twice 16 of each, as the arrays grow, if they are kept.
+  fileprivate var heldBytes: Int { violation == nil ? 32 * count : 0 }
 
   /// The reason why the text is not JSON.
   private(set) var malformation: String?

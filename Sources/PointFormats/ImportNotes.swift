@@ -35,6 +35,9 @@ package final class ImportNotes: Sendable {
 
   package init(examinesRows: Bool = true) { self.examinesRows = examinesRows }
 
+  /// The number of bytes of memory by which rows are compared with others.
+  var byteCount: Int { state.withLock { $0.checks.byteCount + $0.hours.byteCount } }
+
   /// Returns the location of a row: its own where it has one, otherwise that of its number.
   package func location(of rejection: RejectedRow) -> RowLocation {
     if rejection.location != RowLocation() { return rejection.location }
@@ -194,6 +197,9 @@ struct HoursChecks {
   /// Texts that can be parsed, which many rows share.
   private var known: Set<ExactText> = []
 
+  /// The number of bytes of the texts that are known, with 64 for the heads of each.
+  private(set) var byteCount = 0
+
   /// - Parameter unreadable: the hours of other fields of the row that cannot be parsed; `nil` if there are none.
   mutating func note(_ tags: Tags, unreadable: String? = nil) {
     if let unreadable {
@@ -205,7 +211,10 @@ struct HoursChecks {
     count += 1
     if known.contains(ExactText(text)) { return }
     if (try? HoursExpression(text: text)) != nil {
-      if known.count < Self.maximumKnown { known.insert(ExactText(text)) }
+      if known.count < Self.maximumKnown {
+        known.insert(ExactText(text))
+        byteCount += text.utf8.count + 64
+      }
       return
     }
     add(text)
@@ -244,6 +253,9 @@ struct RowLines: Sendable {
   static let maximumRuns = 1 << 16
 
   private var runs: [Run] = []
+
+  /// The number of bytes of memory.
+  var byteCount: Int { runs.count * MemoryLayout<Run>.stride }
 
   /// Appends the line of a row. Rows come in order, without gaps.
   mutating func append(_ line: Int, ofRow row: Int) {

@@ -70,7 +70,7 @@ package struct PointFiles: AsyncSequence, Sendable {
   ///   - options: the options for the rows.
   ///   - mapping: the mapping that makes places of the rows' fields; `nil` if they are named as a place's.
   ///   - charset: the encoding of the files; `nil` if each file's text determines it.
-  ///   - batchSize: the minimum number of rows of a batch, except the last.
+  ///   - batchSize: the number of rows that end a batch, unless 1 MiB of rows does before.
   ///   - requiresUsableRow: a Boolean value that indicates whether a file all of whose rows are rejected is an error. A
   ///     file without rows is none.
   ///   - notes: the notes about the rows.
@@ -169,7 +169,7 @@ package struct PointFiles: AsyncSequence, Sendable {
 /// Places read from chunks of bytes as they arrive, in batches for a `PointStore`.
 ///
 /// A chunk is read only when a batch is needed, so that the importer applies back-pressure to the sender. Memory is
-/// bounded by a record, a chunk and a batch, whatever the length of the whole.
+/// bounded by a record, a chunk and a batch, whatever the lengths of the whole and of its rows.
 package struct PointFileReader<Chunks: AsyncSequence & Sendable>: AsyncSequence, Sendable
 where Chunks.Element: Sequence<UInt8> {
   /// Some rows, in order; never none.
@@ -180,46 +180,55 @@ where Chunks.Element: Sequence<UInt8> {
   private let notes: ImportNotes?
   private let batchSize: Int
   private let onRejection: @Sendable (RejectedRow) -> Void
+  private let onMemory: @Sendable (_ heldBytes: Int) throws -> Void
 
   /// Creates a reader.
   ///
   /// - Parameters:
   ///   - chunks: the text, in chunks of any size.
   ///   - parser: the parser of the text, with the number of the first row.
-  ///   - batchSize: the minimum number of rows of a batch, except the last; it has at most the rows of one chunk more.
+  ///   - batchSize: the number of rows that end a batch, unless 1 MiB of rows does before; it has at most the rows of
+  ///     one chunk more.
   ///   - notes: the notes about the rows.
   ///   - onRejection: called with each rejected row, in order.
+  ///   - onMemory: called before each chunk and each batch, with the number of bytes of memory that the reader holds,
+  ///     without the rows of the batches before. An error that it throws ends the reading.
   package init(
     _ chunks: Chunks,
     parser: PointParser,
     batchSize: Int = 1000,
     notes: ImportNotes? = nil,
-    onRejection: @escaping @Sendable (RejectedRow) -> Void
+    onRejection: @escaping @Sendable (RejectedRow) -> Void,
+    onMemory: @escaping @Sendable (_ heldBytes: Int) throws -> Void = { _ in }
   ) {
     self.chunks = chunks
     self.parser = parser
     self.batchSize = batchSize
     self.notes = notes
     self.onRejection = onRejection
+    self.onMemory = onMemory
   }
 
   package func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(
       chunks: chunks.makeAsyncIterator(),
-      batcher: RowBatcher(parser: parser, notes: notes, batchSize: batchSize, onRejection: onRejection)
+      batcher: RowBatcher(parser: parser, notes: notes, batchSize: batchSize, onRejection: onRejection),
+      onMemory: onMemory
     )
   }
 
   package struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var chunks: Chunks.AsyncIterator
     fileprivate var batcher: RowBatcher
+    fileprivate let onMemory: @Sendable (_ heldBytes: Int) throws -> Void
     fileprivate var hasEnded = false
 
     /// Returns the next batch; `nil` at the end.
     ///
-    /// - Throws: ``FormatError``, `CancellationError`, or what the chunks throw.
+    /// - Throws: ``FormatError``, `CancellationError`, or what the chunks or the observer of memory throw.
     package mutating func next() async throws -> [ImportRow]? {
       while !hasEnded, !batcher.isFull {
+        try onMemory(batcher.heldBytes)
         if let chunk = try await chunks.next() {
           try batcher.consume(chunk)
         } else {
@@ -229,6 +238,7 @@ where Chunks.Element: Sequence<UInt8> {
           try batcher.finish()
         }
       }
+      try onMemory(batcher.heldBytes)
       return batcher.takeBatch()
     }
   }
@@ -243,6 +253,12 @@ private struct RowBatcher {
   private let onRejection: @Sendable (RejectedRow) -> Void
   private var rows: [PointParser.Row] = []
   private var batch: [ImportRow] = []
+
+  /// The number of bytes of rows that end a batch, as long rows may be a thousand times as long as others.
+  private static let maximumBatchBytes = 1 << 20
+
+  /// The number of bytes of the rows since the last batch.
+  private(set) var batchBytes = 0
 
   /// The number of rejected rows of the current text.
   private(set) var rejectedRows = 0
@@ -266,7 +282,10 @@ private struct RowBatcher {
     self.onRejection = onRejection
   }
 
-  var isFull: Bool { batch.count >= batchSize }
+  var isFull: Bool { batch.count >= batchSize || batchBytes >= Self.maximumBatchBytes }
+
+  /// The number of bytes of the text that is not parsed yet, of the rows since the last batch, and of the notes.
+  var heldBytes: Int { parser.heldBytes + batchBytes + (notes?.byteCount ?? 0) }
 
   /// Parses the next chunk of a text; see ``PointParser/consume(_:into:)``.
   mutating func consume(_ chunk: some Sequence<UInt8>) throws(FormatError) {
@@ -296,6 +315,7 @@ private struct RowBatcher {
     guard !batch.isEmpty else { return nil }
     defer {
       batch = []
+      batchBytes = 0
       batch.reserveCapacity(batchSize)
     }
     return batch
@@ -305,7 +325,9 @@ private struct RowBatcher {
     let start = batch.count
     for row in rows {
       switch row {
-      case .success(let row): batch.append(row)
+      case .success(let row):
+        batch.append(row)
+        batchBytes += row.byteCount
       case .failure(var rejection):
         rejectedRows += 1
         rejection.location = ImportNotes.location(

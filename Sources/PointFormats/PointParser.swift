@@ -108,6 +108,9 @@ package struct PointParser: Sendable {
 
   package var nextRow: Int { progress.nextRow }
 
+  /// The number of bytes of memory for text that is not parsed yet, and for the lines of rows.
+  var heldBytes: Int { window.capacity + lines.byteCount }
+
   /// The lines on which the rows so far start.
   var lines: RowLines { progress.lines }
 

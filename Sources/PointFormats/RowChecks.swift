@@ -45,6 +45,9 @@ struct RowChecks {
   private var places = FrequentCoordinates()
   private var grid = DegreeGrid()
 
+  /// The number of bytes of memory.
+  var byteCount: Int { repeats.byteCount + places.byteCount + grid.byteCount }
+
   /// Notes a row.
   mutating func note(_ row: ImportRow) {
     count += 1
@@ -122,6 +125,8 @@ private struct RepeatedContents {
   private var hashes = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
   private var count = 0
 
+  var byteCount: Int { hashes.count * MemoryLayout<UInt64>.stride }
+
   /// Returns a Boolean value that indicates whether a row has the contents of an earlier one.
   mutating func isRepeat(_ row: ImportRow) -> Bool {
     let hash = max(Self.hash(of: row), 1)
@@ -184,6 +189,8 @@ private struct FrequentCoordinates {
 
   private var candidates = ContiguousArray(repeating: Candidate(), count: partCount)
 
+  var byteCount: Int { candidates.count * MemoryLayout<Candidate>.stride }
+
   mutating func add(latitude: Double, longitude: Double, row: Int) {
     let hash = SplitMix64.mix(latitude.bitPattern &+ SplitMix64.mix(longitude.bitPattern))
     let part = Int(truncatingIfNeeded: hash) & (Self.partCount - 1)
@@ -225,6 +232,8 @@ private struct DegreeGrid {
 
   private var cells: ContiguousArray<Cell> = []
   private var total = 0
+
+  var byteCount: Int { cells.count * MemoryLayout<Cell>.stride }
 
   mutating func add(latitude: Double, longitude: Double, row: Int) {
     if cells.isEmpty { cells = ContiguousArray(repeating: Cell(), count: Self.width * Self.height) }

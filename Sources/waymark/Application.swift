@@ -78,6 +78,7 @@ struct Application {
     api.areas = ObservedAreas(store.areas, observers: store.observers)
     api.duplicates = store.duplicates
     api.changeStreams = changeStreams
+    api.importMemory = ImportMemory(limit: AvailableMemory.ofProcess.importBytes)
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(

@@ -38,6 +38,36 @@ import Testing
     #expect(plan.puts.points.map(\.draft.name) == ["new"])
   }
 
+  @Test func memoryOfARowIsThatOfItsTextsAndColumnsUnlessItIsKnown() throws {
+    var places = try SyntheticPoints(seed: 4, townCount: 5)
+    let rows = try places.rows(count: 20_000)
+    let textBytes = rows.reduce(0) { $0 + $1.draft.textBytes + ($1.draft.origin?.sourceID.utf8.count ?? 0) }
+    var new = ImportStage(against: PointSnapshot(), ids: DerivedIDs())
+    var known = ImportStage(against: try Self.snapshot(of: rows), ids: DerivedIDs())
+
+    new.append(rows)
+    known.append(rows)
+
+    let bytes = Double(new.byteCount - textBytes) / Double(new.count)
+    #expect((84...130).contains(bytes), "\(bytes)")
+    #expect(known.byteCount <= 48 * known.count, "\(known.byteCount)")
+  }
+
+  @Test(arguments: ["category", "source"])
+  func memoryOfTextsThatRowsShareIsCounted(field: String) throws {
+    var stage = ImportStage(against: PointSnapshot(), ids: DerivedIDs())
+    let text = String(repeating: "x", count: 90)
+
+    stage.append(
+      try (1...5_000).map { number in
+        try field == "source"
+          ? .sample("a", 1, 1, source: "\(text)\(number)", sourceID: "1", number: number)
+          : .sample("a", 1, 1, category: "\(text)\(number)", number: number)
+      })
+
+    #expect(stage.byteCount >= 5_000 * 174, "\(stage.byteCount)")
+  }
+
   @Test func rowsThatAlternateBetweenKnownAndNewAreHeldOnce() throws {
     let base = try Self.snapshot(of: try (0..<10).map { try row($0, "known", origin: $0) })
     var stage = ImportStage(against: base, ids: DerivedIDs())

@@ -20,6 +20,64 @@ import Testing
     #expect(batches.flatMap(\.self) == Array(1...25))
   }
 
+  @Test func longRowsEndABatchBeforeItsNumberOfRows() async throws {
+    let tags = (0..<50).map { #""t\#($0)":"\#(String(repeating: "x", count: 2_000))""# }.joined(separator: ",")
+    let line = #"{"name":"P","lat":1,"long":2,\#(tags)}"# + "\n"
+    let chunks = Chunks(Array(String(repeating: line, count: 25).utf8), size: 1 << 16)
+
+    var counts: [Int] = []
+    for try await batch in PointFileReader(chunks, parser: PointParser(format: .ndjson), onRejection: { _ in }) {
+      counts.append(batch.count)
+    }
+
+    #expect(counts == [11, 11, 3])
+  }
+
+  @Test func memoryOfRowsAndOfARowThatIsNotWholeIsObserved() async throws {
+    let text = (1...4).map(Self.line).joined() + #"{"name":""# + String(repeating: "x", count: 50_000)
+    let observed = Mutex<[Int]>([])
+    let reader = PointFileReader(
+      Chunks(Array(text.utf8), size: 10), parser: PointParser(format: .ndjson), batchSize: 2, onRejection: { _ in },
+      onMemory: { bytes in observed.withLock { $0.append(bytes) } })
+
+    var batches: [(bytes: Int, before: Int, after: Int)] = []
+    var former = 0
+    for try await batch in reader {
+      let count = observed.withLock { $0.count }
+      let before = observed.withLock { $0.last ?? 0 }
+      batches.append((batch.reduce(0) { $0 + $1.byteCount }, before, former))
+      former = count
+    }
+
+    let held = observed.withLock { $0 }
+    #expect(batches.count == 2)
+    for (bytes, before, first) in batches { #expect(bytes > 0 && before >= bytes && held[first] < bytes) }
+    #expect(held.max() ?? 0 >= 50_000)
+  }
+
+  @Test func errorOfTheObserverOfMemoryEndsTheReading() async {
+    struct Full: Error {}
+    let text = #"{"name":""# + String(repeating: "x", count: 50_000)
+    let chunks = Chunks(Array(text.utf8), size: 1_000)
+    let reader = PointFileReader(
+      chunks, parser: PointParser(format: .ndjson), onRejection: { _ in },
+      onMemory: { if $0 >= 10_000 { throw Full() } })
+
+    await #expect(throws: Full.self) { for try await _ in reader {} }
+    #expect(chunks.taken.withLock { $0 } <= 10)
+  }
+
+  @Test func memoryOfTheNotesIsObserved() async throws {
+    let last = Mutex(0)
+    let reader = PointFileReader(
+      Chunks(Array((1...2_000).map(Self.line).joined().utf8), size: 1_000), parser: PointParser(format: .ndjson),
+      notes: ImportNotes(), onRejection: { _ in }, onMemory: { bytes in last.withLock { $0 = bytes } })
+
+    for try await _ in reader {}
+
+    #expect(last.withLock { $0 } > 500_000)
+  }
+
   @Test func rejectedRowsAreReportedInOrder() async throws {
     let text = Self.line(1) + "x\n" + Self.line(3) + "{}\n"
     let rejected = Mutex<[Int]>([])

@@ -48,7 +48,10 @@ import Testing
   }
 
   @Test(arguments: [(512 << 20, 128 << 20), (16 << 20, 16 << 20)])
-  func responsesMayBufferAQuarterOfTheMemory(bytes: Int, quarter: Int) {
-    #expect(AvailableMemory(physicalBytes: bytes) { _ in nil }.defaultBufferedBytes == quarter)
+  func responsesAndImportsMayTakeAQuarterOfTheMemoryEach(bytes: Int, quarter: Int) {
+    let memory = AvailableMemory(physicalBytes: bytes) { _ in nil }
+
+    #expect(memory.defaultBufferedBytes == quarter)
+    #expect(memory.importBytes == quarter)
   }
 }

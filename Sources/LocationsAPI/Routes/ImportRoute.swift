@@ -43,6 +43,7 @@ struct ImportRoute: CallHandler {
     "application/x-ndjson, application/geo+json, application/geo+json-seq, text/csv, application/json"
 
   let service: PointsService
+  let memory: ImportMemory
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ImportArguments(request)
@@ -63,17 +64,22 @@ struct ImportRoute: CallHandler {
   private func take(
     _ arguments: ImportArguments, _ request: HTTPRequest, notes: ImportNotes
   ) async throws(Problem) -> ImportReport {
+    let share = memory.share(of: request.sender)
+    defer { share.end() }
     let rejections = Mutex(ImportReport())
     let parser = PointParser(format: arguments.format, options: arguments.options, charset: arguments.charset)
     let rows = PointFileReader(arguments.chunks, parser: parser, notes: notes) { row in
       rejections.withLock { $0.reject(row) }
+    } onMemory: { bytes in
+      try share.hold(read: bytes)
     }
 
     var report: ImportReport
     do {
-      let options = ImportOptions(
+      var options = ImportOptions(
         mode: arguments.isAtomic ? .atomic : .partial, dryRun: arguments.isDryRun, key: arguments.key,
         removal: arguments.removal, sources: arguments.sources)
+      options.reserve = { bytes in try share.hold(staged: bytes) }
       if arguments.isAtomic {
         let all = AllOrNothing(rows) { rejections.withLock { $0 } }
         report = try await service.importRows(all, options: options)
@@ -97,6 +103,7 @@ struct ImportRoute: CallHandler {
   private func problem(for error: any Error, _ request: HTTPRequest) -> Problem {
     if let problem = Problem(ofReplacement: error) { return problem }
     switch error {
+    case let problem as Problem: return problem
     case let error as HTTPBodyError: return error.problem
     case let error as FormatError: return .malformedImport("\(error)")
     case GzipError.tooMuch:

@@ -31,6 +31,12 @@ public struct PointBuffer: Sendable {
   /// The number of bytes of the names, the tags and the sources' ids.
   public var textBytes: Int { texts.count }
 
+  /// The number of bytes of memory, without what the columns have allocated in advance.
+  package var byteCount: Int {
+    let columns = MemoryLayout<PointID>.stride + MemoryLayout<Coordinate>.stride + MemoryLayout<PointRecord>.stride
+    return count * columns + texts.count + categories.byteCount + sources.byteCount
+  }
+
   /// The places; each is made when it is accessed.
   package var points: some RandomAccessCollection<PointOfInterest> { ids.indices.lazy.map { point(at: $0) } }
 

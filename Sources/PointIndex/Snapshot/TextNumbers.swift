@@ -5,6 +5,10 @@ struct TextNumbers: Sendable {
   /// The texts by their numbers.
   private(set) var texts: [String] = []
 
+  /// An estimate of the number of bytes of memory: beside each text its two heads of 16 and 32 bytes, and its entry in
+  /// the index.
+  private(set) var byteCount = 0
+
   /// The numbers by the texts; `nil` while there are so few that a search through all of them is faster.
   private var index: HashIndex?
   private var capacity = Self.maximumUnindexed
@@ -53,6 +57,7 @@ struct TextNumbers: Sendable {
   private mutating func append(_ text: String) -> UInt32 {
     let number = UInt32(texts.count)
     texts.append(text)
+    byteCount += text.utf8.count + 64
     if texts.count > capacity {
       capacity *= 2
       var larger = HashIndex(capacity: capacity)

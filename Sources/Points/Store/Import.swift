@@ -20,6 +20,18 @@ public struct ImportRow: Hashable, Sendable {
     self.draft = draft
     self.unreadableHours = unreadableHours
   }
+
+  /// An estimate of the number of bytes that the row takes until it is imported.
+  ///
+  /// Beside its texts these are its fields and four heads of 32 bytes, because the name, the tags, the source and its
+  /// id are objects of their own.
+  package var byteCount: Int {
+    var count = MemoryLayout<Self>.stride + 4 * 32 + draft.textBytes
+    if let category = draft.category { count += category.utf8.count }
+    if let origin = draft.origin { count += origin.source.utf8.count + origin.sourceID.utf8.count }
+    if let unreadableHours { count += unreadableHours.utf8.count }
+    return count
+  }
 }
 
 /// A row that was rejected, with the reason.
@@ -185,6 +197,11 @@ public struct ImportOptions: Sendable {
   /// To the import, other places do not exist, except that a row with the id or the origin of one is rejected. So is a
   /// row whose place would be one. A place is judged in the version that the import replaces or deletes.
   package var admits: PointJudge?
+
+  /// Called before the store holds more memory for rows that are not imported yet, with the number of bytes of all of
+  /// them. An error that it throws ends the import. A store that passes rows on holds a batch at most, and does not call
+  /// it.
+  package var reserve: (@Sendable (_ bytes: Int) throws -> Void)?
 
   /// The number of places that a store passes to ``admits`` at a time.
   package static let judgedAtOnce = 250

@@ -98,7 +98,12 @@ struct AvailableMemory: Hashable {
 
   /// The default of `HTTP_MAX_BUFFERED_BYTES`: a quarter of the memory. The rest is for the places, for results that
   /// are being encoded, and for what the C library keeps.
-  var defaultBufferedBytes: Int { max(bytes / 4, 16 << 20) }
+  var defaultBufferedBytes: Int { quarter }
+
+  /// The maximum number of bytes that imports hold before they are applied, whatever responses may take.
+  var importBytes: Int { quarter }
+
+  private var quarter: Int { max(bytes / 4, 16 << 20) }
 
   /// Creates the least of all limits.
   ///

@@ -545,6 +545,7 @@ struct ImportAreasRoute: CallHandler {
 
   let areas: any AreaStore
   let service: PointsService
+  let memory: ImportMemory
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
@@ -562,10 +563,12 @@ struct ImportAreasRoute: CallHandler {
     }
     let keyed = try ImportKey.read(request, of: request.principal)
     let chunks = try BodyChunks(request, hash: keyed?.hash)
+    let share = memory.share(of: request.sender)
+    defer { share.end() }
     // Reading rows is work enough to hold up the other connections of this one's event loop.
     var warnings: [String] = []
     let report = try await withTaskExecutorPreference(request.transferExecutor) { () throws(Problem) -> ImportReport in
-      let rows = try await Self.rows(of: chunks, format: format, options, request)
+      let rows = try await Self.rows(of: chunks, format: format, options, request, share)
       if let warning = AreaRows.keyWarning(keylessRows: rows.keylessRows) {
         warnings.append("\(warning) (parameters source and idField)")
       }
@@ -600,21 +603,24 @@ struct ImportAreasRoute: CallHandler {
   /// Reads the rows of a body chunk by chunk, with other transfers in turn. Memory is that of the rows and the one that is
   /// being read.
   private static func rows(
-    of chunks: BodyChunks, format: PointFormat, _ options: RowOptions, _ request: HTTPRequest
+    of chunks: BodyChunks, format: PointFormat, _ options: RowOptions, _ request: HTTPRequest, _ share: ImportShare
   ) async throws(Problem) -> AreaRows {
     var rows = AreaRows(options: options)
     do {
       var splitter = try AreaSplitter(format: format)
       var byteCount = 0
+      try share.hold(read: 0)
       for try await chunk in chunks {
         byteCount += chunk.count
         guard byteCount <= maximumBytes else { throw tooLong("be at most \(maximumBytes >> 20) MiB long") }
         let areas = try chunk.withContiguousBytes { bytes throws(FormatError) in try splitter.areas(in: bytes) }
         try await append(areas, to: &rows, request)
+        try share.hold(read: rows.byteCount + splitter.heldBytes)
         await Task.yield()
       }
       try Task.checkCancellation()
       try await append(try splitter.end(), to: &rows, request)
+      try share.hold(read: rows.byteCount)
     } catch let problem as Problem {
       throw problem
     } catch let error as HTTPBodyError {

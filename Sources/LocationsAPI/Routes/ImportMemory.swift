@@ -1,0 +1,98 @@
+import HTTPServer
+import NIOHTTP1
+import Synchronization
+
+/// The memory of what imports hold before it is applied, dry runs included: one budget of a server, which its clients
+/// share.
+package final class ImportMemory: Sendable {
+  private struct State {
+    var bytes = 0
+    var bytesOfClients: [RequestSender: Int] = [:]
+  }
+
+  private let limit: Int
+  private let state = Mutex(State())
+
+  /// Creates the memory of a server's imports.
+  ///
+  /// - Parameter limit: the maximum number of bytes.
+  package init(limit: Int = 256 << 20) {
+    self.limit = limit
+  }
+
+  /// Returns the share of an import of a client, which holds nothing yet.
+  func share(of client: RequestSender) -> ImportShare { ImportShare(self, client) }
+
+  /// Counts memory of a client, or with a negative number no longer.
+  ///
+  /// A client may hold as much as is free beside its own. So one alone has half of the memory at most, and there is
+  /// always room for another one.
+  ///
+  /// - Returns: `false` if there is no room.
+  fileprivate func add(_ growth: Int, of client: RequestSender) -> Bool {
+    state.withLock { state in
+      let own = state.bytesOfClients[client, default: 0] + growth
+      if growth > 0, own > limit - state.bytes - growth { return false }
+      state.bytes += growth
+      state.bytesOfClients[client] = own > 0 ? own : nil
+      return true
+    }
+  }
+}
+
+/// The memory of one import.
+final class ImportShare: Sendable {
+  private struct Holding {
+    var read = 0
+    var staged = 0
+    var counted = 0
+  }
+
+  /// The number of bytes that an import takes besides: a chunk of its body, and the state of its decompression.
+  private static let leastBytes = 64 << 10
+
+  private let memory: ImportMemory
+  private let client: RequestSender
+  private let holding = Mutex(Holding())
+
+  fileprivate init(_ memory: ImportMemory, _ client: RequestSender) {
+    (self.memory, self.client) = (memory, client)
+  }
+
+  /// Counts the memory of the text and the rows that were read and not passed on, in place of what was counted before.
+  ///
+  /// - Throws: `Problem` 503 if there is no room.
+  func hold(read bytes: Int) throws(Problem) { try hold { $0.read = bytes } }
+
+  /// Counts the memory of the rows that the store holds, in place of what was counted before.
+  ///
+  /// - Throws: `Problem` 503 if there is no room.
+  func hold(staged bytes: Int) throws(Problem) { try hold { $0.staged = bytes } }
+
+  private func hold(_ change: (inout Holding) -> Void) throws(Problem) {
+    let fits = holding.withLock { holding in
+      var changed = holding
+      change(&changed)
+      changed.counted = Self.leastBytes + changed.read + changed.staged
+      guard memory.add(changed.counted - holding.counted, of: client) else { return false }
+      holding = changed
+      return true
+    }
+    guard fits else {
+      throw Problem(
+        .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
+        detail:
+          "the rows of imports take too much memory, of this client or of all; nothing was imported, and parts of a"
+          + " long import take less",
+        headers: ["retry-after": "10"])
+    }
+  }
+
+  /// Releases the memory.
+  func end() {
+    holding.withLock { holding in
+      _ = memory.add(-holding.counted, of: client)
+      holding = Holding()
+    }
+  }
+}
