@@ -100,16 +100,18 @@ package actor ConnectionPool {
   /// Runs an operation on a connection of its own, which is closed afterwards. It counts until the server has closed it,
   /// so that the number of backends never exceeds the limits.
   ///
+  /// - Parameter client: the client on whose behalf it runs, which gets all connections of the use but one; `nil` for
+  ///   one that may have all.
   /// - Throws: ``DatabaseError``, or the body's error.
   package nonisolated func withSession<Value>(
-    for use: SessionUse, _ body: (Session) async throws -> Value
+    for use: SessionUse, of client: String?, _ body: (Session) async throws -> Value
   ) async throws -> Value {
     try await waiting { (pool, id, continuation: Continuation<Void>) in
       pool.admissions[id] = continuation
-      pool.perform(pool.machine.arrived(id, for: use, at: .now))
+      pool.perform(pool.machine.arrived(id, for: use, of: client, at: .now))
     }
     let release: @Sendable () -> Void = { [self] in
-      thread.submit { self.assumeIsolated { $0.perform($0.machine.closed(use)) } }
+      thread.submit { self.assumeIsolated { $0.perform($0.machine.closed(use, of: client)) } }
     }
     let session: Session
     do {

@@ -11,8 +11,9 @@ import DequeModule
 /// outage. ``PooledConnection`` is the state machine of a single connection.
 ///
 /// An export or import has a connection to itself, which is established for it and closed afterwards. Each class of use
-/// has a limit and a wait queue, and all together have a limit; the caller that has waited longest among those within
-/// their limits is next.
+/// has a limit and a wait queue, and all together have a limit. One client has all connections of a use but one, so that
+/// there is one for others. Clients take turns: the first caller of each comes before the second of any, and in a full
+/// queue the last one gives way to a caller of an earlier turn.
 struct PoolStateMachine {
   typealias Instant = ContinuousClock.Instant
 
@@ -95,7 +96,15 @@ struct PoolStateMachine {
   private struct WaitingSession {
     let id: RequestID
     let use: SessionUse
+    let client: String?
+    let turn: Int
     let deadline: Instant
+  }
+
+  /// A client with connections of its own for a use.
+  private struct SessionOwner: Hashable {
+    let use: SessionUse
+    let client: String
   }
 
   /// The state of an outage, in which the server is unreachable.
@@ -116,6 +125,8 @@ struct PoolStateMachine {
   private var outage: Outage?
   /// The number of connections for each use that the server has not closed.
   private var sessions: [SessionUse: Int] = [:]
+  private var sessionsOfClients: [SessionOwner: Int] = [:]
+  /// Those of each use are ordered by turn, and in a turn by arrival.
   private var waitingSessions: [WaitingSession] = []
   private var isShutDown = false
   /// The time at which connections to standbys were last replaced because of a write.
@@ -208,33 +219,56 @@ struct PoolStateMachine {
   // MARK: Exports and imports
 
   /// Handles a new request for a connection of its own.
-  mutating func arrived(_ id: RequestID, for use: SessionUse, at now: Instant) -> [Action] {
+  ///
+  /// - Parameter client: the client whose request it is; `nil` for one that may have all connections.
+  mutating func arrived(
+    _ id: RequestID, for use: SessionUse, of client: String? = nil, at now: Instant
+  ) -> [Action] {
     if isShutDown { return [.fail(id, .unavailable(reason: Self.shutDownReason))] }
-    if mayAdmit(use) { return [admit(id, for: use)] }
-    let waiting = waitingSessions.count { $0.use == use }
-    guard waiting < limits.sessionWaiters else { return [.fail(id, .overloaded)] }
-    waitingSessions.append(WaitingSession(id: id, use: use, deadline: now + limits.waitTimeout))
-    return []
+    if mayAdmit(use, of: client) { return [admit(id, for: use, of: client)] }
+    let waiting = waitingSessions.filter { $0.use == use }
+    let turn = waiting.last { $0.client == client }.map { $0.turn + 1 } ?? waiting.first?.turn ?? 0
+    var actions: [Action] = []
+    if waiting.count >= limits.sessionWaiters {
+      guard let last = waitingSessions.lastIndex(where: { $0.use == use }), waitingSessions[last].turn > turn else {
+        return [.fail(id, .overloaded)]
+      }
+      actions.append(.fail(waitingSessions.remove(at: last).id, .overloaded))
+    }
+    let index = waitingSessions.firstIndex { $0.use == use && $0.turn > turn } ?? waitingSessions.endIndex
+    waitingSessions.insert(
+      WaitingSession(id: id, use: use, client: client, turn: turn, deadline: now + limits.waitTimeout), at: index)
+    return actions
   }
 
   /// Handles the end of a request's own connection, or of the attempt to establish it.
-  mutating func closed(_ use: SessionUse) -> [Action] {
-    sessions[use, default: 0] -= 1
+  mutating func closed(_ use: SessionUse, of client: String? = nil) -> [Action] {
+    count(-1, use, of: client)
     var actions: [Action] = []
-    while let index = waitingSessions.firstIndex(where: { mayAdmit($0.use) }) {
+    while let index = waitingSessions.firstIndex(where: { mayAdmit($0.use, of: $0.client) }) {
       let next = waitingSessions.remove(at: index)
-      actions.append(admit(next.id, for: next.use))
+      actions.append(admit(next.id, for: next.use, of: next.client))
     }
     return actions
   }
 
-  private mutating func admit(_ id: RequestID, for use: SessionUse) -> Action {
-    sessions[use, default: 0] += 1
+  private mutating func admit(_ id: RequestID, for use: SessionUse, of client: String?) -> Action {
+    count(1, use, of: client)
     return .admit(id)
   }
 
-  private func mayAdmit(_ use: SessionUse) -> Bool {
-    sessions[use, default: 0] < limits.sessions(for: use) && sessions.values.reduce(0, +) < limits.sessions
+  private mutating func count(_ change: Int, _ use: SessionUse, of client: String?) {
+    sessions[use, default: 0] += change
+    guard let owner = client.map({ SessionOwner(use: use, client: $0) }) else { return }
+    let count = sessionsOfClients[owner, default: 0] + change
+    sessionsOfClients[owner] = count > 0 ? count : nil
+  }
+
+  private func mayAdmit(_ use: SessionUse, of client: String?) -> Bool {
+    let limit = limits.sessions(for: use)
+    guard sessions[use, default: 0] < limit, sessions.values.reduce(0, +) < limits.sessions else { return false }
+    guard let client else { return true }
+    return sessionsOfClients[SessionOwner(use: use, client: client), default: 0] < max(1, limit - 1)
   }
 
   private func sessionLoad(of use: SessionUse) -> PoolLoad.Sessions {
@@ -254,7 +288,7 @@ struct PoolStateMachine {
     }
     let wouldConnect = hasRoom && (!isConnected || needsConnection)
     if let outage, wouldConnect, !isConnecting { consider(outage.nextAttempt) }
-    if let first = waitingSessions.first { consider(first.deadline) }
+    if let first = waitingSessions.lazy.map(\.deadline).min() { consider(first) }
     return deadline
   }
 
@@ -263,10 +297,8 @@ struct PoolStateMachine {
   /// - Parameter jitter: a random number from 0 to 1, for the back-off after a failure to connect.
   mutating func expired(at now: Instant, jitter: Double) -> [Action] {
     var actions = failOverdue(at: now)
-    while let first = waitingSessions.first, first.deadline <= now {
-      actions.append(.fail(first.id, .overloaded))
-      waitingSessions.removeFirst()
-    }
+    actions += waitingSessions.filter { $0.deadline <= now }.map { .fail($0.id, .overloaded) }
+    waitingSessions.removeAll { $0.deadline <= now }
     for (id, connection) in connections {
       guard let until = connection.deadline, until <= now else { continue }
       if connection.isConnecting {

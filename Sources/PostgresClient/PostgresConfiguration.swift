@@ -51,6 +51,9 @@ package struct PostgresConfiguration: Sendable {
   /// unknown. The server continues to wait for a synchronous standby.
   package var commitTimeoutMilliseconds = 30_000
 
+  /// The time in milliseconds that the next batch of an import may take while other imports wait for a connection.
+  package var uploadToleranceMilliseconds = 10_000
+
   /// Creates a configuration.
   ///
   /// - Parameters:

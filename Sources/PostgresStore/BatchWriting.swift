@@ -207,7 +207,7 @@ extension PostgresStore {
     _ body: (Session) async throws -> Outcome
   ) async throws -> Outcome {
     _ = try await followClock(again: false)
-    return try await pool.withSession(for: .import) { session in
+    return try await pool.withSession(for: .import, of: StoreClient.current) { session in
       try await session.run(script: "BEGIN; \(BulkSettings.script); \(StatementSettings.durability(isLocal: true))")
       return try await body(session)
     }

@@ -18,7 +18,7 @@ extension PostgresStore {
   ) async throws {
     guard !query.needsIndex else { throw PointStoreError.indexRequired }
     do {
-      try await pool.withSession(for: .export) { session in
+      try await pool.withSession(for: .export, of: StoreClient.current) { session in
         try await export(query, session, consume)
       }
     } catch DatabaseError.cancelled {

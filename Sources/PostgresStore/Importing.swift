@@ -1,6 +1,7 @@
 import Geo
 package import Points
 import PostgresClient
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -532,7 +533,9 @@ extension PostgresStore {
   /// Imports all rows, or none; see ``Points/PointStore/importRows(_:options:)``.
   ///
   /// It uses a dedicated connection without a statement timeout; the number of these is limited. It acquires one when
-  /// the first rows have arrived, so that an upload that has not begun holds none. Rows are staged as they arrive;
+  /// all rows have arrived, or 8 MiB of them, so that a short upload that stalls holds none. A longer one whose next
+  /// batch takes longer than ``PostgresConfiguration/uploadToleranceMilliseconds`` gives way to imports that wait, and
+  /// is ``PointStoreError/overloaded``. Rows are staged as they arrive;
   /// imports are merged one after the other. The memory used doesn't depend on the number of rows.
   ///
   /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time or
@@ -543,10 +546,43 @@ extension PostgresStore {
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    var rows = try await PeekedBatches(batches.makeAsyncIterator())
+    let wait = UploadWait()
+    return try await withThrowingTaskGroup(of: ImportReport?.self) { group in
+      group.addTask { try await self.importRows(batches, options, wait) }
+      group.addTask {
+        if await self.givesWay(wait) { throw PointStoreError.overloaded }
+        return nil
+      }
+      defer { group.cancelAll() }
+      while let report = try await group.next() {
+        if let report { return report }
+      }
+      throw CancellationError()
+    }
+  }
+
+  /// Returns `true` once the import has waited for its rows for too long while other imports wait for its connection,
+  /// so that it is to be rolled back; `false` if the task was cancelled.
+  private func givesWay(_ wait: UploadWait) async -> Bool {
+    let tolerance = Duration.milliseconds(configuration.uploadToleranceMilliseconds)
+    repeat {
+      do {
+        // Less than an import waits for a connection by default.
+        try await Task.sleep(for: .seconds(1))
+      } catch {
+        return false
+      }
+    } while await pool.load.imports.waiting == 0 || !wait.end(ifLongerThan: tolerance)
+    return true
+  }
+
+  private func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, _ options: ImportOptions, _ wait: UploadWait
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    var rows = try await CollectedBatches(batches.makeAsyncIterator(), options.reserve, wait)
     do {
       if !options.dryRun { _ = try await followClock(again: false) }
-      let report = try await pool.withSession(for: .import) { session in
+      let report = try await pool.withSession(for: .import, of: StoreClient.current) { session in
         do throws(DatabaseError) {
           try await session.run(VersionStatements.followClockAtOnce)
         } catch .rejected {
@@ -569,7 +605,7 @@ extension PostgresStore {
       throw PointStoreError.unexpected(reason: "an import without an idempotency key was found to be a retry")
     }
     // The request hash covers the whole body.
-    while try await rows.next() != nil {}
+    try await rows.readToEnd()
     return try await storedReport(key.hashed())
   }
 
@@ -577,7 +613,7 @@ extension PostgresStore {
   ///
   /// - Returns: the report; `nil` where the idempotency key belongs to an earlier request.
   private func run<Rows: AsyncIteratorProtocol>(
-    _ rows: inout PeekedBatches<Rows>,
+    _ rows: inout CollectedBatches<Rows>,
     _ options: ImportOptions,
     once key: ImportKey?,
     _ session: Session
@@ -670,7 +706,7 @@ extension PostgresStore {
   }
 
   private func stage<Rows: AsyncIteratorProtocol>(
-    _ source: inout PeekedBatches<Rows>,
+    _ source: inout CollectedBatches<Rows>,
     _ session: Session
   ) async throws where Rows.Element == [ImportRow] {
     try await session.startCopy(ImportStatements.stage)
@@ -693,25 +729,95 @@ extension PostgresStore {
   private static let chunkLength = 1 << 18
 }
 
-/// An iterator over batches of rows whose first batch has already arrived.
-private struct PeekedBatches<Rows: AsyncIteratorProtocol> where Rows.Element == [ImportRow] {
-  private var first: [ImportRow]?
-  private var rows: Rows
+/// An iterator over batches of rows, the first of which have already arrived.
+private struct CollectedBatches<Rows: AsyncIteratorProtocol> where Rows.Element == [ImportRow] {
+  /// The number of bytes of rows that are waited for.
+  private static var collectedBytes: Int { 8 << 20 }
 
-  /// Creates an iterator and waits for the first batch.
+  private var first: ArraySlice<[ImportRow]> = []
+  private var bytes = 0
+  private var rows: Rows
+  private let reserve: (@Sendable (Int) throws -> Void)?
+  private let wait: UploadWait
+
+  /// Creates an iterator and waits for the first batches, as far as there is memory for them.
   ///
+  /// - Parameters:
+  ///   - reserve: see ``Points/ImportOptions/reserve``.
+  ///   - wait: notes the waits for further batches.
   /// - Throws: the error of the sequence.
-  init(_ rows: Rows) async throws {
+  init(_ rows: Rows, _ reserve: (@Sendable (Int) throws -> Void)?, _ wait: UploadWait) async throws {
     self.rows = rows
-    first = try await self.rows.next()
+    self.reserve = reserve
+    self.wait = wait
+    while bytes < Self.collectedBytes, let batch = try await self.rows.next() {
+      first.append(batch)
+      bytes += Self.byteCount(of: batch)
+      do {
+        try reserve?(bytes)
+      } catch {
+        break
+      }
+    }
   }
 
   /// Returns the next batch; `nil` at the end.
   ///
-  /// - Throws: the error of the sequence.
+  /// - Throws: the error of the sequence, or ``PointStoreError/overloaded`` if the import has given way to others.
   mutating func next() async throws -> [ImportRow]? {
-    if let batch = first.take() { return batch }
-    return try await rows.next()
+    guard let batch = first.popFirst() else {
+      wait.begin()
+      let batch = try await rows.next()
+      try wait.end()
+      return batch
+    }
+    bytes -= Self.byteCount(of: batch)
+    // Less never fails for lack of memory.
+    _ = try? reserve?(bytes)
+    return batch
+  }
+
+  /// Reads the rest of the sequence, which is not imported.
+  ///
+  /// - Throws: the error of the sequence.
+  mutating func readToEnd() async throws {
+    while try await rows.next() != nil {}
+  }
+
+  private static func byteCount(of batch: [ImportRow]) -> Int { batch.reduce(0) { $0 + $1.byteCount } }
+}
+
+/// The wait of an import for its rows while it has a connection.
+private final class UploadWait: Sendable {
+  private enum State {
+    case none
+    case since(ContinuousClock.Instant)
+    case gaveWay
+  }
+
+  private let state = Mutex(State.none)
+
+  func begin() { state.withLock { $0 = .since(.now) } }
+
+  /// Ends the wait, as the rows have arrived.
+  ///
+  /// - Throws: ``PointStoreError/overloaded`` if the import has given way before.
+  func end() throws(PointStoreError) {
+    let gaveWay = state.withLock { state in
+      if case .gaveWay = state { return true }
+      state = .none
+      return false
+    }
+    if gaveWay { throw .overloaded }
+  }
+
+  /// Has the import give way if it has waited for longer than a time, and returns whether it does.
+  func end(ifLongerThan tolerance: Duration) -> Bool {
+    state.withLock { state in
+      guard case .since(let start) = state, start.duration(to: .now) > tolerance else { return false }
+      state = .gaveWay
+      return true
+    }
   }
 }
 

@@ -255,7 +255,7 @@ package final class PostgresAreas: AreaStore {
         let result = try await store.pool.run(AreaStatements.commitStatement, parameters, isRead: false)
         isCommitted = try Self.isCommitted(result)
       } else {
-        isCommitted = try await store.pool.withSession(for: .import) { session in
+        isCommitted = try await store.pool.withSession(for: .import, of: StoreClient.current) { session in
           try await session.run(script: Self.begin)
           return try await commit(parameters, in: session)
         }
@@ -281,7 +281,7 @@ package final class PostgresAreas: AreaStore {
     _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas {
     do {
-      let unchanged: Areas? = try await store.pool.withSession(for: .import) { session in
+      let unchanged: Areas? = try await store.pool.withSession(for: .import, of: StoreClient.current) { session in
         try await session.run(script: "\(Self.begin); \(AreaStatements.lock)")
         let areas = try await areas(isCurrent: true)
         let change = try await decide(areas)

@@ -26,10 +26,16 @@ struct PoolSimulation {
   /// The number of failovers that the pool has detected.
   private var discoveries = 0
   /// The uses of the exports and imports that have no connection yet.
-  private var waitingSessions: [RequestID: SessionUse] = [:]
-  private var sessions: [SessionUse: Int] = [:]
+  private var waitingSessions: [RequestID: Session] = [:]
+  private var sessions: [Session] = []
 
   private static let maximumConnections = 4
+
+  /// An export or import, of a client if it has one.
+  private struct Session: Equatable {
+    let use: SessionUse
+    let client: String?
+  }
 
   /// The state of a connection outside the pool.
   private struct Link {
@@ -107,16 +113,16 @@ struct PoolSimulation {
     requestCount += 1
     let id = RequestID(number: requestCount)
     let use: SessionUse = Bool.random(using: &generator) ? .export : .import
+    let session = Session(use: use, client: ["a", "b", nil].randomElement(using: &generator) ?? nil)
     open.insert(id)
-    waitingSessions[id] = use
-    perform(pool.arrived(id, for: use, at: now))
+    waitingSessions[id] = session
+    perform(pool.arrived(id, for: use, of: session.client, at: now))
   }
 
   private mutating func closeSession() {
-    let uses = [SessionUse.export, .import].filter { sessions[$0, default: 0] > 0 }
-    guard let use = uses.randomElement(using: &generator) else { return }
-    sessions[use, default: 0] -= 1
-    perform(pool.closed(use))
+    guard let index = sessions.indices.randomElement(using: &generator) else { return }
+    let session = sessions.remove(at: index)
+    perform(pool.closed(session.use, of: session.client))
   }
 
   private mutating func completeConnecting(_ id: ConnectionID) {
@@ -248,12 +254,17 @@ struct PoolSimulation {
   }
 
   private mutating func admit(_ id: RequestID) {
-    guard let use = waitingSessions.removeValue(forKey: id) else {
+    guard let session = waitingSessions.removeValue(forKey: id) else {
       return problems.append("a request is admitted that does not wait")
     }
-    sessions[use, default: 0] += 1
+    if !hasRoom(for: session) { problems.append("too many sessions") }
+    sessions.append(session)
     end(id)
-    if sessions[use, default: 0] > 2 || sessions.values.reduce(0, +) > 3 { problems.append("too many sessions") }
+  }
+
+  private func hasRoom(for session: Session) -> Bool {
+    sessions.count < 3 && sessions.count { $0.use == session.use } < 2
+      && (session.client == nil || !sessions.contains(session))
   }
 
   private mutating func perform(_ actions: [PoolStateMachine.Action]) {
@@ -288,13 +299,11 @@ struct PoolSimulation {
       problems.append("the pool counts other connections than there are: \(load)")
     }
     for (use, load) in [(SessionUse.export, load.exports), (.import, load.imports)] {
-      let waiting = waitingSessions.values.count { $0 == use }
-      if load.connections != sessions[use, default: 0] || load.waiting != waiting {
+      let waiting = waitingSessions.values.filter { $0.use == use }
+      if load.connections != sessions.count(where: { $0.use == use }) || load.waiting != waiting.count {
         problems.append("the pool counts other sessions than there are: \(load)")
       }
-      if waiting > 0, load.connections < load.limit, sessions.values.reduce(0, +) < 3 {
-        problems.append("a request waits for a session although there is room")
-      }
+      if waiting.contains(where: hasRoom) { problems.append("a request waits for a session although there is room") }
     }
   }
 }

@@ -62,6 +62,59 @@ import Testing
     #expect(pool.arrived(request(5), for: .import, at: start) == [.admit(request(5))])
   }
 
+  @Test func clientHasAllConnectionsOfAUseButOne() {
+    var pool = pool(exports: 2, imports: 3, total: 5)
+
+    let imports = (1...3).map { pool.arrived(request($0), for: .import, of: "a", at: start) }
+    let export = pool.arrived(request(4), for: .export, of: "a", at: start)
+    let other = pool.arrived(request(5), for: .import, of: "b", at: start)
+
+    #expect(imports == [[.admit(request(1))], [.admit(request(2))], []])
+    #expect(export == [.admit(request(4))])
+    #expect(other == [.admit(request(5))])
+    #expect(pool.closed(.import, of: "b") == [])
+    #expect(pool.closed(.export, of: "a") == [])
+    #expect(pool.closed(.import, of: "a") == [.admit(request(3))])
+  }
+
+  @Test func callersOfAClientComeOneAfterTheOtherBeforeTheSecondOfAny() {
+    var pool = pool(exports: 1, imports: 1, total: 2)
+    let first = pool.arrived(request(1), for: .import, of: "a", at: start)
+    for (number, client) in [(2, "a"), (3, "a"), (4, "b"), (5, "b"), (6, "c")] {
+      #expect(pool.arrived(request(number), for: .import, of: client, at: start) == [])
+    }
+
+    let next = ["a", "a", "b", "c", "a", "b"].map { pool.closed(.import, of: $0) }
+
+    #expect(first == [.admit(request(1))])
+    #expect(next == [2, 4, 6, 3, 5].map { [.admit(request($0))] } + [[]])
+  }
+
+  @Test func lastCallerOfALaterTurnGivesWayInAFullQueue() {
+    var pool = pool(exports: 1, imports: 1, total: 2, waiters: 2)
+    for number in 1...3 { _ = pool.arrived(request(number), for: .import, of: "a", at: start) }
+
+    let other = pool.arrived(request(4), for: .import, of: "b", at: start)
+    let further = pool.arrived(request(5), for: .import, of: "a", at: start)
+
+    #expect(other == [.fail(request(3), .overloaded)])
+    #expect(further == [.fail(request(5), .overloaded)])
+    #expect(pool.closed(.import, of: "a") == [.admit(request(2))])
+    #expect(pool.closed(.import, of: "a") == [.admit(request(4))])
+  }
+
+  @Test func callerBehindLaterOnesIsRejectedAfterItsOwnWaitTimeout() {
+    var pool = pool(exports: 1, imports: 1, total: 2)
+    for (number, client) in [(1, "a"), (2, "a"), (3, "a"), (4, "b")] {
+      _ = pool.arrived(request(number), for: .import, of: client, at: start + .seconds(number))
+    }
+
+    let expired = pool.expired(at: start + .seconds(8), jitter: 0)
+
+    #expect(expired == [.fail(request(2), .overloaded), .fail(request(3), .overloaded)])
+    #expect(pool.nextDeadline == start + .seconds(9))
+  }
+
   @Test func callerThatIsCancelledIsNotAdmittedAndLeavesRoom() {
     var pool = pool(exports: 1, imports: 1, total: 2, waiters: 1)
     _ = pool.arrived(request(1), for: .export, at: start)

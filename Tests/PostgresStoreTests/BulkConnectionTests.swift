@@ -139,6 +139,110 @@ import Testing
     #expect(try #require(Int(backends)) <= 1)
   }
 
+  @Test(.timeLimit(.minutes(5))) func importThatStallsAmongItsFirstRowsHoldsNoConnection() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) {
+      $0.importConnections = 1
+      $0.waitTimeoutMilliseconds = 10_000
+    }
+    let (upload, continuation) = AsyncStream.makeStream(of: [ImportRow].self)
+    let requested = Counter()
+    let rows = AsyncStream<[ImportRow]> {
+      requested.add()
+      var batches = upload.makeAsyncIterator()
+      return await batches.next()
+    }
+    continuation.yield(try [.sample("stalled", 1, 1)])
+    let stalled = Task { try await store.importRows(rows, mode: .partial, dryRun: false) }
+    while requested.value < 2 { try await Task.sleep(for: .milliseconds(10)) }
+
+    let report = try await store.importRows([.sample("there", 1, 1)])
+    continuation.finish()
+
+    #expect(report.created == 1)
+    #expect(try await stalled.value.created == 1)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func longImportThatStallsGivesWayToOthers() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) {
+      $0.importConnections = 1
+      $0.waitTimeoutMilliseconds = 300_000
+      $0.uploadToleranceMilliseconds = 0
+    }
+    let (upload, continuation) = AsyncStream.makeStream(of: [ImportRow].self)
+    continuation.yield(try (1...30_000).map { try .sample("stalled", 1, 1, number: $0) })
+    let stalled = Task { try await store.importRows(upload, mode: .partial, dryRun: false) }
+    while await store.poolLoad().imports.connections < 1 { try await Task.sleep(for: .milliseconds(10)) }
+
+    let report = try await store.importRows([.sample("there", 1, 1)])
+
+    #expect(report.created == 1)
+    await #expect(throws: PointStoreError.overloaded) { try await stalled.value }
+    #expect(try await store.allPoints().count == 2)
+    continuation.finish()
+  }
+
+  @Test(.timeLimit(.minutes(5))) func longImportThatStallsGoesOnWhileNoOtherWaits() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) { $0.uploadToleranceMilliseconds = 0 }
+    let (upload, continuation) = AsyncStream.makeStream(of: [ImportRow].self)
+    continuation.yield(try (1...30_000).map { try .sample("stalled", 1, 1, number: $0) })
+    let stalled = Task { try await store.importRows(upload, mode: .partial, dryRun: false) }
+    while await store.poolLoad().imports.connections < 1 { try await Task.sleep(for: .milliseconds(10)) }
+
+    let report = try await store.importRows([.sample("there", 1, 1)])
+    try await Task.sleep(for: .seconds(3))
+    continuation.finish()
+
+    #expect(report.created == 1)
+    #expect(try await stalled.value.created == 30_000)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func collectedRowsOfAnImportAreReservedUntilTheyAreSent() async throws {
+    struct Full: Error {}
+    let store = try await TemporaryDatabase.make().migratedStore()
+    let batches: [[ImportRow]] = try (0..<3).map { try [.sample("\($0)", 1, 1), .sample("\($0) too", 1, 1)] }
+    let rows = AsyncStream<[ImportRow]> { continuation in
+      for batch in batches { continuation.yield(batch) }
+      continuation.finish()
+    }
+    let reserved = Mutex<[Int]>([])
+    var options = ImportOptions()
+    options.reserve = { bytes in
+      reserved.withLock { $0.append(bytes) }
+      if bytes > 1_000 { throw Full() }
+    }
+
+    let report = try await store.importRows(rows, options: options)
+
+    let bytes = reserved.withLock { $0 }
+    #expect(report.created == 6)
+    #expect(bytes.max() ?? 0 > 1_000 && bytes.count { $0 > 1_000 } == 1)
+    #expect(bytes.last == 0)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func clientLeavesAConnectionForOthers() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) { $0.waitTimeoutMilliseconds = 300_000 }
+    let gate = Gate()
+    let exports = StoreClient.$current.withValue("many") {
+      (0..<3).map { _ in
+        Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }
+      }
+    }
+    while await store.poolLoad().exports.waiting < 2 { try await Task.sleep(for: .milliseconds(10)) }
+
+    try await StoreClient.$current.withValue("other") {
+      try await store.exportPoints(matching: PointQuery()) { _ in }
+    }
+    let waiting = await store.poolLoad().exports.waiting
+    gate.open()
+    for export in exports { try await export.value }
+
+    #expect(waiting == 2)
+  }
+
   @Test(.timeLimit(.minutes(5))) func anImportThatIsCommittingIsNotCancelledWithItsCaller() async throws {
     let server = try await TemporaryServer.start()
     let database = try await server.makeDatabase()

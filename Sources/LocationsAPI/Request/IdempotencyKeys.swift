@@ -35,8 +35,8 @@ extension IdempotencyKey {
     return "\(principal.namespace):\(value)"
   }
 
-  /// Returns the client to whose share of the room for keys the keys of a request count.
-  fileprivate static func client(of request: HTTPRequest) -> String {
+  /// Returns the client to whose share of the room for keys the keys of a request count: a name that no other has.
+  static func client(of request: HTTPRequest) -> String {
     switch request.sender {
     case .principal(let principal): principal.namespace
     // No namespace has a colon.

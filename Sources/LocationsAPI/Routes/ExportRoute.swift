@@ -60,7 +60,7 @@ struct ExportRoute: CallHandler {
     }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
     let export = RequiredPosition.$text.withValue(position ?? RequiredPosition.text) {
-      RunningExport(arguments, service, request)
+      StoreClient.$current.withValue(IdempotencyKey.client(of: request)) { RunningExport(arguments, service, request) }
     }
     do {
       try await export.begun()

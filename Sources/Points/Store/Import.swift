@@ -199,8 +199,7 @@ public struct ImportOptions: Sendable {
   package var admits: PointJudge?
 
   /// Called before the store holds more memory for rows that are not imported yet, with the number of bytes of all of
-  /// them. An error that it throws ends the import. A store that passes rows on holds a batch at most, and does not call
-  /// it.
+  /// them. An error that it throws ends the import, unless the store can pass rows on instead.
   package var reserve: (@Sendable (_ bytes: Int) throws -> Void)?
 
   /// The number of places that a store passes to ``admits`` at a time.
