@@ -60,6 +60,23 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      ("localhost", ["other.example"], 400), ("localhost", ["localhost", "other.example"], 400),
+      ("localhost", ["localhost:80"], 400), ("localhost", ["localhost"], 200), (nil, ["localhost"], 200),
+      (nil, ["localhost", "localhost"], 400), (nil, [], 400),
+    ] as [(String?, [String], Int)])
+  func hostThatContradictsTheAuthorityOrIsRepeatedIsRejected(
+    authority: String?, hosts: [String], status: Int
+  ) async throws {
+    try await withClient(to: Self.router) { client in
+      let response = try await client.send(
+        "GET", "/things/abc", authority: authority, headers: hosts.map { ("host", $0) })
+
+      #expect(response.status == status)
+    }
+  }
+
   @Test func headResponseHasTheLengthAndNoBody() async throws {
     try await withClient(to: Self.router) { client in
       let response = try await client.send("HEAD", "/things/abc")

@@ -95,6 +95,7 @@ package final class HTTP2Client: Sendable {
   package func start(
     _ method: String,
     _ path: String,
+    authority: String? = "localhost",
     headers: [(String, String)] = [],
     endsStream: Bool = true
   ) async throws -> HTTP2ClientStream {
@@ -108,7 +109,8 @@ package final class HTTP2Client: Sendable {
       collector.fail(error)
       throw error
     }
-    var block: HPACKHeaders = [":method": method, ":scheme": "http", ":path": path, ":authority": "localhost"]
+    var block: HPACKHeaders = [":method": method, ":scheme": "http", ":path": path]
+    if let authority { block.add(name: ":authority", value: authority) }
     for (name, value) in headers { block.add(name: name, value: value) }
     stream.writeAndFlush(
       HTTP2Frame.FramePayload.headers(.init(headers: block, endStream: endsStream)), promise: nil)
@@ -119,10 +121,11 @@ package final class HTTP2Client: Sendable {
   package func send(
     _ method: String = "GET",
     _ path: String,
+    authority: String? = "localhost",
     headers: [(String, String)] = [],
     body: [UInt8]? = nil
   ) async throws -> Response {
-    let stream = try await start(method, path, headers: headers, endsStream: body == nil)
+    let stream = try await start(method, path, authority: authority, headers: headers, endsStream: body == nil)
     if let body { stream.write(body, endsStream: true) }
     return try await stream.receiveResponse()
   }

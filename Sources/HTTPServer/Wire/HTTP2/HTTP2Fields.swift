@@ -26,6 +26,7 @@ struct HTTP2RequestHead {
     var method = ""
     var path = ""
     var scheme = ""
+    var authority: String?
     var headers = HTTPHeaders()
     headers.reserveCapacity(fields.count)
     for (name, value, _) in fields {
@@ -33,10 +34,13 @@ struct HTTP2RequestHead {
       case ":method": method = value
       case ":path": path = value
       case ":scheme": scheme = value
-      case ":authority": headers.add(name: "host", value: value)
+      case ":authority":
+        authority = value
+        headers.add(name: "host", value: value)
       case _ where name.utf8.first == UInt8(ascii: ":"): break
-      // A proxy may repeat the authority in the field that it replaces; another value is contradictory.
-      case "host" where headers.first(name: "host") == value: break
+      case "host" where authority != nil:
+        // A proxy may repeat the authority in the field that it replaces (RFC 9113, section 8.3.1).
+        guard value == authority else { throw .malformedRequest("the Host field differs from :authority") }
       default: headers.add(name: name, value: value)
       }
     }
