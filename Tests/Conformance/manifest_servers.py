@@ -6,6 +6,7 @@ import collections
 import contextlib
 import hashlib
 import http.client
+import http.server
 import json
 import os
 import pathlib
@@ -46,6 +47,7 @@ def main():
         create_certificate(folder)
         if not options.only_restarts:
             problems += check_metrics(options.waymark, folder)
+            problems += check_forwarding(options, folder)
             problems += check_proxies(options, folder)
         problems += check_restarts(options, folder)
     for problem in problems:
@@ -155,6 +157,51 @@ def check_proxies(options, folder):
     finally:
         server.process.terminate()
         server.process.wait()
+    return problems
+
+
+class RecordingHandler(http.server.BaseHTTPRequestHandler):
+    """Responds to each request, and keeps its headers by its path."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.recorded[self.path] = self.headers
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def check_forwarding(options, folder):
+    """Checks that the server gets no header of a client's own that it would believe from a trusted proxy."""
+    problems = []
+    own = ["Forwarded: for=192.0.2.1;proto=http", "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Proto: http",
+           "X-Forwarded-Prefix: /other"]
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RecordingHandler)
+    server.recorded = {}
+    # A proxy resets its idle connections when it ends.
+    server.handle_error = lambda *_: None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = server.server_address[1]
+    for make in (lambda: Nginx(options.nginx, folder, [port] * 2), lambda: Caddy(options.caddy, folder, port)):
+        proxy = make()
+        expected = {"Forwarded": [], "X-Forwarded-For": ["127.0.0.1"], "X-Forwarded-Proto": ["https"]}
+        targets = {"/forwarding": []}
+        if proxy.name == "nginx":
+            targets["/poi/forwarding"] = ["/poi"]
+        with proxy.running():
+            for target, prefix in targets.items():
+                server.recorded.clear()
+                ProxyCheck(proxy, port, None, folder).curl(target, *(word for each in own for word in ("-H", each)))
+                headers = server.recorded.get("/forwarding")
+                for name, values in (expected | {"X-Forwarded-Prefix": prefix}).items():
+                    found = headers and headers.get_all(name, [])
+                    if found != values:
+                        problems.append(f"{proxy.name}: expected: {target} has {name} {values}, got {found}")
+    server.shutdown()
     return problems
 
 
