@@ -27,6 +27,9 @@ struct CSVParser: RecordParser {
   /// The number of lines before the header.
   private var titleLines = 0
 
+  /// The numbers of those that have a text, and the beginning of the first text.
+  private var titles: (lines: [Int], first: String) = ([], "")
+
   /// The maximum number of lines before the header.
   private static let maximumTitleLines = 10
 
@@ -38,7 +41,13 @@ struct CSVParser: RecordParser {
 
   var rowsWithoutGeometry: Int { 0 }
 
-  var remarks: [String] { decoder?.remarks ?? [] }
+  var remarks: [String] {
+    let remarks = decoder?.remarks ?? []
+    guard let first = titles.lines.first else { return remarks }
+    if titles.lines.count == 1 { return ["line \(first) before the header was left out: '\(titles.first)'"] + remarks }
+    let lines = titles.lines.map(String.init).joined(separator: ", ")
+    return ["lines \(lines) before the header were left out, the first of them: '\(titles.first)'"] + remarks
+  }
 
   init(options: RowOptions, mapping: (any RecordMapping)?) {
     self.options = options
@@ -141,6 +150,7 @@ struct CSVParser: RecordParser {
         guard isTitle else { throw first }
         headerError = first
         titleLines += 1
+        noteTitle(record.fields, of: text, line: progress.line(in: bytes))
         needsSeparator = true
       }
     } else {
@@ -149,6 +159,19 @@ struct CSVParser: RecordParser {
         decoder == nil ? Self.noHeader(number) : decoder?.row(number, of: text, fields: fields)
       }
     }
+  }
+
+  /// The maximum number of characters of a title in a remark.
+  private static let maximumTitleLength = 60
+
+  private mutating func noteTitle(_ fields: [CSVRecord.Field], of text: UnsafeBufferPointer<UInt8>, line: Int) {
+    guard let field = fields.first(where: { !$0.range.isEmpty }) else { return }
+    if titles.lines.isEmpty {
+      titles.first = field.withBytes(in: text) {
+        String(String(decoding: $0, as: UTF8.self).prefix(Self.maximumTitleLength))
+      }
+    }
+    titles.lines.append(line)
   }
 
   /// Returns the row of a text without a header, which ``takeRecord(endingAt:of:_:)`` rules out.

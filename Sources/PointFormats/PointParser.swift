@@ -361,6 +361,9 @@ struct ParseProgress {
     counter.append(part.counter)
   }
 
+  /// Returns the line of the text at ``start``.
+  mutating func line(in bytes: UnsafeBufferPointer<UInt8>) -> Int { counter.line(at: start, in: bytes) }
+
   /// Notes the line of the row at ``start``, of which the bytes are about to be dropped.
   mutating func noteSkippedRow(in bytes: UnsafeBufferPointer<UInt8>) {
     if skippedLine == nil { skippedLine = counter.line(at: start, in: bytes) }

@@ -198,6 +198,21 @@ import Testing
     #expect(Parsed(text, format).error?.reason.contains("JSON of the Overpass API; ask it for [out:xml]") == true)
   }
 
+  @Test(arguments: [
+    ("name,lat,long\nA,1,2\n", []), (";;\nname;lat;long\nA;1;2\n", []), ("sep=;\nname;lat;long\nA;1;2\n", []),
+    ("\r\nMuseums\r\nname,lat,long\r\nA,1,2\r\n", ["line 2 before the header was left out: 'Museums'"]),
+    (
+      "\(String(repeating: "x", count: 70))\n\n\"1 May 2026\";;\n;;Vienna\nname;lat;long\nA;1;2\n",
+      [
+        "lines 1, 3, 4 before the header were left out, the first of them: '\(String(repeating: "x", count: 60))'"
+      ]
+    ),
+  ])
+  func linesBeforeTheHeaderAreAWarning(text: String, expected: [String]) async throws {
+    #expect(try await Self.warnings(of: Array(text.utf8)) == expected)
+    for chunkSize in [1, 3] { #expect(Parsed(Array(text.utf8), .csv, chunkSize: chunkSize).names == [1: "A"]) }
+  }
+
   @Test func namesAsHTMLWritesThemAreAWarning() async throws {
     let text = Array("name,lat,long\nTom &amp; Jerry,1,2\nA & B;,1,2\nCaf&eacute;,1,2\n".utf8)
 
