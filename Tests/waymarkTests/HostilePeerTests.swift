@@ -311,7 +311,7 @@ import Webhooks
   func distanceThatNoPlaceHasIsLeftOut(_ distance: Double) throws {
     let place = try JSONDecoder().decode(
       FoundPlace.self, from: Data(#"{"id":"1","name":"a","distance":\#(distance)}"#.utf8))
-    #expect(!FoundPlace.table(of: [place]).contains("m "))
+    #expect(!FoundPlace.table(of: [place]).contains { $0.contains("m ") })
   }
 }
 

@@ -59,6 +59,14 @@ import Testing
     #expect(line.contains("日本 €"))
   }
 
+  @Test(arguments: [
+    ("plain, 日本 é 👩‍💻", "", "plain, 日本 é 👩‍💻"), ("a\u{1B}[2J\u{9B}b\u{7F}\r\n\t", "", #"a\u001b[2J\u009bb\u007f\r\n\t"#),
+    ("\u{202E}a\u{2066}b\u{61C}\u{2028}", "", #"\u202ea\u2066b\u061c\u2028"#), ("a\tb\r\n", "\n\t", "a\tb\\r\n"),
+  ])
+  func controlsOfAPrintedTextAreEscapedExceptThoseOfItsLayout(text: String, kept: String, expected: String) {
+    #expect(text.escapingControls(except: kept).utf8.elementsEqual(expected.utf8))
+  }
+
   @Test func linesBelowTheLogLevelAreOmitted() {
     #expect(written(.text) { $0.debug("quiet") } == "")
   }

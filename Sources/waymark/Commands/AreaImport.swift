@@ -47,7 +47,7 @@ extension ImportCommand {
     }
     report.add(read.report)
     if atomic, report.rejected > 0 { throw Exit.because(ImportSummary.rejection(of: report), Exit.badData) }
-    (ImportSummary(report: report, isDryRun: dryRun).lines + reader.skipped).forEach { print($0) }
+    (ImportSummary(report: report, isDryRun: dryRun).lines + reader.skipped).forEach { StandardOutput.print($0) }
     if report.rejected > 0, report.accepted == 0 { throw Exit.because("no row could be used", Exit.badData) }
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
   }

@@ -187,10 +187,10 @@ struct CheckReport {
   /// Prints a finding.
   mutating func note(_ finding: DatabaseCheck.Finding) {
     switch finding {
-    case .fine(let text): print("ok       \(text)")
-    case .warning(let text): print("warning  \(text)")
+    case .fine(let text): StandardOutput.print("ok       \(text)")
+    case .warning(let text): StandardOutput.print("warning  \(text)")
     case .problem(let text):
-      print("problem  \(text)")
+      StandardOutput.print("problem  \(text)")
       if exit == nil { exit = Exit.failed }
     }
   }

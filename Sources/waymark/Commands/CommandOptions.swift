@@ -111,9 +111,10 @@ enum Exit {
   static let badData = ExitCode(65)
   static let unavailable = ExitCode(69)
 
-  /// Writes the reason to standard error, in one line, and returns the code.
+  /// Writes the reason to standard error and returns the code.
   static func because(_ reason: some CustomStringConvertible, _ code: ExitCode) -> ExitCode {
-    StandardError.write(Array("waymark: \(reason)\n".utf8))
+    // A reason has a line for each rejected row.
+    StandardError.write(Array("waymark: \(reason.description.escapingControls(except: "\n"))\n".utf8))
     return code
   }
 

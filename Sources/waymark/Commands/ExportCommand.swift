@@ -60,7 +60,9 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
-  private static func report(_ position: String) { StandardError.write(Array("position \(position)\n".utf8)) }
+  private static func report(_ position: String) {
+    StandardError.write(Array("position \(position.escapingControls())\n".utf8))
+  }
 
   private func exportDatabase(as format: PointFormat) async throws {
     let configuration = try database.configuration()

@@ -117,7 +117,7 @@ struct ImportCommand: AsyncParsableCommand {
       report = try await importIntoDatabase(input, notes)
     }
     let summary = ImportSummary(report: report, isDryRun: dryRun)
-    (summary.lines + input.counts.lines).forEach { print($0) }
+    (summary.lines + input.counts.lines).forEach { StandardOutput.print($0) }
     if report.rejected > 0, report.accepted == 0 { throw Exit.because("no row could be used", Exit.badData) }
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
     if notes.implausibleWarnings > 0, strict {
@@ -375,7 +375,7 @@ struct ImportSummary {
   private static func lines(of report: ImportReport) -> [String] {
     var lines = report.rejections.map { row in
       let location = row.location.description
-      return "row \(row.number)\(location.isEmpty ? "" : " (\(location))"): \(row.detail)"
+      return "row \(row.number)\(location.isEmpty ? "" : " (\(location))"): \(row.detail)".escapingControls()
     }
     let more = report.rejected - report.rejections.count
     if more > 0 { lines.append("and \(more) more rows") }

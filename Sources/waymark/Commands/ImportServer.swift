@@ -330,7 +330,7 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
       let errors: [ServerReport.Row]
     }
     let detail = (try? JSONDecoder().decode(Problem.self, from: body))?.detail
-      .map { ForeignFile.naming(file.path, in: $0) }
+      .map { ForeignFile.naming(file.path, in: $0).escapingControls() }
     if status == .unprocessableEntity, let rows = (try? JSONDecoder().decode(RejectedRows.self, from: body))?.errors,
       !rows.isEmpty
     {

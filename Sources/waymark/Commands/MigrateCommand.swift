@@ -32,12 +32,12 @@ struct MigrateCommand: AsyncParsableCommand {
       let names = dryRun ? try await migrator.plan() : try await migrator.migrate()
       if names.isEmpty {
         let newer = try await migrator.newer()
-        print(
+        StandardOutput.print(
           newer.isEmpty
             ? "The schema is current."
             : "The schema is newer than this program, which works with it: \(newer.joined(separator: ", ")).")
       }
-      for name in names { print(dryRun ? "would run \(name)" : "ran \(name)") }
+      for name in names { StandardOutput.print(dryRun ? "would run \(name)" : "ran \(name)") }
       if dryRun, !names.isEmpty { try await checkPrivileges(configuration) }
     } catch let error as ExitCode {
       throw error

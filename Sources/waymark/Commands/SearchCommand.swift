@@ -48,7 +48,7 @@ struct SearchCommand: AsyncParsableCommand {
     guard !places.isEmpty else {
       throw Exit.because("no place was found", Exit.failed)
     }
-    print(FoundPlace.table(of: places))
+    for line in FoundPlace.table(of: places) { StandardOutput.print(line) }
   }
 
   /// Returns the query of the request.
@@ -85,14 +85,13 @@ struct FoundPlace: Decodable {
   let category: String?
   let distance: Double?
 
-  /// Returns the lines of a table without trailing spaces. Control characters, which a terminal would interpret, are
-  /// replaced.
-  static func table(of places: [FoundPlace]) -> String {
+  /// Returns the lines of a table without trailing spaces, and without control characters, which have no width.
+  static func table(of places: [FoundPlace]) -> [String] {
     let hasDistances = places.contains { $0.distance != nil }
     let header = (hasDistances ? ["DISTANCE"] : []) + ["NAME", "CATEGORY", "ID"]
     let rows = places.map { place in
       (hasDistances ? [place.distance.map(Self.text(ofMetres:)) ?? ""] : [])
-        + [printable(place.name), printable(place.category ?? ""), printable(place.id)]
+        + [place.name, place.category ?? "", place.id].map { $0.escapingControls() }
     }
     let widths = header.indices.map { column in
       ([header] + rows).map { Self.width(of: $0[column]) }.max() ?? 0
@@ -106,7 +105,7 @@ struct FoundPlace: Decodable {
       }
       while line.last == " " { line.removeLast() }
       return line
-    }.joined(separator: "\n")
+    }
   }
 
   private static func text(ofMetres distance: Double) -> String {
@@ -115,10 +114,6 @@ struct FoundPlace: Decodable {
     if distance < 1000 { return "\(Int(distance.rounded())) m" }
     let kilometres = distance / 1000
     return kilometres < 10 ? "\((kilometres * 10).rounded() / 10) km" : "\(Int(kilometres.rounded())) km"
-  }
-
-  private static func printable(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.isControl ? "\u{FFFD}" : $0 }))
   }
 
   /// Returns the number of columns of a terminal that a text takes: two for the characters of East Asian scripts.
@@ -131,17 +126,6 @@ struct FoundPlace: Decodable {
         return width + 2
       default: return width + 1
       }
-    }
-  }
-}
-
-extension Unicode.Scalar.Properties {
-  /// A Boolean value that indicates whether the scalar controls how text is shown: controls, and the marks of its
-  /// direction that reach beyond it.
-  fileprivate var isControl: Bool {
-    switch generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
-    default: false
     }
   }
 }

@@ -196,7 +196,7 @@ struct ServerCallError: Error, CustomStringConvertible {
     struct Problem: Decodable {
       let detail: String?
     }
-    let detail = (try? JSONDecoder().decode(Problem.self, from: body))?.detail
+    let detail = (try? JSONDecoder().decode(Problem.self, from: body))?.detail?.escapingControls()
     description = "the server responded with \(status.code)\(detail.map { ": \($0)" } ?? "")"
     isUnavailable = [.requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout]
       .contains(status)

@@ -25,8 +25,8 @@ struct SourcesCommand: AsyncParsableCommand {
       let store = try configuration.makeStore()
       try await store.checkReadiness()
       for source in try await store.sources() {
-        let values = [source.name, source.licence ?? "", source.attribution ?? "", source.url ?? ""]
-        print(values.map { $0.replacing("\t", with: " ").replacing("\n", with: " ") }.joined(separator: "\t"))
+        StandardOutput.print(
+          columns: [source.name, source.licence ?? "", source.attribution ?? "", source.url ?? ""])
       }
       await store.shutDown()
     } catch let error as PointStoreError {

@@ -41,12 +41,8 @@ struct WebhooksCommand: AsyncParsableCommand {
       return "\(pending.failedAttempts) failed attempts, the next at \(pending.nextAttemptAt)"
     }
 
-    /// The line of the webhook. Control characters, which a terminal would interpret, are replaced.
-    var line: String {
-      [id, url, position, state].map { text in
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
-      }.joined(separator: "\t")
-    }
+    /// Prints the line of the webhook.
+    func show() { StandardOutput.print(columns: [id, url, position, state]) }
   }
 
   struct List: AsyncParsableCommand {
@@ -56,7 +52,7 @@ struct WebhooksCommand: AsyncParsableCommand {
     @OptionGroup var server: ClientOptions
 
     func run() async throws {
-      for webhook in try await server.response([Webhook].self, .GET, "/webhooks") { print(webhook.line) }
+      for webhook in try await server.response([Webhook].self, .GET, "/webhooks") { webhook.show() }
     }
   }
 
@@ -78,7 +74,7 @@ struct WebhooksCommand: AsyncParsableCommand {
       let delivery = try await server.response(
         Delivery.self, .POST, "/webhooks/\(try WebhooksCommand.webhookID(id))/test")
       let outcome = delivery.status.map { "the status \($0)" } ?? delivery.error ?? ""
-      print("\(outcome), after \(delivery.milliseconds) ms")
+      StandardOutput.print("\(outcome), after \(delivery.milliseconds) ms")
       guard let status = delivery.status, 200..<300 ~= status else { throw Exit.failed }
     }
   }
@@ -101,7 +97,7 @@ struct WebhooksCommand: AsyncParsableCommand {
       }
       let webhook = try await server.response(
         Webhook.self, .POST, "/webhooks/\(try WebhooksCommand.webhookID(id))/replay?since=\(since)")
-      print(webhook.line)
+      webhook.show()
     }
   }
 

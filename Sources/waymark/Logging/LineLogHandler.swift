@@ -25,7 +25,7 @@ enum StandardError {
   static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
   /// Writes a warning as one line.
-  static func warn(_ text: String) { write(Array("waymark: warning: \(text)\n".utf8)) }
+  static func warn(_ text: String) { write(Array("waymark: warning: \(text.escapingControls())\n".utf8)) }
 
   /// Writes bytes, as one chunk where the system takes them at once. Bytes that can't be written are lost: no other
   /// output is left to report it.
@@ -39,6 +39,48 @@ enum StandardError {
       } else if errno != EINTR {
         return
       }
+    }
+  }
+}
+
+enum StandardOutput {
+  /// Writes a line for people.
+  static func print(_ line: String) { Swift.print(line.escapingControls()) }
+
+  /// Writes a line of texts with tabs between them.
+  static func print(columns: [String]) {
+    Swift.print(columns.map { $0.escapingControls() }.joined(separator: "\t"))
+  }
+}
+
+extension String {
+  /// Returns the text with the escapes of JSON for characters that would split a line, steer a terminal or turn the text
+  /// around (CVE-2021-42574): controls, line separators and marks of text direction.
+  ///
+  /// Every text that a command writes for people is escaped so, as it may have come from a file or a server.
+  ///
+  /// - Parameter kept: the characters that stay, such as line ends of a text of several lines.
+  func escapingControls(except kept: String = "") -> String {
+    guard unicodeScalars.contains(where: \.isControl) else { return self }
+    var text = ""
+    for scalar in unicodeScalars {
+      if !scalar.isControl || kept.unicodeScalars.contains(scalar) {
+        text.unicodeScalars.append(scalar)
+      } else if scalar.value < 0x20 {
+        text += String(decoding: JSONString.bytes(of: String(scalar)).dropFirst().dropLast(), as: UTF8.self)
+      } else {
+        text += "\\u" + Hexadecimal.text(UInt16(scalar.value))
+      }
+    }
+    return text
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isControl: Bool {
+    switch value {
+    case 0...0x1F, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
     }
   }
 }
@@ -90,20 +132,12 @@ struct LineLogHandler: LogHandler {
     write(Self.harmless(format == .json ? jsonLine(event, sorted) : textLine(event, sorted)))
   }
 
-  /// Returns the line with `\uXXXX` for characters that JSON does not escape: DEL, the C1 controls, line and paragraph
-  /// separators, and marks of text direction (CVE-2021-42574).
+  /// Returns the line with escapes for characters that JSON does not escape: DEL, the C1 controls, line and paragraph
+  /// separators, and marks of text direction.
   private static func harmless(_ line: [UInt8]) -> [UInt8] {
     // The first bytes of their UTF-8; most lines have none of them.
     guard line.contains(where: { $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 || $0 == 0xD8 }) else { return line }
-    var harmless = ""
-    for scalar in String(decoding: line, as: UTF8.self).unicodeScalars {
-      switch scalar.value {
-      case 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069:
-        harmless += "\\u" + Hexadecimal.text(UInt16(scalar.value))
-      default: harmless.unicodeScalars.append(scalar)
-      }
-    }
-    return Array(harmless.utf8)
+    return Array(String(decoding: line, as: UTF8.self).escapingControls(except: "\n").utf8)
   }
 
   private func jsonLine(_ event: LogEvent, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
