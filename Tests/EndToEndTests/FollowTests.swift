@@ -204,6 +204,7 @@ struct FollowTests {
     (["--url", "http://127.0.0.1:1", "--exec", "cat"], "--state must name the file of the position"),
     (["--url", "http://127.0.0.1:1", "--query", "since=a"], "got 'since'"),
     (["--url", "ftp://a"], "--url must be an address"),
+    (["--url", "http://127.0.0.1:1", "--to", "postgres+ssl://u:p@host/a"], "--to must be a file or a postgresql://"),
   ])
   func badUsageIsExplained(arguments: [String], words: String) async throws {
     let outcome = try await WaymarkProcess.run(["follow"] + arguments)

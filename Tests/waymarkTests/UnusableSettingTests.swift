@@ -1,3 +1,5 @@
+import AccessControl
+import HTTPServer
 import Testing
 
 @testable import waymark
@@ -84,6 +86,42 @@ import Testing
   ])
   func compatibleSettingsAreAccepted(environment: [String: String]) throws {
     _ = try ServeConfiguration(Settings(environment: environment))
+  }
+
+  private static let key = "-----BEGIN PRIVATE KEY-----\nhunter2"
+
+  @Test(arguments: [
+    ["JWT_JWKS": "https://user:hunter2@issuer.example/jwks.json"], ["JWT_JWKS": "ftp://hunter2@issuer.example/jwks"],
+    ["JWT_JWKS": "https://user:1/hunter2?b@issuer.example/jwks.json"],
+    ["JWT_JWKS": "http://issuer.example/jwks.json?token=hunter2"],
+    ["PUBLIC_URL": "https://user:hunter2@example.com/poi"], ["PUBLIC_URL": "https:/user:hunter2@example.com"],
+    ["PUBLIC_URL": "https://example.com/poi?key=hunter2"],
+    ["MAP_TILES_URL": "https://tile.example/{z}.png?key=hunter2", "MAP_TILES_ATTRIBUTION": "A"],
+    ["CORS_ALLOWED_ORIGINS": "https://user:hunter2@example.com"],
+    ["MEMORY_STORE_PATH": "postgresql://user:hunter2@db/places"], ["DATA_FILE": "https://user:hunter2@host/a.csv"],
+  ])
+  func secretInAnInvalidValueIsNotShown(environment: [String: String]) {
+    let all = environment.merging(["JWT_ISSUER": "i", "JWT_AUDIENCE": "a"]) { value, _ in value }
+    let tokens = environment["JWT_JWKS"] == nil ? environment : all
+
+    let error = #expect(throws: ConfigurationError.self) { try ServeConfiguration(Settings(environment: tokens)) }
+
+    #expect(error.map { environment.keys.contains($0.variable) } == true)
+    #expect(error?.description.contains("hunter2") == false, "\(error?.description ?? "")")
+    #expect(error?.description.contains("…") == true)
+  }
+
+  @Test func keyInPlaceOfTheNameOfItsFileIsNotShown() async {
+    let keySet = #"{"keys":[{"kty":"oct","k":"hunter2"}]}"#
+    let tokens = await #expect(throws: ConfigurationError.self) { try await TokenKeySet(path: keySet) }
+    let keys = #expect(throws: ConfigurationError.self) { try KeyFile(path: "wm_hunter2") }
+    let target = #expect(throws: ConfigurationError.self) {
+      try ServerTarget(url: "https://user:1/hunter2@places.example.org", apiKey: nil)
+    }
+
+    let errors = [tokens, keys, target, ConfigurationError(TLSIdentityError.privateKeyUnusable(file: Self.key))]
+    for error in errors { #expect(error?.description.contains("hunter2") == false, "\(error?.description ?? "")") }
+    #expect(target?.description.hasSuffix("got 'https://…@places.example.org'") == true)
   }
 
   @Test func originsAreNormalizedAsBrowsersSendThem() throws {

@@ -67,14 +67,16 @@ struct TokenConfiguration: Hashable {
 
   private static func keySet(_ value: String, _ settings: Settings) throws(ConfigurationError) -> KeySet {
     guard value.contains("://") else { return .file(value) }
-    // Over plain HTTP an attacker on the network could replace the keys and issue tokens.
+    // Over plain HTTP an attacker on the network could replace the keys and issue tokens. Without @ no part of a password
+    // with an unencoded / or ? is shown as a part of the address.
     guard let url = URL(string: value), let host = url.host(percentEncoded: false), !host.isEmpty,
-      url.user == nil, url.fragment == nil, let scheme = url.scheme?.lowercased(),
+      !value.contains("@"), url.fragment == nil, let scheme = url.scheme?.lowercased(),
       scheme == "https" || scheme == "http" && Loopback.contains(host: host)
     else {
       throw settings.error(
         Setting.access.tokenKeys,
-        "must be a file or an address such as https://issuer.example/jwks.json; http is for loopback addresses alone")
+        "must be a file or an address such as https://issuer.example/jwks.json, without user and fragment; "
+          + "http is for loopback addresses alone")
     }
     let authorities = Setting.client.authorities
     let path = scheme == "https" ? settings[authorities] : nil

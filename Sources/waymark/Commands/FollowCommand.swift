@@ -83,8 +83,12 @@ struct FollowCommand: AsyncParsableCommand {
     switch (to, exec) {
     case (_?, _?): throw Exit.because("--to and --exec can't be given both", Exit.usage)
     case (let to?, nil):
-      guard !to.isEmpty else { throw Exit.because("--to must be a file or a postgresql:// address", Exit.usage) }
-      guard ["postgresql://", "postgres://"].contains(where: to.hasPrefix) else { return .file(to) }
+      let isDatabase = ["postgresql://", "postgres://"].contains(where: to.hasPrefix)
+      // Messages show the path of a file, and an address may have a password.
+      guard !to.isEmpty, isDatabase || !to.contains("://") else {
+        throw Exit.because("--to must be a file or a postgresql:// address", Exit.usage)
+      }
+      guard isDatabase else { return .file(to) }
       try requireState()
       do {
         return .database(

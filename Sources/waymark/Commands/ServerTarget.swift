@@ -25,8 +25,9 @@ struct ServerTarget: Sendable {
   init(
     url: String, apiKey: String?, authorities: AuthorityFile? = nil, trace: TraceParent? = nil
   ) throws(ConfigurationError) {
+    // Without @ no part of a password with an unencoded / is shown as a part of the address.
     guard let components = URLComponents(string: url), let scheme = components.scheme?.lowercased(),
-      ["http", "https"].contains(scheme), components.host?.isEmpty == false, components.user == nil,
+      ["http", "https"].contains(scheme), components.host?.isEmpty == false, !url.contains("@"),
       components.query == nil, components.fragment == nil
     else {
       throw .init(variable: "--url", value: url, expectation: "must be an address such as http://127.0.0.1:8080")

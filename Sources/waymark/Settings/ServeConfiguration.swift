@@ -120,6 +120,7 @@ struct ServeConfiguration {
   ///
   /// - Throws: ``ConfigurationError`` for the first invalid value.
   init(_ settings: Settings) throws(ConfigurationError) {
+    try Self.rejectAddresses(settings)
     isUnitTesting = try settings.boolean(Setting.testing.isUnitTesting)
     http = try HTTPServerConfiguration(settings)
     tls = try TLSFiles(settings)
@@ -206,6 +207,13 @@ struct ServeConfiguration {
           + "MAP_TILES_ATTRIBUTION have at most 1000 bytes")
     }
     return .tiles(baseMap)
+  }
+
+  /// Rejects addresses in place of paths: later messages would show them with their passwords.
+  private static func rejectAddresses(_ settings: Settings) throws(ConfigurationError) {
+    for setting in Setting.ofServer where setting.namesFiles && settings[setting]?.contains("://") == true {
+      throw settings.error(setting, "must be a path, not an address")
+    }
   }
 
   /// Rejects settings that would be ignored: the operator expects an effect of them.

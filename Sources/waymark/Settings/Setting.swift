@@ -74,6 +74,14 @@ struct Setting: Sendable {
   let isSecret: Bool
   let option: Option
 
+  /// A Boolean value that indicates whether the value is the path of a file or folder, or a list of such paths.
+  var namesFiles: Bool {
+    switch kind {
+    case .file, .folder, .list("files"): true
+    default: false
+    }
+  }
+
   /// The name of the option without its dashes; `nil` if there is none.
   var optionName: String? {
     switch option {

@@ -142,7 +142,7 @@ struct ConfigurationError: Error, Hashable, CustomStringConvertible {
   /// The environment variable.
   let variable: String
 
-  /// The invalid value; `nil` when it is a secret, or when not the value but its presence is the error.
+  /// The invalid value without secrets; `nil` when it is one, or when not the value but its presence is the error.
   let value: String?
 
   /// The rest of a sentence whose subject is the variable, such as `must be an integer from 0 to 65535`.
@@ -150,7 +150,7 @@ struct ConfigurationError: Error, Hashable, CustomStringConvertible {
 
   init(variable: String, value: String?, expectation: String) {
     self.variable = variable
-    self.value = value
+    self.value = value.map(Self.withoutSecrets)
     self.expectation = expectation
   }
 
@@ -161,6 +161,23 @@ struct ConfigurationError: Error, Hashable, CustomStringConvertible {
   /// Returns the error of a setting that contradicts others, such as one without the setting that it needs.
   static func conflict(_ key: some DeclaredSetting, _ reason: String) -> ConfigurationError {
     ConfigurationError(key, value: nil, expectation: reason)
+  }
+
+  /// Returns a value with `…` for what may be secret: the user information and the query of an address, or all of a key
+  /// or key set in place of the name of its file.
+  private static func withoutSecrets(_ value: String) -> String {
+    let start = value.trimmingCharacters(in: .whitespacesAndNewlines)
+    // JSON, also in Base64, PEM and API keys.
+    let isContent = ["{", "eyJ", "-----BEGIN", "wm_"].contains { start.hasPrefix($0) }
+    guard !isContent, !value.contains(where: \.isNewline) else { return "…" }
+    var shown = value
+    // A password with unencoded characters ends at the last @.
+    if let end = shown.lastIndex(of: "@") {
+      let start = shown.range(of: "://").map(\.upperBound).flatMap { $0 <= end ? $0 : nil } ?? shown.startIndex
+      shown.replaceSubrange(start..<end, with: "…")
+    }
+    if let query = shown.firstIndex(of: "?") { shown.replaceSubrange(shown.index(after: query)..., with: "…") }
+    return shown
   }
 
   var description: String {
