@@ -1,4 +1,8 @@
 import Foundation
+import HTTPServer
+import Logging
+import NIOHTTP1
+import Synchronization
 import Testing
 
 /// Tests of `waymark follow` with a real server.
@@ -175,6 +179,41 @@ struct FollowTests {
     #expect(text.count == 2)
     #expect(text.first?.contains(#""place":{"id":"\#(Self.first)""#) == true)
     #expect(text.last?.hasPrefix(#"{"position":""#) == true)
+  }
+
+  /// A server without changes that does not wait for one.
+  private final class HastyServer: HTTPResponder {
+    let times = Mutex<[ContinuousClock.Instant]>([])
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+      switch request.path {
+      case "/locations/export":
+        var response = HTTPResponse(contentType: "application/x-ndjson", bytes: [])
+        response.headers.add(name: "waymark-position", value: "1.2")
+        return response
+      case "/changes":
+        times.withLock { $0.append(.now) }
+        let page = #"{"changes":[],"position":"1.2","more":false}"#
+        return HTTPResponse(contentType: "application/json", bytes: Array(page.utf8))
+      default: return HTTPResponse(status: .notFound)
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aServerThatDoesNotWaitIsNotCalledWithoutPause() async throws {
+    let hasty = HastyServer()
+    let server = try await HTTPServer.bind(
+      configuration: HTTPServerConfiguration(port: 0), responder: hasty,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let follower = try await WaymarkProcess(["follow", "--url", "http://127.0.0.1:\(server.port)"])
+
+    while hasty.times.withLock({ $0.count }) < 4 { try await Task.sleep(for: .milliseconds(50)) }
+    follower.send(SIGKILL)
+    _ = try await follower.outcome()
+    await server.shutdown(gracePeriod: .zero)
+
+    let times = hasty.times.withLock { $0 }
+    for (former, next) in zip(times, times.dropFirst()) { #expect(next - former >= .milliseconds(900)) }
   }
 
   @Test func aCommandLeavesNoFileOpenInTheFollower() async throws {

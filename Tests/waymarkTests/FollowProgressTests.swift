@@ -77,4 +77,23 @@ struct FollowProgressTests {
     #expect((0..<3).map { _ in shortest.next(jitter: 1) } == [500, 1000, 2000].map { .milliseconds($0) })
     #expect(shortest.next(jitter: 1, retryAfter: .seconds(120)) == .seconds(120))
   }
+
+  private static let change = FollowedChange(id: PointID(high: 7, low: 1), version: nil, place: nil)
+
+  @Test(
+    arguments: [
+      // The server has waited.
+      ([], "1.2", false, 25, 0), ([], "1.3", false, 40, 0),
+      // There are changes, or more of them.
+      ([change], "1.3", false, 0, 0), ([change], "1.3", true, 0, 0), ([], "1.3", true, 0, 0),
+      // Nothing has changed, and the server has not waited.
+      ([], "1.2", false, 0, 1), ([], "1.3", false, 24, 1), ([], "1.2", true, 0, 1), ([change], "1.2", true, 0, 1),
+    ] as [([FollowedChange], String, Bool, Int, Int)])
+  func aPageWithoutProgressThatCameEarlyIsFollowedByAPause(
+    changes: [FollowedChange], position: String, hasMore: Bool, seconds: Int, pause: Int
+  ) {
+    let page = FollowedServer.Page(changes: changes, position: position, hasMore: hasMore)
+
+    #expect(page.pause(after: "1.2", responseTime: .seconds(seconds)) == .seconds(pause))
+  }
 }

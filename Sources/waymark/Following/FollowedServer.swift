@@ -61,6 +61,15 @@ struct FollowedServer {
     var changes: [FollowedChange] = []
     var position = ""
     var hasMore = false
+
+    /// Returns the time to wait before the next page.
+    ///
+    /// A server that waits for a change, as it is asked to, sets the pace itself. After another's page without changes or
+    /// with the same position, the next one waits, as otherwise it would be requested without pause.
+    func pause(after former: String, responseTime: Duration) -> Duration {
+      let hasNothingNew = position == former || changes.isEmpty && !hasMore
+      return hasNothingNew && responseTime < .seconds(FollowedServer.waitSeconds) ? .seconds(1) : .zero
+    }
   }
 
   /// The seconds for which a request waits for a change.

@@ -38,12 +38,15 @@ struct Follower {
         }
         try await areas.follow(anew: position == nil)
         if let present = position {
+          let start = ContinuousClock.now
           let page = try await server.changes(after: present, waits: !once)
+          let delay = page.pause(after: present, responseTime: ContinuousClock.now - start)
           try await areas.followSources(of: page.changes)
           try await apply(page.changes, upTo: page.position)
           if page.position != present { try await progress.advance(to: page.position, server.query) }
           position = page.position
           if once, !page.hasMore { return }
+          if delay > .zero { try await Task.sleep(for: delay) }
         } else {
           position = try await copyAll()
         }
