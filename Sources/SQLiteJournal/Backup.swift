@@ -10,7 +10,7 @@ extension SQLiteJournal {
   /// The copy contains the writes made meanwhile. It is a single file, and is verified. Memory is bounded whatever the
   /// size of the file.
   ///
-  /// - Parameter path: the path of the copy; a file there is replaced.
+  /// - Parameter path: the path of the copy, which its owner alone may read; a file there is replaced.
   /// - Throws: ``Points/PointStoreError`` `unavailable` where it can't be written; the file at the path is removed
   ///   then.
   package func backUp(to path: String) async throws(PointStoreError) {
@@ -89,6 +89,7 @@ private final class OnlineBackup: @unchecked Sendable {
 
   init(to path: String) throws {
     SQLiteJournal.removeCopy(at: path)
+    JournalFiles.create(at: path)
     var configuration = Configuration()
     // After a crash the incomplete copy is not used: it need not be durable.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }

@@ -27,7 +27,7 @@ package final class SQLiteJournal: Sendable {
     files = JournalFiles(path: path)
   }
 
-  /// Opens a file, or creates it. A file of another program is not changed.
+  /// Opens a file, or creates it for its owner alone. A file of another program is not changed.
   ///
   /// - Parameters:
   ///   - damagedRows: the log of webhooks that can't be decoded, of which none prevents the others.
@@ -43,6 +43,7 @@ package final class SQLiteJournal: Sendable {
   ) async throws(PointStoreError) -> SQLiteJournal {
     let opened: Result<DatabaseQueue, PointStoreError> = await offThreadPool {
       do {
+        JournalFiles.create(at: path)
         let database = try DatabaseQueue(path: path, configuration: configuration(path: path))
         try Schema.migrate(database)
         return .success(database)

@@ -191,6 +191,15 @@ final class JournalFiles: Sendable {
   private let paths: [String]
   private let state = Mutex(State())
 
+  /// Creates an empty file that its owner alone may read and write, unless there is a file. SQLite gives the files beside
+  /// it the same mode.
+  static func create(at path: String) {
+    // Without O_EXCL, closing the file would release the locks of one that this process has open.
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    // Of another error SQLite has a message.
+    if descriptor >= 0 { close(descriptor) }
+  }
+
   /// Creates the identities of the files that have just been opened: the database and its write-ahead log.
   init(path: String) {
     paths = [path, path + "-wal"]

@@ -25,6 +25,7 @@ import Testing
       ["backup", copy], environment: ["HTTP_PORT": "\(port)", "WAYMARK_API_KEY": secret])
     let left = try FileManager.default.contentsOfDirectory(
       atPath: URL(filePath: copy).deletingLastPathComponent().path)
+    let mode = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int
     let second = try await WaymarkProcess(
       ["serve", "--http-port", "0"], environment: ["MEMORY_STORE_PATH": copy, "API_KEYS_FILE": keys])
     let restored = ServerDriver(port: try await second.port())
@@ -34,6 +35,7 @@ import Testing
 
     #expect(rejected.status == 1 && rejected.log.contains("the server responded with 401"))
     #expect(backup.status == 0, "\(backup.log)")
+    #expect(mode == 0o600)
     #expect(left.filter { $0.hasPrefix("copy.db") || $0.hasPrefix("places.db.backup") } == ["copy.db"])
     #expect(after.body == before.body)
     #expect(try repeated.place.id == id)

@@ -54,6 +54,35 @@ import Testing
     }
   }
 
+  private static func mode(_ path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+  }
+
+  @Test func newFilesAndBackupsAreForTheirOwnerAlone() async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let store = try await MemoryStore(journal: journal)
+    _ = try await store.create(try .sample("kept"), once: nil)
+
+    try await journal.backUp(to: folder.path + ".copy")
+
+    for suffix in ["", "-wal", ".copy"] { #expect(try Self.mode(folder.path + suffix) == 0o600, "\(suffix)") }
+    await journal.close()
+  }
+
+  @Test func modeOfAnExistingFileStays() async throws {
+    let folder = try JournalFolder()
+    try Data().write(to: URL(filePath: folder.path))
+    try #require(chmod(folder.path, 0o640) == 0)
+
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let store = try await MemoryStore(journal: journal)
+    _ = try await store.create(try .sample("kept"), once: nil)
+
+    for suffix in ["", "-wal"] { #expect(try Self.mode(folder.path + suffix) == 0o640, "\(suffix)") }
+    await journal.close()
+  }
+
   @Test func fileThatWasMovedBackIsNotWritten() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))

@@ -29,6 +29,26 @@ struct FollowProgressTests {
     #expect(try Data(contentsOf: URL(filePath: path + ".ids")).count == 5 * 38)
   }
 
+  private static func mode(_ path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+  }
+
+  @Test func theFilesAreForTheirOwnerAloneUnlessTheyHadAnotherMode() async throws {
+    var progress = try FollowProgress(path: path)
+    try progress.insert(ids)
+    try await progress.advance(to: "p.1", FollowQuery(""))
+    let command = CommandCopy(
+      command: "stat -L -c %a /dev/stdin > \(folder.path)/mode", path: path + ".page")
+    try await command.register([])
+    let created = try [path, path + ".ids"].map { try Self.mode($0) }
+    try #require(chmod(path, 0o640) == 0)
+    try await progress.advance(to: "p.2", FollowQuery(""))
+
+    #expect(created == [0o600, 0o600])
+    #expect(try String(contentsOf: folder.appending(path: "mode"), encoding: .utf8) == "600\n")
+    #expect(try Self.mode(path) == 0o640)
+  }
+
   @Test(arguments: 1..<38)
   func aLineOfIDsThatWasCutIsIgnored(length: Int) throws {
     var first: FollowProgress? = try FollowProgress(path: path)

@@ -30,7 +30,7 @@ struct BackupCommand: AsyncParsableCommand {
   func run() async throws {
     guard file != "-" else { throw Exit.because("the backup needs a file, as it is checked there", Exit.usage) }
     let target = try server.target(url: server.url ?? LocalServer(Settings()).url)
-    try await ExportFile.writing(file, didNothing: "no backup was made") { output in
+    try await ExportFile.writing(file, isPrivate: true, didNothing: "no backup was made") { output in
       try await target.download(target.request(.POST, "/backup"), "application/vnd.sqlite3", to: output)
       try await output.finish { path in try await SQLiteJournal.verify(path: path) }
     }

@@ -83,7 +83,7 @@ struct DuplicatesCommand: AsyncParsableCommand {
           for row in rows { row.append(to: &bytes, isCSV: isCSV) }
           try file.write(bytes)
         }
-        try await file.finish()
+        try file.finish()
       } catch {
         file.discard()
         throw error

@@ -55,7 +55,7 @@ struct ExportCommand: AsyncParsableCommand {
     let mediaType = String(format.mediaType.prefix { $0 != ";" })
     try await ExportFile.writing(file, didNothing: "nothing was exported") { output in
       let headers = try await target.download(request, mediaType, to: output)
-      try await output.finish()
+      try output.finish()
       if let position = headers.first(name: "waymark-position") { Self.report(position) }
     }
   }
@@ -79,7 +79,7 @@ struct ExportCommand: AsyncParsableCommand {
           writer.withLock { $0.bytes { writer, bytes in for point in points { writer.append(point, to: &bytes) } } })
       }
       try output.write(writer.withLock { $0.bytes { $0.end(to: &$1) } })
-      try await output.finish()
+      try output.finish()
       if let position { Self.report(position) }
       await store.shutDown()
     } catch let error as PointStoreError {
@@ -114,18 +114,28 @@ final class ExportFile: Sendable {
 
   /// Creates the file; `-` is the standard output.
   ///
+  /// - Parameter isPrivate: a Boolean value that indicates whether the file is for its owner alone, unless it replaces
+  ///   one with another mode.
   /// - Throws: ``ExportFileError``.
-  init(path: String) throws {
+  init(path: String, isPrivate: Bool = false) throws {
     guard path != "-" else {
       self.path = nil
       handle = .standardOutput
       return
     }
-    guard FileManager.default.createFile(atPath: Self.partial(path), contents: nil),
-      let handle = FileHandle(forWritingAtPath: Self.partial(path))
-    else { throw ExportFileError(path: path) }
+    let partial = Self.partial(path)
+    let mode: mode_t? = isPrivate ? Self.mode(ofFileAt: path) ?? 0o600 : nil
+    let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode ?? 0o666)
+    guard descriptor >= 0 else { throw ExportFileError(path: path) }
+    handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     self.path = path
-    self.handle = handle
+    // The umask may have taken some of the mode, or the file may be left from before.
+    if let mode, fchmod(descriptor, mode) != 0 { throw ExportFileError(path: path) }
+  }
+
+  private static func mode(ofFileAt path: String) -> mode_t? {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return (attributes?[.posixPermissions] as? Int).map { mode_t($0) }
   }
 
   /// Appends bytes.
@@ -139,11 +149,20 @@ final class ExportFile: Sendable {
   ///
   /// - Parameter verify: is called with the temporary path; the file is not renamed when this throws.
   /// - Throws: when the file can't be written.
-  func finish(verifying verify: (String) async throws -> Void = { _ in }) async throws {
+  func finish(verifying verify: (String) async throws -> Void) async throws {
+    guard let path else { return }
+    try handle.synchronize()
+    try await verify(Self.partial(path))
+    try finish()
+  }
+
+  /// Renames the file once it is synchronised to disk.
+  ///
+  /// - Throws: when the file can't be written.
+  func finish() throws {
     guard let path else { return }
     try handle.synchronize()
     try handle.close()
-    try await verify(Self.partial(path))
     guard rename(Self.partial(path), path) == 0 else { throw ExportFileError(path: path) }
   }
 
@@ -169,11 +188,11 @@ extension ExportFile {
   ///
   /// - Throws: the exit code, after an error message.
   static func writing(
-    _ path: String, didNothing outcome: String, _ body: (ExportFile) async throws -> Void
+    _ path: String, isPrivate: Bool = false, didNothing outcome: String, _ body: (ExportFile) async throws -> Void
   ) async throws {
     var output: ExportFile?
     do {
-      let file = try ExportFile(path: path)
+      let file = try ExportFile(path: path, isPrivate: isPrivate)
       output = file
       try await body(file)
     } catch {

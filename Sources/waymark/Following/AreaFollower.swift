@@ -151,9 +151,9 @@ struct AreaFollower {
     guard let path else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let file = try ExportFile(path: path)
+    let file = try ExportFile(path: path, isPrivate: true)
     try file.write(Array(try encoder.encode(state)) + [UInt8(ascii: "\n")])
-    try await file.finish()
+    try file.finish()
   }
 }
 

@@ -110,6 +110,14 @@ struct CommandCopy: FollowCopy {
 
   func register(_ sources: [DataSource]) async throws { try await run(sources.line) }
 
+  private func write(_ input: [UInt8]) throws {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw ExportFileError(path: path) }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    try file.write(contentsOf: input)
+    try file.close()
+  }
+
   private func run(_ input: [UInt8]) async throws {
     let url = URL(filePath: path)
     defer { try? FileManager.default.removeItem(at: url) }
@@ -117,7 +125,7 @@ struct CommandCopy: FollowCopy {
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments = ["-c", command]
     do {
-      try Data(input).write(to: url)
+      try write(input)
       let page = try FileHandle(forReadingFrom: url)
       // Foundation keeps the process, and with it what is not closed.
       defer { try? page.close() }

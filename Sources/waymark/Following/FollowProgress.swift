@@ -59,9 +59,9 @@ struct FollowProgress {
     if let path {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      let file = try ExportFile(path: path)
+      let file = try ExportFile(path: path, isPrivate: true)
       try file.write(Array(try encoder.encode(next)) + [UInt8(ascii: "\n")])
-      try await file.finish()
+      try file.finish()
     }
     state = next
   }
@@ -103,7 +103,7 @@ struct FollowProgress {
     }
     do {
       if length / Self.lineLength > ids.count * 2 + Self.maximumSurplus { try rewrite(path) }
-      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw FollowError.damaged("'\(path)' can't be written") }
       let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
       guard let file = LockedFile(handle) else {
@@ -122,14 +122,9 @@ struct FollowProgress {
 
   /// Replaces the file of ids by one with a line for each.
   private func rewrite(_ path: String) throws {
-    let partial = path + ".partial"
-    guard FileManager.default.createFile(atPath: partial, contents: nil),
-      let handle = FileHandle(forWritingAtPath: partial)
-    else { throw ExportFileError(path: path) }
-    try handle.write(contentsOf: Self.lines(Array(ids), sign: "+"))
-    try handle.synchronize()
-    try handle.close()
-    guard rename(partial, path) == 0 else { throw ExportFileError(path: path) }
+    let file = try ExportFile(path: path, isPrivate: true)
+    try file.write(Array(Self.lines(Array(ids), sign: "+")))
+    try file.finish()
   }
 
   private static func lines(_ ids: [PointID], sign: Character) -> Data {
