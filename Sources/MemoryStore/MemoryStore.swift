@@ -328,7 +328,7 @@ package final class MemoryStore: PointStore, StoreIndex {
   package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
     guard await writer.dataSources.contains(where: { $0.name.hasSameBytes(as: name) }) else { return .unknown }
     return try await write { transaction throws(PointWriteError) in
-      transaction.removeSource(named: name) ? .removed : .hasPlaces
+      transaction.removeSource(named: name)
     }
   }
 

@@ -160,16 +160,17 @@ struct WriteTransaction: PointTransaction, Sendable {
     if !changes.removals.isEmpty { _ = versions.next(at: now) }
   }
 
-  /// Removes a registered data set, or returns `false` if it has places.
-  mutating func removeSource(named name: String) -> Bool {
+  /// Removes a registered data set without places and areas.
+  mutating func removeSource(named name: String) -> SourceRemoval {
     let isOwned = owners.contains { $1 != nil && $0.source.hasSameBytes(as: name) }
     let (ids, hasMore) = snapshot.ids(
       matching: PointQuery(source: .init(name: name), limit: PointQuery.limits.upperBound))
     // More places than a page are taken to be more than this group of writes has removed.
     guard !isOwned, !hasMore, ids.allSatisfy({ point(id: $0)?.draft.origin?.source.hasSameBytes(as: name) != true })
-    else { return false }
+    else { return .hasPlaces }
+    if areas.all.contains(where: { $0.draft.origin?.source.hasSameBytes(as: name) == true }) { return .hasAreas }
     removedSources.append(name)
-    return true
+    return .removed
   }
 
   /// Registers data sets.

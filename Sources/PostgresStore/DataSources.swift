@@ -21,19 +21,21 @@ private enum SourceStatements {
   /// The same as a transaction of its own.
   static let registerOne = Statement("register_source", register)
 
-  /// The statement that removes a data set without places. Value: the name. It returns whether the data set was
-  /// registered, and whether it was removed.
+  /// The statement that removes a data set without places and areas. Value: the name. It returns whether the data set
+  /// was registered, whether it was removed, and whether it has places.
   static let remove = Statement(
     "remove_source",
     """
     WITH removed AS (
       DELETE FROM sources
       WHERE name = $1::text AND NOT EXISTS (SELECT FROM points WHERE source = $1::text)
+        AND NOT EXISTS (SELECT FROM areas WHERE source = $1::text)
       RETURNING name
     ), import AS (
       DELETE FROM source_imports WHERE source IN (SELECT name FROM removed)
     )
-    SELECT EXISTS (SELECT FROM sources WHERE name = $1::text), EXISTS (SELECT FROM removed)
+    SELECT EXISTS (SELECT FROM sources WHERE name = $1::text), EXISTS (SELECT FROM removed),
+      EXISTS (SELECT FROM points WHERE source = $1::text)
     """
   )
 
@@ -97,7 +99,7 @@ extension PostgresStore {
     return imports
   }
 
-  /// Removes a registered data set without places; see ``Points/PointStore/removeSource(named:)``.
+  /// Removes a registered data set without places and areas; see ``Points/PointStore/removeSource(named:)``.
   ///
   /// - Throws: ``PointWriteError``.
   package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
@@ -105,7 +107,8 @@ extension PostgresStore {
       let row = try await write(SourceStatements.remove, Parameters { $0.add(name) }).rows.first
       guard let row else { throw PointStoreError.unexpected(reason: "the removal of a source returned no row") }
       guard try row.boolean(0) else { return .unknown }
-      return try row.boolean(1) ? .removed : .hasPlaces
+      if try row.boolean(1) { return .removed }
+      return try row.boolean(2) ? .hasPlaces : .hasAreas
     } catch {
       throw .store(error)
     }

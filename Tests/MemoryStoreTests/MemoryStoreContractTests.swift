@@ -37,6 +37,11 @@ import Testing
     try await behaviour.check((store, store))
   }
 
+  @Test func aDataSetStaysWhileItHasAreas() async throws {
+    let store = MemoryStore()
+    try await AreaContract.checkSourceOfAreas(store, store)
+  }
+
   @Test(arguments: SuggestionContract.all)
   func contractOfSuggestionsIsKept(_ behaviour: SuggestionContract) async throws {
     try await behaviour.check(MemoryStore())

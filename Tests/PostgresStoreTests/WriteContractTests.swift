@@ -25,6 +25,11 @@ import Testing
     try await behaviour.check((PostgresAreas(store), PostgresAreas(store)))
   }
 
+  @Test func aDataSetStaysWhileItHasAreas() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    try await AreaContract.checkSourceOfAreas(store, PostgresAreas(store))
+  }
+
   @Test func contractOfDuplicatesIsKept() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     try await DuplicateContract.check(store, store)

@@ -19,6 +19,22 @@ package struct AreaContract: Sendable, CustomTestStringConvertible {
   /// Records an issue for each deviation of a store.
   package func check(_ stores: Stores) async throws { try await body(stores) }
 
+  /// Records an issue unless a data set stays on the list of a store while it has areas.
+  package static func checkSourceOfAreas(_ store: any PointStore, _ areas: any AreaStore) async throws {
+    try await store.register([DataSource(name: "s"), DataSource(name: "t")])
+    let area = try await AreaEditor(areas).create(.sample("A", sourceID: "1"), once: nil)
+
+    let other = try await store.removeSource(named: "t")
+    let withArea = try await store.removeSource(named: "s")
+    let kept = try await store.sources().map(\.name)
+    try await AreaEditor(areas).delete(id: area.id, if: .none)
+    let empty = try await store.removeSource(named: "s")
+
+    #expect(other == .removed && withArea == .hasAreas && kept == ["s"])
+    #expect(empty == .removed)
+    #expect(try await store.sources().isEmpty)
+  }
+
   package static let all = [
     AreaContract("an area is read as it was written, by both instances") { stores in
       let draft = try AreaDraft.sample("Wien", names: ["en": "Vienna", "fr": "Vienne"], kind: .city, sourceID: "7")

@@ -66,12 +66,12 @@ enum BuiltInData: String, CaseIterable {
   }
 }
 
-/// `DELETE /sources/{name}`: removes a data set without places from the list.
+/// `DELETE /sources/{name}`: removes a data set without places and areas from the list.
 struct RemoveSourceRoute: CallHandler {
   static let call = Call(
     .DELETE, "/sources/{name}", scope: .write, id: "removeSource", group: .write,
-    summary: "Remove a data set without places",
-    description: "`DELETE /locations` removes its places.",
+    summary: "Remove a data set without places and areas",
+    description: "`DELETE /locations` removes its places, and `DELETE /areas/{id}` an area.",
     describing: [
       "name": .init("Name of the data set.", .rowOption(example: "demo"), isRequired: true)
     ],
@@ -95,6 +95,10 @@ struct RemoveSourceRoute: CallHandler {
       throw Problem(
         .conflict, code: "conflict",
         detail: "the source '\(name.prefix(50))' has places; DELETE /locations?source=…&confirm=true removes them")
+    case .hasAreas:
+      throw Problem(
+        .conflict, code: "conflict",
+        detail: "the source '\(name.prefix(50))' has areas; DELETE /areas/{id} removes each of them")
     }
   }
 }

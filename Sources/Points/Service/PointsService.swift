@@ -321,7 +321,7 @@ public final class PointsService: Sendable {
     try await observe(.batch) { () throws(PointWriteError) in try await store.apply(batch) }
   }
 
-  /// Removes a registered data set without places; see ``PointStore/removeSource(named:)``.
+  /// Removes a registered data set without places and areas; see ``PointStore/removeSource(named:)``.
   package func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval {
     try await observe(.deletions) { () throws(PointWriteError) in try await store.removeSource(named: name) }
   }

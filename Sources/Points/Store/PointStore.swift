@@ -121,7 +121,7 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointWriteError``: `store`. The batch was not deleted then, unless the outcome is unknown.
   func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch
 
-  /// Removes a registered data set without places, and the time of its last import.
+  /// Removes a registered data set without places and areas, and the time of its last import.
   ///
   /// - Throws: ``PointWriteError``: `store`.
   func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval
@@ -232,6 +232,8 @@ public enum SourceRemoval: Hashable, Sendable {
   case unknown
   /// The data set has places, and stays.
   case hasPlaces
+  /// The data set has named areas but no places, and stays.
+  case hasAreas
 }
 
 /// A batch of places that were deleted together.

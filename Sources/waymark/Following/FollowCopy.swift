@@ -22,7 +22,7 @@ protocol FollowCopy: Sendable {
   /// Registers data sets. On return they are durable.
   func register(_ sources: [DataSource]) async throws
 
-  /// Removes a data set, or returns `false` if it has places.
+  /// Removes a data set, or returns `false` if it has places or areas.
   func removeSource(named name: String) async throws -> Bool
 
   /// A Boolean value that indicates whether the copy has areas.
@@ -207,7 +207,7 @@ struct StoreCopy: FollowCopy {
   }
 
   func removeSource(named name: String) async throws -> Bool {
-    try await reporting { try await store.removeSource(named: name) != .hasPlaces }
+    try await reporting { [.removed, .unknown].contains(try await store.removeSource(named: name)) }
   }
 
   let hasAreas = true

@@ -48,6 +48,23 @@ import Testing
     #expect(!listed.text.contains("a b/c"))
   }
 
+  @Test func aSourceWithAreasIsNotRemoved() async throws {
+    let driver = ServiceDriver(writing: MemoryStore.countingFromOne())
+    let ring = "[[0,0],[2,0],[2,2],[0,2],[0,0]]"
+    let row = #"{"name":"A","sourceId":"1","geometry":{"type":"Polygon","coordinates":[\#(ring)]}}"#
+    let imported = try await driver.send(
+      .POST, "/areas/import?source=zones", headers: ["content-type": "application/x-ndjson"], json: row)
+    let id = try #require(try await driver.send(.GET, "/areas").array.first?["id"] as? String)
+
+    let refused = try await driver.send(.DELETE, "/sources/zones")
+    let deleted = try await driver.send(.DELETE, "/areas/\(id)")
+    let removed = try await driver.send(.DELETE, "/sources/zones")
+
+    #expect(imported.status == 200 && deleted.status == 204, "\(imported.text)")
+    #expect(refused.status == 409 && refused.text.contains("has areas; DELETE /areas/{id}"), "\(refused.text)")
+    #expect(removed.status == 204, "\(removed.text)")
+  }
+
   @Test(arguments: [
     ("", "source"), ("?source=osm", "confirm"), ("?source=osm&confirm=false", "confirm"),
     ("?source=osm&confirm=yes", "confirm"), ("?confirm=true", "source"), ("?source=&confirm=true", "source"),

@@ -454,13 +454,14 @@ extension Waymark {
     try await responses.importPlaces(places, idempotencyKey: idempotencyKey, timeout: timeout).value
   }
 
-  /// Removes a data set without places from the list of data sets.
+  /// Removes a data set without places and areas from the list of data sets.
   ///
   /// ```swift
   /// try await waymark.deleteSource("osm")
   /// ```
   ///
-  /// - Throws: ``WaymarkError/problem(_:)`` with ``ProblemDetails/Code-swift.struct/conflict`` if it has places.
+  /// - Throws: ``WaymarkError/problem(_:)`` with ``ProblemDetails/Code-swift.struct/conflict`` if it has places
+  ///   or areas.
   public func deleteSource(_ name: String) async throws { try await responses.deleteSource(name).value }
 
   /// Writes all places that match a filter to a file, as they arrive. The file is complete or, after an error, as it was

@@ -271,7 +271,7 @@ public struct WaymarkResponses: Sendable {
       .load(requestData: places)
   }
 
-  /// Removes a data set without places. See ``Waymark/deleteSource(_:)``.
+  /// Removes a data set without places and areas. See ``Waymark/deleteSource(_:)``.
   ///
   /// ```swift
   /// let requestID = try await waymark.responses.deleteSource("osm").requestID

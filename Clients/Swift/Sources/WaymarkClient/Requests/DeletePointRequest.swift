@@ -44,7 +44,7 @@ package struct DeletePointRequest: ServiceRequest {
   package func parseResponse(data: Data) throws {}
 }
 
-/// A request that removes a data set without places: `DELETE /sources/{name}`.
+/// A request that removes a data set without places and areas: `DELETE /sources/{name}`.
 package struct DeleteSourceRequest: ServiceRequest {
   private let baseURL: URL
 
