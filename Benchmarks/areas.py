@@ -1,13 +1,13 @@
 """Benchmarks of polygons and routes: Waymark over HTTP and PostGIS through pgbench, in alternating rounds."""
 
 import argparse
+import json
 import math
 import os
 import pathlib
 import random
 import statistics
 import tempfile
-import urllib.parse
 
 from programs import READ_SETTINGS, Database, Server, load
 
@@ -70,12 +70,10 @@ class AreaBench:
     # --- Waymark
 
     def start_waymark(self):
-        self.server = Server(
-            self.options.waymark, POINT_STORE="memory", DATA_FILE=str(self.file),
-            HTTP_MAX_URI_BYTES="65536")
+        self.server = Server(self.options.waymark, POINT_STORE="memory", DATA_FILE=str(self.file))
         for kind, (_, query, _) in KINDS.items():
             shapes = [{"route": shape} for shape in self.routes] if kind == "route" else [{"within": shape} for shape in self.areas]
-            targets = [f"GET /locations?{urllib.parse.urlencode({**shape, **query}, quote_via=urllib.parse.quote)}\n" for shape in shapes]
+            targets = [f"POST /locations/search {json.dumps({**shape, **query})}\n" for shape in shapes]
             (self.work / f"{kind}.targets").write_text("".join(targets))
 
     def load(self, kind):

@@ -72,9 +72,6 @@ package struct LocationsAPI: Sendable {
     /// The pages that may read responses.
     package var cors = CORSPolicy()
 
-    /// The highest zoom level of which all tiles are clustered.
-    package var clusterMaximumZoom = TileQuery.defaultClusterMaximumZoom
-
     /// The maximum number of bytes of drawn tiles that are kept; 0 for none.
     package var tileCacheBytes = 32 << 20
 
@@ -105,8 +102,7 @@ package struct LocationsAPI: Sendable {
       service: configuration.service, policy: configuration.caching, program: program, clock: configuration.clock)
     tiles = TileResponder(
       service: configuration.service, policy: configuration.caching, filtering: configuration.filtering,
-      clusterMaximumZoom: configuration.clusterMaximumZoom, cache: TileCache(byteLimit: configuration.tileCacheBytes),
-      program: program)
+      cache: TileCache(byteLimit: configuration.tileCacheBytes), program: program)
   }
 
   /// The time for which the response to a text that is being typed may be used again, in seconds.
@@ -192,9 +188,7 @@ package struct LocationsAPI: Sendable {
         service: service, revalidation: revalidation, categories: filtering.categories, clock: configuration.clock),
       TileRoute(responder: tiles),
       TileJSONRoute(service: service, policy: policy, filtering: filtering, address: configuration.address),
-      ClustersRoute(
-        service: service, revalidation: revalidation, filtering: filtering,
-        clusterMaximumZoom: configuration.clusterMaximumZoom),
+      ClustersRoute(service: service, revalidation: revalidation, filtering: filtering),
       LandRoute(),
       ImageTileRoute(file: configuration.baseMap?.file),
       FacetsRoute(

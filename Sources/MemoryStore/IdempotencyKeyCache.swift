@@ -146,8 +146,6 @@ enum KeptOutcome: Sendable {
   case created(PointID, version: Int64)
   case imported(ImportReport)
   case applied([PointOperationResult])
-  /// The stored outcome can't be decoded.
-  case unreadable
 }
 
 extension IdempotencyRecord {
@@ -160,7 +158,6 @@ extension IdempotencyRecord {
       KeptRecord(key, at: time, .applied(results), bytes: results.reduce(0) { $0 + $1.keptBytes })
     case .imported(let report):
       KeptRecord(key, at: time, .imported(report), bytes: report.keptBytes)
-    case .unreadable: KeptRecord(key, at: time, .unreadable, bytes: 0)
     }
   }
 }

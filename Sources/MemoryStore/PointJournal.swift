@@ -229,8 +229,6 @@ package struct IdempotencyRecord: Hashable, Sendable {
     case imported(ImportReport)
     /// A batch was applied.
     case applied([PointOperationResult])
-    /// The stored outcome can't be decoded. It is never committed.
-    case unreadable
   }
 
   package init(key: IdempotencyKey, time: Timestamp, outcome: Outcome) {

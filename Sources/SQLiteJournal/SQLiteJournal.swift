@@ -15,31 +15,22 @@ package import Points
 package final class SQLiteJournal: Sendable {
   let database: DatabaseQueue
   private let files: JournalFiles
-  private let damagePolicy: Loading.DamagePolicy
   let damagedRows: DamagedRows?
 
-  private init(
-    database: DatabaseQueue, path: String, damagePolicy: Loading.DamagePolicy, damagedRows: DamagedRows?
-  ) {
+  private init(database: DatabaseQueue, path: String, damagedRows: DamagedRows?) {
     self.database = database
     self.damagedRows = damagedRows
-    self.damagePolicy = damagePolicy
     files = JournalFiles(path: path)
   }
 
   /// Opens a file, or creates it for its owner alone. A file of another program is not changed.
   ///
-  /// - Parameters:
-  ///   - damagedRows: the log of webhooks that can't be decoded, of which none prevents the others.
-  ///   - onDamage: called with each damaged row, which is then skipped; without it, loading a file with a damaged row
-  ///     fails.
+  /// - Parameter damagedRows: the log of webhooks that can't be decoded, of which none prevents the others.
   /// - Throws: ``Points/PointStoreError``: `unavailable` where the file can't be opened or is in use by another
   ///   process, `schemaMismatch` where it is not a journal or one of another schema version, `unexpected` where it
   ///   is damaged. The reason names the file.
   package static func open(
-    path: String,
-    damagedRows: DamagedRows? = nil,
-    onDamage: (@Sendable (JournalDamage) -> Void)? = nil
+    path: String, damagedRows: DamagedRows? = nil
   ) async throws(PointStoreError) -> SQLiteJournal {
     let opened: Result<DatabaseQueue, PointStoreError> = await offThreadPool {
       do {
@@ -55,9 +46,7 @@ package final class SQLiteJournal: Sendable {
         return .failure(.unavailable(reason: "\(path) can't be opened: \(error)"))
       }
     }
-    return SQLiteJournal(
-      database: try opened.get(), path: path, damagePolicy: onDamage.map { .skip($0) } ?? .reject,
-      damagedRows: damagedRows)
+    return SQLiteJournal(database: try opened.get(), path: path, damagedRows: damagedRows)
   }
 
   /// Checks that a file is a journal or an empty database. Neither it nor a file beside it is changed, and other
@@ -65,7 +54,7 @@ package final class SQLiteJournal: Sendable {
   ///
   /// The write-ahead log is not read: without it a new journal is an empty database.
   ///
-  /// - Throws: ``Points/PointStoreError``, as ``open(path:damagedRows:onDamage:)`` does.
+  /// - Throws: ``Points/PointStoreError``, as ``open(path:damagedRows:)`` does.
   package static func checkKind(path: String) throws(PointStoreError) {
     var connection: OpaquePointer?
     // An immutable file is read without locks, and without files beside it.
@@ -132,28 +121,15 @@ package final class SQLiteJournal: Sendable {
 extension SQLiteJournal: PointJournal {
   /// Returns the contents, verified row by row. O(n) for n rows that are read.
   package func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents {
-    try await reportingErrors { [damagePolicy] database in
+    try await reportingErrors { database in
       do {
-        let contents = try await database.read { try Loading.contents($0, after: anchor, onDamage: damagePolicy) }
-        if contents.isComplete { try await Self.removeAnchors(database, mustSucceed: damagePolicy.skips) }
-        if damagePolicy.skips { try await database.write { try Committing.removeRuns($0) } }
+        let contents = try await database.read { try Loading.contents($0, after: anchor) }
+        // No removals are logged for index files that are not used. A full disk does not prevent a start.
+        if contents.isComplete { try? await database.write { try Committing.removeAnchors($0) } }
         return contents
       } catch let error as DatabaseError where error.isDamage {
         throw PointStoreError.unexpected(reason: "the journal \(database.path) is damaged: \(error.explanation)")
       }
-    }
-  }
-
-  /// Removes the anchors, so that no removals are logged for files that are not used.
-  ///
-  /// - Parameter mustSucceed: a Boolean value that indicates whether anchors that stay may become wrong: without the
-  ///   damaged rows, versions may be given again.
-  private static func removeAnchors(_ database: DatabaseQueue, mustSucceed: Bool) async throws {
-    do {
-      try await database.write { try Committing.removeAnchors($0) }
-    } catch {
-      // A full disk does not prevent a start.
-      if mustSucceed { throw error }
     }
   }
 
@@ -202,8 +178,7 @@ extension SQLiteJournal: PointJournal {
     do {
       return try await work(database)
     } catch let error as DamagedJournal {
-      throw .unexpected(
-        reason: "the journal \(database.path) is damaged: \(error); --skip-damaged starts without such rows")
+      throw .unexpected(reason: "the journal \(database.path) is damaged: \(error)")
     } catch let error as DatabaseError {
       throw .unavailable(reason: "the journal \(database.path): \(error.explanation)")
     } catch let error as PointStoreError {
@@ -289,7 +264,6 @@ enum Committing {
 
   private static let hasAnchors = "SELECT EXISTS (SELECT 1 FROM index_anchor)"
   private static let removeAnchors = "DELETE FROM index_anchor"
-  private static let removeRuns = "DELETE FROM change_run"
   private static let removeOtherAnchors = "DELETE FROM index_anchor WHERE token IS NOT ?"
   private static let putAnchor = "INSERT INTO index_anchor (token, version) VALUES (?, ?)"
 
@@ -297,9 +271,6 @@ enum Committing {
   static func removeAnchors(_ database: Database) throws {
     if try Bool.fetchOne(database, sql: hasAnchors) == true { try database.execute(sql: removeAnchors) }
   }
-
-  /// Removes the runs, so that no position of before is valid.
-  static func removeRuns(_ database: Database) throws { try database.execute(sql: removeRuns) }
 
   static func commit(_ batch: JournalBatch, to database: Database) throws {
     try run(remove, database, batch.removals) { [$0.bytes] }
@@ -360,7 +331,6 @@ enum Committing {
       try run(insertImport, database, CollectionOfOne(report)) { report in
         key + [report.created, report.updated, report.unchanged, report.rejected, rejections, report.deleted]
       }
-    case .unreadable: break
     }
   }
 
@@ -447,38 +417,18 @@ struct Loading {
 
   private static let runStarts = "SELECT start, number FROM change_run"
 
-  /// The handling of damaged rows.
-  enum DamagePolicy: Sendable {
-    /// Loading fails.
-    case reject
-    /// The row is skipped, and passed to the closure.
-    case skip(@Sendable (JournalDamage) -> Void)
-
-    /// A Boolean value that indicates whether damaged rows are skipped.
-    var skips: Bool {
-      if case .skip = self { true } else { false }
-    }
-  }
-
-  private let policy: DamagePolicy
   private var contents = JournalContents()
   private var ids: Set<PointID> = []
   private var damageCount = 0
-  private var firstDamage: JournalDamage?
+  private var firstDamage: String?
 
   /// Returns the contents: of the places those that have changed since an anchor, or all if the anchor is unknown.
   ///
   /// - Throws: `DatabaseError`, or ``DamagedJournal``.
-  static func contents(
-    _ database: Database, after anchor: JournalAnchor?, onDamage policy: DamagePolicy
-  ) throws -> JournalContents {
-    var loading = Loading(policy: policy)
+  static func contents(_ database: Database, after anchor: JournalAnchor?) throws -> JournalContents {
+    var loading = Loading()
     try loading.read(database, after: anchor)
     return loading.contents
-  }
-
-  private init(policy: DamagePolicy) {
-    self.policy = policy
   }
 
   private mutating func read(_ database: Database, after anchor: JournalAnchor?) throws {
@@ -505,7 +455,6 @@ struct Loading {
         contents.records.append(try Self.creationRecord(row))
       } catch {
         note(error, in: "answered_key", row: try? row.integer(14, "rowid"))
-        keepKey(of: row, at: 11)
       }
     }
     try StoredRow.forEach(database, Self.imports) { row in
@@ -513,7 +462,6 @@ struct Loading {
         contents.records.append(try Self.importRecord(row))
       } catch {
         note(error, in: "answered_import", row: try? row.integer(8, "rowid"))
-        keepKey(of: row, at: 0)
       }
     }
     try StoredRow.forEach(database, Self.batches) { row in
@@ -521,7 +469,6 @@ struct Loading {
         contents.records.append(try Self.batchRecord(row))
       } catch {
         note(error, in: "answered_batch", row: try? row.integer(4, "rowid"))
-        keepKey(of: row, at: 0)
       }
     }
     try StoredRow.forEach(database, Self.sources) { row in
@@ -559,9 +506,6 @@ struct Loading {
         contents.areaRecords.append(TimedAreaRecord(record: record, time: try row.time(2, "time")))
       } catch {
         note(error, in: "area_key", row: try? row.integer(4, "rowid"))
-        if let (key, time) = Self.key(of: row, at: 0) {
-          contents.areaRecords.append(TimedAreaRecord(record: AreaRecord(key: key, outcome: .unreadable), time: time))
-        }
       }
     }
     try StoredRow.forEach(database, SuggestionRows.all) { row in
@@ -579,7 +523,6 @@ struct Loading {
       }
     }
     contents.records.sort { $0.time < $1.time }
-    // A file whose counter is missing has been damaged, and so is not new.
     contents.isNew = try Bool.fetchOne(database, sql: Self.isNew) ?? false
     var highest: Int64?
     try StoredRow.forEach(database, Self.highestVersion) { highest = try? $0.integer(0, "highest") }
@@ -587,21 +530,7 @@ struct Loading {
       note(RowDamage("highest is not in the range 0 to 2^53 - 1"), in: "version_counter", row: 1)
     }
     contents.highestVersion = max(highest ?? 0, highestOfPlaces)
-    if case .reject = policy, let firstDamage { throw DamagedJournal(first: firstDamage, count: damageCount) }
-  }
-
-  /// Keeps the key of a damaged row without its outcome, so that its request is not done again.
-  private mutating func keepKey(of row: StoredRow, at column: Int32) {
-    guard let (key, time) = Self.key(of: row, at: column) else { return }
-    contents.records.append(IdempotencyRecord(key: key, time: time, outcome: .unreadable))
-  }
-
-  /// Returns the key and the time of a damaged row, from a column of the key, its hash and the time; `nil` if one of
-  /// them can't be read either.
-  private static func key(of row: StoredRow, at column: Int32) -> (key: IdempotencyKey, time: Timestamp)? {
-    guard let text = try? row.text(column, "text"), let time = try? row.time(column + 2, "time") else { return nil }
-    let hash = (try? row.integer(column + 1, "request_hash")) ?? 0
-    return (IdempotencyKey(text: text, requestHash: UInt64(bitPattern: hash)), time)
+    if let firstDamage { throw DamagedJournal(first: firstDamage, count: damageCount) }
   }
 
   private mutating func readPlaces(
@@ -624,10 +553,8 @@ struct Loading {
   }
 
   private mutating func note(_ damage: RowDamage, in table: String, row: Int64?) {
-    let damage = JournalDamage(table: table, row: row, reason: damage.reason)
     damageCount += 1
-    firstDamage = firstDamage ?? damage
-    if case .skip(let report) = policy { report(damage) }
+    if firstDamage == nil { firstDamage = "row \(row.map(String.init) ?? "?") of table \(table): \(damage.reason)" }
   }
 
   private static func creationRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
@@ -690,17 +617,6 @@ enum ChangeStatements {
       (SELECT max(version) FROM removed_place WHERE version < \(PointOfInterest.versionLimit)), 0))
     """
 
-  /// The statements that replace a lost or damaged counter. The file was loaded without damaged rows, then.
-  private static let replaceCounter = """
-    DELETE FROM version_counter WHERE typeof(highest) != 'integer' OR highest < 0;
-    INSERT INTO version_counter (highest, has_changes, dropped)
-    SELECT coalesce((
-      SELECT max(version) FROM place
-      WHERE typeof(version) = 'integer' AND version <= \(PointOfInterest.maximumCountedVersion)
-    ), 0), 1, 0
-    WHERE NOT EXISTS (SELECT 1 FROM version_counter)
-    """
-
   private static let addRun = "INSERT INTO change_run (number, start) SELECT ?, highest FROM version_counter"
 
   /// The statement that removes the runs at whose end removals were dropped that followed.
@@ -733,7 +649,6 @@ enum ChangeStatements {
   private static let dropRemovals = "DELETE FROM removed_place WHERE version < ?"
 
   static func beginRun(_ number: UInt64, _ database: Database) throws -> (runs: [ChangeRun], dropped: Int64) {
-    try database.execute(sql: replaceCounter)
     try database.execute(sql: passRemovals)
     try database.execute(sql: addRun, arguments: [Int64(bitPattern: number)])
     try database.execute(sql: removeOldRuns)
@@ -790,29 +705,15 @@ enum ChangeStatements {
   }
 }
 
-/// A damaged row of a journal.
-package struct JournalDamage: Hashable, Sendable, CustomStringConvertible {
-  /// The table that the row is in.
-  package let table: String
-
-  /// The number of the row in the table; `nil` where it can't be read either.
-  package let row: Int64?
-
-  /// The damage, such as `name is missing`.
-  package let reason: String
-
-  /// A line that names the row and its damage.
-  package var description: String { "row \(row.map(String.init) ?? "?") of table \(table): \(reason)" }
-}
-
+/// The error of a journal with damaged rows.
 struct DamagedJournal: Error, CustomStringConvertible {
-  /// The first damaged row.
-  let first: JournalDamage
+  /// The first damaged row and its damage, such as `row 7 of table place: name is missing`.
+  let first: String
 
   /// The number of damaged rows.
   let count: Int
 
-  var description: String { count == 1 ? "\(first)" : "\(first); \(count - 1) more rows are damaged" }
+  var description: String { count == 1 ? first : "\(first); \(count - 1) more rows are damaged" }
 }
 
 /// The stored form of a rejected row of an import.

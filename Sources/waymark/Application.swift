@@ -100,7 +100,6 @@ struct Application {
     api.isDraining = { [drainState] in drainState.isDraining }
     api.address = configuration.address
     api.cors = configuration.cors
-    api.clusterMaximumZoom = configuration.clusterMaximumZoom
     api.baseMap = try configuration.baseMap?.open()
     api.settingsDigest = configuration.responseDigest
     responder = LocationsAPI(api).router(

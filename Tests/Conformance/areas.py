@@ -38,6 +38,8 @@ DEPARTURE = 1.4e-10
 # PostGIS finds the nearest position of a line on a sphere: distances from it are too long by at most this share.
 SPHERE_SHARE = 1.2e-5
 PIECE = 40_000
+# In bytes. A longer target, with a cursor, could exceed the 8 KiB that the server accepts.
+LONGEST_TARGET = 6000
 
 
 # --- Shapes
@@ -174,7 +176,7 @@ class Server(Waymark):
         rows = (f"{id},Place,{y!r},{x!r}\n" for id, (x, y) in zip(self.ids, places))
         file.write_text("id,name,lat,long\n" + "".join(rows))
         super().__init__(program, {
-            "POINT_STORE": "memory", "DATA_FILE": str(file), "HTTP_MAX_URI_BYTES": "65536", "FILTER_TIMEOUT_MS": "60000"})
+            "POINT_STORE": "memory", "DATA_FILE": str(file), "FILTER_TIMEOUT_MS": "60000"})
         self.numbers = {id: number for number, id in enumerate(self.ids)}
         self.client = Client(self.port, timeout=120)
 
@@ -185,9 +187,13 @@ class Server(Waymark):
         return headers, json.loads(found)
 
     def all(self, query, limit, body=None):
-        """Returns the places of all pages."""
+        """Returns the places of all pages. A query that is too long for a target is sent as a body."""
         found = []
-        path = "/locations?" + urllib.parse.urlencode({**query, "limit": limit}) if body is None else "/locations/search"
+        path = "/locations?" + urllib.parse.urlencode({**query, "limit": limit})
+        if body is None and len(path) > LONGEST_TARGET:
+            body = query
+        if body is not None:
+            path = "/locations/search"
         while path:
             if body is None:
                 headers, page = self.read("GET", path)

@@ -132,7 +132,7 @@ class Probes:
 
 # Settings that change responses, and targets whose responses depend on one of them or on none.
 SETTINGS = [
-    {"OGC_COLLECTIONS": "food=cafe"}, {"TILE_CLUSTER_MAX_ZOOM": "2"}, {"QUERYABLES": "queryables.json"},
+    {"OGC_COLLECTIONS": "food=cafe"}, {"QUERYABLES": "queryables.json"},
     {"PUBLIC_URL": "https://places.example.org/poi"},
 ]
 QUERYABLES = '{"population": {"type": "integer"}}'

@@ -91,14 +91,9 @@ import Testing
     let found = try await ServerDriver(port: try await next.port()).get("/locations?q=a")
     next.send(SIGTERM)
     let continued = try await next.outcome().log
-    // Rows that may be left out are looked for in the whole file.
-    let skipping = try await store.serve(["SKIP_DAMAGED": "true"])
-    let read = try await ServerDriver(port: try await skipping.port()).get("/locations?q=a")
-    skipping.send(SIGTERM)
 
-    #expect(try found.places.map(\.id) == [created.place.id] && read.places.count == 1)
+    #expect(try found.places.map(\.id) == [created.place.id])
     #expect(continued.contains("the index continues from its files"), "\(continued)")
-    #expect(try await !skipping.outcome().log.contains("the index continues from its files"))
   }
 
   @Test(.timeLimit(.minutes(5))) func serverThatCannotWriteTheFilesOfItsIndexServesItsPlaces() async throws {

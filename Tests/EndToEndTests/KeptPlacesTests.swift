@@ -86,7 +86,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  @Test func aDamagedFileStopsTheStartUnlessDamagedRowsMayBeSkipped() async throws {
+  @Test func aDamagedFileStopsTheStart() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path(of: "places.db")
     let file = try folder.write("name,lat,long\nAAAAAA,1,1\nBBBBBB,2,2\n", to: "a.csv")
@@ -102,16 +102,9 @@ import Testing
     try FileManager.default.removeItem(at: URL(filePath: path + ".index"))
 
     let rejected = try await WaymarkProcess.run(["serve", "--http-port", "0", "--memory-store-path", path])
-    let skipping = try await WaymarkProcess([
-      "serve", "--http-port", "0", "--memory-store-path", path, "--skip-damaged",
-    ])
-    let names = try await ServerDriver(port: try await skipping.port()).get("/locations?fields=*").places.map(\.name)
 
     #expect(rejected.status == 65)
     #expect(rejected.log.contains("\(path) is damaged: row 2 of table place"))
-    #expect(rejected.log.contains("--skip-damaged"))
-    #expect(names == ["AAAAAA"])
-    _ = try await skipping.logLine(with: "a damaged row was left out")
   }
 
   @Test func aWriteIsNotAcknowledgedWhenTheFileIsGone() async throws {

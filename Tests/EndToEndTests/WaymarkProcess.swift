@@ -26,9 +26,7 @@ final class WaymarkProcess: Sendable {
   private static let timeout = Duration.seconds(120)
 
   /// The timeouts of a server, so long that none is exceeded because the machine is busy.
-  private static let longTimeouts = [
-    "FILTER_TIMEOUT_MS": "60000", "HTTP_READ_TIMEOUT_MS": "1200000", "HTTP_IDLE_TIMEOUT_MS": "600000",
-  ]
+  private static let longTimeouts = ["FILTER_TIMEOUT_MS": "60000", "HTTP_READ_TIMEOUT_MS": "1200000"]
   private static let longDatabaseTimeouts = ["REQUEST_DEADLINE_MS": "60000", "DATABASE_STATEMENT_TIMEOUT_MS": "60000"]
 
   private let program: RunningProgram

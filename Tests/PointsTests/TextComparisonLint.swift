@@ -19,7 +19,6 @@ import Testing
     ("Segment.parameter", "the parameters' names in this program's templates"),
     ("RowLocation.file", "a path, which only tests compare"),
     ("State.identities", "paths of this program's files"),
-    ("JournalDamage", "the name of a table, and a message for people"),
     ("Difference", "names of migrations"),
     ("ConnectionFailure", "a message for people, which only tests compare"),
     ("RejectedRow", "a message for people, which only tests compare"),

@@ -12,7 +12,7 @@ import Testing
   /// Values other than the defaults, of the settings whose kind does not tell any. A new setting needs one here.
   private static let values = [
     "HTTP_HOST": "127.0.0.2", "PUBLIC_URL": "https://example.com/poi", "TRUSTED_PROXIES": "127.0.0.1",
-    "DATA_FILE": "places.csv", "SEARCH_NAME_TAGS": "city", "SEARCH_IMPORTANCE_TAG": "rank",
+    "DATA_FILE": "places.csv", "SEARCH_NAME_TAGS": "city",
     "OGC_COLLECTIONS": "sights=museum,castle", "MAP_TILES_URL": "/tiles/{z}/{x}/{y}.png",
     "MAP_TILES_ATTRIBUTION": "Somebody", "DATABASE_URL": "postgresql://db/places",
     "JWT_JWKS": "https://example.com/keys", "JWT_ISSUER": "issuer", "JWT_AUDIENCE": "audience",
@@ -24,7 +24,7 @@ import Testing
   private static func value(of setting: Setting) throws -> String {
     if let value = values[setting.name] { return value }
     switch setting.kind {
-    case .boolean, .flag: return "true"
+    case .boolean: return "true"
     case .integer(let range), .milliseconds(let range):
       guard case .value(let fallback) = setting.fallback else { return "\(range.lowerBound)" }
       return fallback == "\(range.lowerBound)" ? "\(range.lowerBound + 1)" : "\(range.lowerBound)"
@@ -133,7 +133,7 @@ import Testing
     }
     switch setting.name {
     case "MIGRATIONS_PATH": environment["DATABASE_URL"] = "postgresql://db/places"
-    case "CHANGES_RETENTION_DAYS", "INDEX_PATH", "SKIP_DAMAGED", "WEBHOOK_ALLOWED_NETWORKS":
+    case "CHANGES_RETENTION_DAYS", "INDEX_PATH", "WEBHOOK_ALLOWED_NETWORKS":
       environment["MEMORY_STORE_PATH"] = "places.db"
     case "READ_MAX_STALENESS_MS": environment["READ_CONSISTENCY"] = "bounded"
     case "ANALYTICS", "ANALYTICS_RETENTION_DAYS":
@@ -176,8 +176,7 @@ import Testing
     // The comparison sees what it is for.
     #expect(
       changing.isSuperset(of: [
-        "PUBLIC_URL", "TRUSTED_PROXIES", "SEARCH_NAME_TAGS", "QUERYABLES", "OGC_COLLECTIONS", "TILE_CLUSTER_MAX_ZOOM",
-        "CATEGORIES_FILE",
+        "PUBLIC_URL", "TRUSTED_PROXIES", "SEARCH_NAME_TAGS", "QUERYABLES", "OGC_COLLECTIONS", "CATEGORIES_FILE",
       ]), "\(changing)")
   }
 }

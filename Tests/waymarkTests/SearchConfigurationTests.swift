@@ -12,17 +12,13 @@ import Testing
     let search = try search([:])
 
     #expect(search.textIndex.nameTags.contains("name:*"))
-    #expect(search.textIndex.importanceTag == nil)
     #expect(search.minimumTextCount == nil)
   }
 
   @Test func settingsReplaceTheDefaults() throws {
-    let search = try search([
-      "SEARCH_NAME_TAGS": "name:*, iata", "SEARCH_IMPORTANCE_TAG": "visitors",
-    ])
+    let search = try search(["SEARCH_NAME_TAGS": "name:*, iata"])
 
     #expect(search.textIndex.nameTags == ["name:*", "iata"])
-    #expect(search.textIndex.importanceTag == "visitors")
   }
 
   @Test func textsAreReportedFromFiveSearchesOn() throws {
@@ -32,7 +28,6 @@ import Testing
   @Test(arguments: [
     (["SEARCH_NAME_TAGS": "na*me"], "SEARCH_NAME_TAGS must be at most 100 keys"),
     (["SEARCH_NAME_TAGS": String(repeating: "a", count: 201)], "SEARCH_NAME_TAGS must be at most 100 keys"),
-    (["SEARCH_IMPORTANCE_TAG": "a*"], "SEARCH_IMPORTANCE_TAG must be the key of a tag"),
     (["ANALYTICS_SEARCH_TEXTS": "true", "ANALYTICS": "off"], "ANALYTICS_SEARCH_TEXTS needs ANALYTICS=log"),
     (
       ["DATABASE_URL": "postgresql://db/places", "POINT_INDEX": "off", "SEARCH_NAME_TAGS": "ref"],

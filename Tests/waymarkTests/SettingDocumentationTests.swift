@@ -66,15 +66,13 @@ extension CategoryTree: CustomReflectable {
   @Test(arguments: Setting.ofServer)
   func eachSettingOfTheServerIsAnOptionWithItsDefault(setting: Setting) throws {
     let option = "--\(setting.name.lowercased().replacing("_", with: "-"))"
-    var isFlag = false
-    if case .flag = setting.kind { isFlag = true }
 
-    let options = try SettingOptions<ServerSettings>.parse(isFlag ? [option] : [option, "value"])
+    let options = try SettingOptions<ServerSettings>.parse([option, "value"])
     let entry = try #require(helpEntry(setting))
 
-    #expect(options.values == [setting.name: isFlag ? "true" : "value"])
+    #expect(options.values == [setting.name: "value"])
     #expect(entry.contains("(default: \(setting.fallback.markdown.withoutBackticks))"))
-    #expect(entry.contains("<") != isFlag)
+    #expect(entry.contains("<"))
   }
 
   @Test func theServerHasNoOtherOptions() {
@@ -86,7 +84,6 @@ extension CategoryTree: CustomReflectable {
   /// The settings that others need in order to be accepted.
   private static func environment(for setting: Setting) -> [String: String] {
     var environment = ["DATABASE_URL": "postgresql://db/places", "ANALYTICS": "postgres", "API_KEYS_FILE": "keys.txt"]
-    if setting.name == "SKIP_DAMAGED" { environment = ["MEMORY_STORE_PATH": "places.db"] }
     if setting.name == "READ_MAX_STALENESS_MS" { environment["READ_CONSISTENCY"] = "bounded" }
     environment[setting.name] = nil
     return environment
@@ -105,6 +102,16 @@ extension CategoryTree: CustomReflectable {
     try configuration(environment(for: setting).merging([setting.name: value]) { $1 })
   }
 
+  @Test(arguments: [
+    "TILE_CLUSTER_MAX_ZOOM", "SKIP_DAMAGED", "SEARCH_IMPORTANCE_TAG", "HTTP_MAX_URI_BYTES", "HTTP_IDLE_TIMEOUT_MS",
+    "NEVER_A_SETTING",
+  ])
+  func variableThatIsNoSettingIsIgnored(name: String) throws {
+    let without = try Self.configuration([:])
+
+    #expect(try Self.configuration([name: "1"]) == without)
+  }
+
   @Test func mostServerSettingsDeclareADefaultValue() {
     let values = Setting.ofServer.filter { if case .value = $0.fallback { true } else { false } }
 
@@ -116,7 +123,7 @@ extension CategoryTree: CustomReflectable {
     guard case .value(let value) = setting.fallback else { return }
     let other: String? =
       switch setting.kind {
-      case .boolean, .flag: "true"
+      case .boolean: "true"
       case .integer, .milliseconds, .numberOrZero: Int(value).map { "\($0 + 1)" }
       default: nil
       }
@@ -150,7 +157,7 @@ extension CategoryTree: CustomReflectable {
   func unknownChoiceIsRejectedWithTheAcceptedOnes(setting: Setting) {
     let expectation: String
     switch setting.kind {
-    case .boolean, .flag: expectation = "must be 1, true, yes, 0, false or no"
+    case .boolean: expectation = "must be 1, true, yes, 0, false or no"
     case .choice(let choices): expectation = "must be one of \(choices.joined(separator: ", "))"
     default: return
     }

@@ -35,7 +35,6 @@ import Testing
     (["CACHE_CONTROL": "s-maxage=-1"], "CACHE_CONTROL \(directives), got 's-maxage=-1'"),
     (["CACHE_CONTROL": "stale-if-error=1.5"], "CACHE_CONTROL \(directives), got 'stale-if-error=1.5'"),
     (["CACHE_CONTROL": "no-store=1"], "CACHE_CONTROL \(directives), got 'no-store=1'"),
-    (["SKIP_DAMAGED": "true"], "SKIP_DAMAGED is for the memory store with MEMORY_STORE_PATH"),
     (["INDEX_PATH": "/i"], "INDEX_PATH needs DATABASE_URL or MEMORY_STORE_PATH"),
     (["CHANGES_RETENTION_DAYS": "30"], "CHANGES_RETENTION_DAYS needs DATABASE_URL or MEMORY_STORE_PATH"),
     (["MIGRATIONS_PATH": "/m"], "MIGRATIONS_PATH is for POINT_STORE=postgres, which needs DATABASE_URL"),

@@ -59,7 +59,7 @@ extension PointSnapshot: IndexSnapshot {
     let square = MapSquare(query.tile)
     let limit = mapLimit(query.filters, query.text)
     let filter = try mapFilter(query.filters, query.text, limit)
-    if query.tile.zoom > query.clusterMaximumZoom {
+    if query.tile.zoom > TileQuery.clusterMaximumZoom {
       var found = filter.matchesAll ? visited : nil
       if found == nil, !filter.matchesAll || count <= TileQuery.maximumPlaces {
         found = try places(of: query.tile, matching: filter, atMost: TileQuery.maximumPlaces, limit)

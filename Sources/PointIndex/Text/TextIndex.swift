@@ -304,7 +304,6 @@ struct TextFields: Sendable {
 
   private let keys: [ContiguousArray<UInt8>]
   private let prefixes: [ContiguousArray<UInt8>]
-  private let importanceKey: ContiguousArray<UInt8>?
   private let addressPrefix = ContiguousArray("addr:".utf8)
 
   /// The Boolean values, by the first byte of a key, that indicate whether it may be one of these.
@@ -313,7 +312,6 @@ struct TextFields: Sendable {
   init(_ configuration: TextIndexConfiguration) {
     keys = configuration.nameTags.filter { !$0.hasSuffix("*") }.map { ContiguousArray($0.utf8) }
     prefixes = configuration.nameTags.filter { $0.hasSuffix("*") }.map { ContiguousArray($0.utf8.dropLast()) }
-    importanceKey = configuration.importanceTag.map { ContiguousArray($0.utf8) }
     let beginnings = keys + prefixes + [addressPrefix]
     mayBegin = ContiguousArray(
       (UInt8.min...UInt8.max).map { byte in beginnings.contains { $0.isEmpty || $0[0] == byte } })
@@ -325,11 +323,6 @@ struct TextFields: Sendable {
     if key.starts(with: addressPrefix) { return .address }
     if keys.contains(where: { key.count == $0.count && key.elementsEqual($0) }) { return .name }
     return prefixes.contains { key.count > $0.count && key.starts(with: $0) } ? .name : .other
-  }
-
-  /// Returns a Boolean value that indicates whether the value of a key is the importance of the place.
-  func isImportance(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
-    importanceKey.map { key.elementsEqual($0) } ?? false
   }
 
   /// Calls the closure with each tag, in the order of the keys. A key with an escaped character is left out.
@@ -424,14 +417,10 @@ enum NameKind: UInt32 {
 /// - `wikidata` or `wikipedia`: 0.35.
 /// - `population`: a tenth of its decimal logarithm, up to 0.7: 0.6 for a million people.
 /// - The category: up to 0.3, see ``categories``.
-///
-/// The tag of the operator's choice replaces the sum: a number up to 1 is taken as it is, a greater one counts as a
-/// tenth of its decimal logarithm.
 struct Importance {
   private var isKnown = false
   private var population = 0.0
   private var category = 0.0
-  private var chosen: Double?
 
   /// The parts that words of a category add.
   static let categories: [ExactText: Double] = [
@@ -452,10 +441,7 @@ struct Importance {
 
   /// Adds a tag.
   @inline(__always)
-  mutating func add(
-    _ key: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, isChosen: Bool
-  ) {
-    if isChosen { chosen = Self.scaled(Self.number(value)) }
+  mutating func add(_ key: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
     guard let first = key.first else { return }
     if first == UInt8(ascii: "w") {
       if key.elementsEqual("wikidata".utf8) || key.elementsEqual("wikipedia".utf8) { isKnown = true }
@@ -466,11 +452,9 @@ struct Importance {
 
   /// The importance in steps of 1/255.
   var steps: UInt8 {
-    let sum = chosen ?? (isKnown ? 0.35 : 0) + min(0.7, population > 1 ? Self.logarithm(population) / 10 : 0) + category
+    let sum = (isKnown ? 0.35 : 0) + min(0.7, population > 1 ? Self.logarithm(population) / 10 : 0) + category
     return UInt8((max(0, min(1, sum)) * 255).rounded())
   }
-
-  private static func scaled(_ number: Double) -> Double { number <= 1 ? number : logarithm(number) / 10 }
 
   private static func number(_ text: UnsafeBufferPointer<UInt8>) -> Double {
     guard text.count <= 40, let number = Double(String(decoding: text, as: UTF8.self)), number.isFinite else {

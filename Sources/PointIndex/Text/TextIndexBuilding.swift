@@ -75,7 +75,7 @@ struct TextEntries {
         for word in text.words.prefix(Self.maximumWords - addressWords.count) { addressWords.append(number(of: word)) }
       case .other: break
       }
-      importance.add(key, value, isChosen: fields.isImportance(key))
+      importance.add(key, value)
     }
     let contextStart = numbers.count
     if let category { appendWords(ofCategory: category, categories, from: start, contextStart, &importance) }

@@ -48,11 +48,11 @@ public struct TileVersions: Sendable {
 
 /// A query for a vector tile.
 public struct TileQuery: Hashable, Sendable {
-  /// The highest zoom level of ``clusterMaximumZoom``.
+  /// The zoom levels of tiles.
   public static let zooms = TileAddress.zooms
 
-  /// The default of ``clusterMaximumZoom``.
-  public static let defaultClusterMaximumZoom = 13
+  /// The highest zoom level of which all tiles are clustered.
+  public static let clusterMaximumZoom = 13
 
   /// The number of places above which a tile of any zoom level is clustered.
   public static let maximumPlaces = 10_000
@@ -75,21 +75,17 @@ public struct TileQuery: Hashable, Sendable {
   /// The keys of the tags that are attributes of the places, each once.
   public var tags: [ExactText]
 
-  /// The highest zoom level of which all tiles are clustered.
-  public var clusterMaximumZoom: Int
-
   /// The longest time that the search for the text may take.
   public var timeLimit: Duration
 
   public init(
     tile: TileAddress, filters: PointQuery = PointQuery(), text: ExactText? = nil, tags: [ExactText] = [],
-    clusterMaximumZoom: Int = defaultClusterMaximumZoom, timeLimit: Duration = .seconds(3600)
+    timeLimit: Duration = .seconds(3600)
   ) {
     self.tile = tile
     self.filters = filters
     self.text = text
     self.tags = tags
-    self.clusterMaximumZoom = clusterMaximumZoom
     self.timeLimit = timeLimit
   }
 }

@@ -185,19 +185,15 @@ public struct TextIndexConfiguration: Hashable, Sendable {
 
   private let keys: [ExactText]
 
-  /// The key of a tag whose number is the importance of a place; `nil` for the importance by other tags.
-  @ComparedByBytes public private(set) var importanceTag: String?
-
   /// The tree by whose labels and synonyms texts find the places of a category. The index has nothing of it.
   package var categories = CategoryTree.empty
 
-  public init(nameTags: [String] = defaultNameTags, importanceTag: String? = nil) {
+  public init(nameTags: [String] = defaultNameTags) {
     keys = nameTags.map { ExactText($0) }
-    self.importanceTag = importanceTag
   }
 }
 
 extension TextIndexConfiguration: CustomStringConvertible {
   /// The keys, as a text that is different for each configuration.
-  public var description: String { "\(nameTags) \(importanceTag.debugDescription)" }
+  public var description: String { "\(nameTags)" }
 }

@@ -13,7 +13,6 @@ extension HTTPServerConfiguration {
     threads = try settings.integer(Setting.limits.threads)
     if threads == 0 { threads = nil }
     problemTypePrefix = Problem.serviceTypePrefix
-    limits.uriBytes = try settings.integer(Setting.limits.uriBytes)
     limits.bodyBytes = try settings.integer(Setting.limits.bodyBytes)
     limits.connections = try settings.integer(Setting.limits.connections)
     limits.requestsInFlight = limits.connections
@@ -21,7 +20,6 @@ extension HTTPServerConfiguration {
       Setting.limits.bufferedBytes, default: AvailableMemory.ofProcess.defaultBufferedBytes)
     timeouts.body = try settings.duration(Setting.limits.readTimeout)
     timeouts.header = timeouts.body / 2
-    timeouts.idle = try settings.duration(Setting.limits.idleTimeout)
     timeouts.write = try settings.duration(Setting.limits.writeTimeout)
   }
 }

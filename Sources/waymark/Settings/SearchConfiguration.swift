@@ -33,12 +33,8 @@ struct SearchConfiguration: Hashable {
         Setting.search.nameTags,
         "must be at most 100 keys of tags with commas between, with * at the end of a key alone")
     }
-    let importance = settings[Setting.search.importanceTag]
-    if let importance, importance.unicodeScalars.count > length || importance.contains("*") {
-      throw settings.error(Setting.search.importanceTag, "must be the key of a tag")
-    }
     categories = try settings[Setting.filters.categories].map(CategoryTree.make(path:)) ?? .builtIn
-    var textIndex = TextIndexConfiguration(nameTags: names, importanceTag: importance)
+    var textIndex = TextIndexConfiguration(nameTags: names)
     textIndex.categories = categories
     self.textIndex = textIndex
     let recordsTexts = try settings.boolean(Setting.observability.searchTexts)
@@ -47,10 +43,7 @@ struct SearchConfiguration: Hashable {
       throw .conflict(Setting.observability.searchTexts, "needs ANALYTICS=log or ANALYTICS=postgres")
     }
     if settings[Setting.postgres.index]?.lowercased() == IndexConfiguration.Use.off.rawValue {
-      let ofIndex = [
-        Setting.search.nameTags.setting, Setting.search.importanceTag.setting,
-        Setting.observability.searchTexts.setting,
-      ]
+      let ofIndex = [Setting.search.nameTags.setting, Setting.observability.searchTexts.setting]
       for setting in ofIndex where settings[setting] != nil {
         throw .conflict(setting, "is for searches in the index, but POINT_INDEX is off")
       }

@@ -36,9 +36,6 @@ struct ServeConfiguration {
   let cors: CORSPolicy
   let store: Store
 
-  /// A Boolean value that indicates whether the store starts without damaged rows of its file.
-  let skipsDamaged: Bool
-
   let analytics: AnalyticsKind
 
   let search: SearchConfiguration
@@ -93,9 +90,6 @@ struct ServeConfiguration {
   /// The collections of OGC API Features.
   let collections: PointCollections
 
-  /// The highest zoom level of which all tiles are clustered.
-  let clusterMaximumZoom: Int
-
   /// A digest of the settings that affect responses.
   let responseDigest: UInt64
 
@@ -149,13 +143,11 @@ struct ServeConfiguration {
           + " other than places")
     }
     self.collections = collections
-    clusterMaximumZoom = try settings.integer(Setting.maps.clusterMaximumZoom)
     responseDigest = settings.responseDigest()
     logsRequests = try settings.boolean(Setting.observability.accessLog)
     tellsTiming = try settings.choice(Setting.observability.level) <= .debug
     drainDelay = try settings.duration(Setting.shutdown.delay)
     drainTimeout = try settings.duration(Setting.shutdown.timeout)
-    skipsDamaged = try settings.boolean(Setting.places.skipsDamaged)
     let analytics = try settings.choice(Setting.observability.analytics)
     analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
     maximumChangeStreams = try settings.integer(Setting.limits.changeStreams)
@@ -237,9 +229,6 @@ struct ServeConfiguration {
       try reject(Setting.places.indexPath, "needs DATABASE_URL or MEMORY_STORE_PATH")
       try reject(Setting.places.changesRetention, "needs DATABASE_URL or MEMORY_STORE_PATH")
       try reject(Setting.places.webhookNetworks, "needs DATABASE_URL or MEMORY_STORE_PATH")
-    }
-    if kind == .postgres || settings[Setting.places.memoryStorePath] == nil {
-      try reject(Setting.places.skipsDamaged, "is for the memory store with MEMORY_STORE_PATH")
     }
     if analytics != .postgres { try reject(Setting.observability.analyticsRetention, "needs ANALYTICS=postgres") }
   }

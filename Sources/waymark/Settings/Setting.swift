@@ -17,8 +17,6 @@ struct Setting: Sendable {
     case numberOrZero(ClosedRange<Double>)
     case milliseconds(ClosedRange<Int>)
     case boolean
-    /// A Boolean value whose option takes no value.
-    case flag
     /// One of several words.
     case choice([String])
     /// Values with commas between.
@@ -146,7 +144,6 @@ extension Setting.TypedKind<Duration> {
 
 extension Setting.TypedKind<Bool> {
   static var boolean: Self { Self(kind: .boolean) }
-  static var flag: Self { Self(kind: .flag) }
 }
 
 extension Setting.TypedKind where Value: CaseIterable & RawRepresentable<String> {
@@ -199,12 +196,8 @@ struct SettingOptions<Selection: SettingSelection>: ParsableArguments, CustomRef
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     for setting in Selection.settings {
-      let key = Key(stringValue: setting.name)
-      if case .flag = setting.kind {
-        if try container.decode(Flag<Bool>.self, forKey: key).wrappedValue { values[setting.name] = "true" }
-      } else {
-        values[setting.name] = try container.decode(Option<String?>.self, forKey: key).wrappedValue
-      }
+      values[setting.name] =
+        try container.decode(Option<String?>.self, forKey: Key(stringValue: setting.name)).wrappedValue
     }
   }
 
@@ -217,11 +210,10 @@ struct SettingOptions<Selection: SettingSelection>: ParsableArguments, CustomRef
 }
 
 extension Setting {
-  /// The option or flag; `nil` where the setting is an environment variable alone.
+  /// The option; `nil` where the setting is an environment variable alone.
   fileprivate func argument(namesVariable: Bool) -> Any? {
     guard let optionName else { return nil }
     var argumentHelp = ArgumentHelp(stringLiteral: optionHelp(namesVariable: namesVariable))
-    if case .flag = kind { return Flag(wrappedValue: false, name: .customLong(optionName), help: argumentHelp) }
     argumentHelp.valueName = placeholder
     return ArgumentParser.Option<String?>(name: .customLong(optionName), help: argumentHelp, completion: completion)
   }
@@ -245,7 +237,7 @@ extension Setting {
     case .folder: "folder"
     case .integer, .numberOrZero: "number"
     case .milliseconds: "milliseconds"
-    case .boolean, .flag: "boolean"
+    case .boolean: "boolean"
     case .choice(let choices): choices.joined(separator: "|")
     }
   }
@@ -256,7 +248,7 @@ extension Setting {
     case .folder: .directory
     case .boolean: .list(["true", "false"])
     case .choice(let choices): .list(choices)
-    case .text, .integer, .numberOrZero, .milliseconds, .flag, .list: nil
+    case .text, .integer, .numberOrZero, .milliseconds, .list: nil
     }
   }
 }

@@ -71,10 +71,6 @@ struct PlacesSettings: SettingGroup {
   let memoryStorePath = Setting.Key(
     "MEMORY_STORE_PATH", .file, affects: .operation, default: .described("none: places are lost at the end"),
     "File in which the memory store keeps its places durably.")
-  let skipsDamaged = Setting.Key(
-    "SKIP_DAMAGED", .flag, affects: .operation, default: "false",
-    "Start without damaged rows of that file, instead of not starting.",
-    details: "See [Durability](operations.md#durability).")
   let indexPath = Setting.Key(
     "INDEX_PATH", .folder, affects: .operation,
     default: .described("`MEMORY_STORE_PATH` with `.index` appended; none with PostgreSQL"),
@@ -108,11 +104,6 @@ struct SearchSettings: SettingGroup {
     default: .described("`\(TextIndexConfiguration.defaultNameTags.joined(separator: ","))`"),
     "Tags whose values are names too, with commas between; name:* is every key that begins with name:.",
     details: "See [Search by name](search.md).")
-  let importanceTag = Setting.Key(
-    "SEARCH_IMPORTANCE_TAG", .text("key"), affects: .responses,
-    default: .described("none: by tags such as `wikidata` and `population`"),
-    "Tag whose number is the importance of a place among those that match as well.",
-    details: "See [Ranking](search.md#ranking).")
 }
 
 struct FilterSettings: SettingGroup {
@@ -140,10 +131,6 @@ struct FilterSettings: SettingGroup {
 struct MapSettings: SettingGroup {
   let title = "Maps"
 
-  let clusterMaximumZoom = Setting.Key(
-    "TILE_CLUSTER_MAX_ZOOM", .integer(0...22), affects: .responses, default: "13",
-    "Highest zoom level at which map tiles show clusters instead of all places.",
-    details: "See [Map tiles](tiles.md#clusters).")
   let tilesURL = Setting.Key(
     "MAP_TILES_URL", .text("address"), affects: .operation, default: .described("none: the built-in base map"),
     "Address of the base map's tiles, such as https://tile.example.com/{z}/{x}/{y}.png.",
@@ -312,9 +299,6 @@ struct LimitSettings: SettingGroup {
   let threads = Setting.Key(
     "HTTP_THREADS", .integer(0...1024), affects: .operation, default: "0",
     "Threads that serve connections; 0 is one per core.")
-  let uriBytes = Setting.Key(
-    "HTTP_MAX_URI_BYTES", .integer(64...65_536), affects: .operation, default: "8192",
-    "Maximum size of a request target; then 414.")
   let bodyBytes = Setting.Key(
     "HTTP_MAX_BODY_BYTES", .integer(0...1 << 40), affects: .operation, default: "1048576",
     "Maximum size of a request body; then 413.")
@@ -335,9 +319,6 @@ struct LimitSettings: SettingGroup {
   let readTimeout = Setting.Key(
     "HTTP_READ_TIMEOUT_MS", .timeout, affects: .operation, default: "20000",
     "Longest pause in a request body, and twice the time that a header section may take to arrive; then 408.")
-  let idleTimeout = Setting.Key(
-    "HTTP_IDLE_TIMEOUT_MS", .timeout, affects: .operation, default: "60000",
-    "Longest time that a connection may be open without a request.")
   let writeTimeout = Setting.Key(
     "HTTP_WRITE_TIMEOUT_MS", .timeout, affects: .operation, default: "20000",
     "Period in which a client must acknowledge 1 KiB of its response; else its connection is closed.",

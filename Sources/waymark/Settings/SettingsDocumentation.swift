@@ -77,7 +77,7 @@ extension Setting {
     case .numberOrZero(let range): "\(range.lowerBound) to \(Int(range.upperBound)), or 0"
     case .milliseconds(let range): "\(range.lowerBound) to \(range.upperBound) ms"
     case .choice(let choices): choices.joined(separator: ", ")
-    case .text, .list, .file, .folder, .boolean, .flag: placeholder
+    case .text, .list, .file, .folder, .boolean: placeholder
     }
   }
 }

@@ -84,9 +84,8 @@ struct RunningStore: Service {
         files, text: configuration.search.textIndex, clock: clock, metrics: metrics, logger: logger)
     case .memory(let files, keptIn: let path?, let indexPath):
       return try await buildJournaled(
-        path, files, indexPath: configuration.skipsDamaged ? nil : indexPath, skipsDamaged: configuration.skipsDamaged,
-        changesRetention: configuration.changesRetention, text: configuration.search.textIndex, clock: clock,
-        metrics: metrics, logger: logger)
+        path, files, indexPath: indexPath, changesRetention: configuration.changesRetention,
+        text: configuration.search.textIndex, clock: clock, metrics: metrics, logger: logger)
     case .postgres(let database):
       return try buildPostgres(
         database, configuration.search, keepsSearches: configuration.analytics == .postgres,
@@ -109,13 +108,14 @@ struct RunningStore: Service {
   }
 
   private static func buildJournaled(
-    _ path: String, _ files: [String], indexPath: String?, skipsDamaged: Bool, changesRetention: Duration,
-    text: TextIndexConfiguration, clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
+    _ path: String, _ files: [String], indexPath: String?, changesRetention: Duration, text: TextIndexConfiguration,
+    clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
     let start = ContinuousClock.now
-    let (memory, journal, indexFiles) = try await MemoryStore.open(
-      path: path, files: { Self.indexFiles(indexPath, logger: logger) }, skipsDamaged: skipsDamaged, text: text,
-      clock: clock, logger: logger)
+    let journal = try await SQLiteJournal.open(path: path, damagedRows: DamagedRows(logger: logger))
+    // While the file is open, no other process uses the files of its index.
+    let indexFiles = Self.indexFiles(indexPath, logger: logger)
+    let memory = try await MemoryStore(journal: journal, files: indexFiles, text: text, clock: clock)
     log(memory.indexOrigin, of: memory, in: ContinuousClock.now - start, logger)
     // The file is open, so that no other process makes a copy.
     SQLiteJournal.removeCopy(at: path + backupSuffix)

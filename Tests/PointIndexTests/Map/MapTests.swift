@@ -63,12 +63,11 @@ extension MapCell {
     try places.change(batches: 40, sizes: [1, 100])
     let reference = places.reference
 
-    for (zoom, clusterMaximumZoom) in [(0, 13), (3, 13), (8, 13), (8, 7), (14, 13), (22, 13), (22, 22)] {
+    for zoom in [0, 3, 8, 13, 14, 22] {
       let tiles = Dictionary(grouping: reference.points) { MapReference.cell(ofLevel: zoom, $0) }
       for (name, points) in tiles {
         let tile = try #require(Self.tile(name))
-        let query = TileQuery(tile: tile, clusterMaximumZoom: clusterMaximumZoom)
-        let read = try VectorTileReader(try places.snapshot.tile(matching: query))
+        let read = try VectorTileReader(try places.snapshot.tile(matching: TileQuery(tile: tile)))
         #expect(read.placeCount == points.count, "\(name)")
         #expect(places.snapshot.contentVersion(of: tile).count == points.count)
         let byID = Dictionary(uniqueKeysWithValues: points.map { ($0.id.description, $0) })
@@ -81,7 +80,7 @@ extension MapCell {
           #expect(abs(Double(x) * scale - Double(tile.x * 4096 + place.x)) <= max(2, scale))
           #expect(abs(Double(y) * scale - Double(tile.y * 4096 + place.y)) <= max(2, scale))
         }
-        if zoom > clusterMaximumZoom { #expect(read.clusters.isEmpty) }
+        if zoom > TileQuery.clusterMaximumZoom { #expect(read.clusters.isEmpty) }
         for cluster in read.clusters { #expect((cluster.number("count") ?? 0) > 1) }
       }
     }

@@ -38,20 +38,6 @@ import Testing
     #expect(snapshot.matches(of: TextQuery(text: "paris")).matches.first?.point.id == .sample(2))
   }
 
-  @Test func importanceTagOfTheOperatorReplacesTheOthers() throws {
-    let places: ContiguousArray = [
-      try TextPlaces.place(1, "Paris", tags: [("wikidata", "Q1"), ("population", "9000000")]),
-      try TextPlaces.place(2, "Paris", tags: [("rank", "0.9")]),
-    ]
-    let snapshot = PointSnapshot(places, text: TextIndexConfiguration(importanceTag: "rank"))
-
-    let matches = PointSnapshot(places).matches(of: TextQuery(text: "paris")).matches
-    #expect(matches.first?.point.id == .sample(1))
-    let others = snapshot.matches(of: TextQuery(text: "paris")).matches
-    #expect(others.first?.point.id == .sample(1))
-    #expect(others.map(\.score) != matches.map(\.score))
-  }
-
   @Test func biasReordersWithinATierAndHidesNothing() throws {
     let snapshot = PointSnapshot([
       try TextPlaces.place(1, "Cafe Central", at: (48.2, 16.3)),

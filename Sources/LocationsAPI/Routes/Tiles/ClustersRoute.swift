@@ -55,7 +55,6 @@ struct ClustersRoute: CallHandler {
   let service: PointsService
   let revalidation: Revalidation
   let filtering: Filtering
-  let clusterMaximumZoom: Int
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
@@ -65,7 +64,7 @@ struct ClustersRoute: CallHandler {
     try values.check()
     let box = filters.box
     filters.box = nil
-    let level = zoom <= clusterMaximumZoom ? zoom + TileQuery.cellBits : nil
+    let level = zoom <= TileQuery.clusterMaximumZoom ? zoom + TileQuery.cellBits : nil
     let query = CellQuery(
       box: box, level: level, filters: filters, text: text, timeLimit: filtering.timeLimit)
     return try await revalidation.respond(

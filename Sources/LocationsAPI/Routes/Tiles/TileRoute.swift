@@ -87,7 +87,6 @@ struct TileResponder: Sendable {
   let service: PointsService
   let policy: CachePolicy
   let filtering: Filtering
-  let clusterMaximumZoom: Int
   private let cache: TileCache
 
   private let program: ProgramTag
@@ -102,14 +101,12 @@ struct TileResponder: Sendable {
   private static let textBytes = 8 << 20
 
   init(
-    service: PointsService, policy: CachePolicy, filtering: Filtering, clusterMaximumZoom: Int, cache: TileCache,
-    program: ProgramTag
+    service: PointsService, policy: CachePolicy, filtering: Filtering, cache: TileCache, program: ProgramTag
   ) {
     self.service = service
     self.cache = cache
     self.policy = policy
     self.filtering = filtering
-    self.clusterMaximumZoom = clusterMaximumZoom
     self.program = program
   }
 
@@ -124,7 +121,7 @@ struct TileResponder: Sendable {
     let snapshot = try await service.mapSnapshot(as: .tile, for: request, text: arguments.text)
     let query = TileQuery(
       tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
-      clusterMaximumZoom: clusterMaximumZoom, timeLimit: filtering.timeLimit)
+      timeLimit: filtering.timeLimit)
     var known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
     let expires = arguments.filters.opening?.isNow == true
     var knownExpiry: Int64?
