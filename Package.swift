@@ -105,7 +105,6 @@ let package = Package(
       .target(
         name: "HTTPTestSupport",
         dependencies: [
-          "CTCPInfo",
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHPACK", package: "swift-nio-http2"),

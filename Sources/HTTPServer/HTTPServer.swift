@@ -14,7 +14,7 @@ package final class HTTPServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let context: ServerContext
   private let lifecycle: Mutex<Lifecycle>
-  private let listenerShutdown: ListenerShutdown
+  private let listener: any Channel
 
   /// The port that the server listens on.
   package var port: Int { localAddress.port ?? 0 }
@@ -90,7 +90,7 @@ package final class HTTPServer: Sendable {
     self.group = group
     self.context = context
     self.localAddress = address
-    listenerShutdown = ListenerShutdown(channel, handshakeTimeout: TimeAmount(context.configuration.timeouts.handshake))
+    listener = channel
     self.lifecycle = Mutex(Lifecycle(phase: .serving(quiescing)))
   }
 
@@ -138,7 +138,7 @@ extension HTTPServer {
       /// The helper needs the event loops even for its release: it must not outlive them.
       case serving(ServerQuiescingHelper)
       /// The promise ends the drain: when the last connection has ended, or the grace period.
-      case draining(EventLoopPromise<Void>)
+      case draining(ServerQuiescingHelper, EventLoopPromise<Void>)
       case closing
       case ended
     }
@@ -158,16 +158,15 @@ extension HTTPServer {
     }
   }
 
-  /// Drains the server: new connections are rejected, except those whose handshake has begun, idle ones are closed, and
-  /// current requests get their responses before their connections are closed. What is left when the grace period ends
-  /// is cut. Returns when all have ended.
+  /// Drains the server: new connections are refused, idle ones are closed, and current requests get their responses
+  /// before their connections are closed. What is left when the grace period ends is cut. Returns when all have ended.
   ///
   /// A call during another one can only shorten the grace period.
   package func shutdown(gracePeriod: Duration = .seconds(8)) async {
     guard let drained = beginDrain(gracePeriod: gracePeriod) else { return await ended() }
     try? await drained.get()
-    listenerShutdown.endNow()
-    try? await listenerShutdown.ended.futureResult.get()
+    // It is still open if its accept queue was never empty.
+    try? await listener.close().get()
     lifecycle.withLock { $0.phase = .closing }
     await endEventLoops()
     let waiting = lifecycle.withLock { lifecycle in
@@ -202,17 +201,29 @@ extension HTTPServer {
       switch lifecycle.phase {
       case .serving(let quiescing):
         let promise = group.next().makePromise(of: Void.self)
-        lifecycle.phase = .draining(promise)
+        lifecycle.phase = .draining(quiescing, promise)
         end(promise, after: gracePeriod)
-        listenerShutdown.begin(quiescing, promise)
+        listener.eventLoop.execute { self.closeListener() }
         return promise.futureResult
-      case .draining(let promise):
+      case .draining(_, let promise):
         end(promise, after: gracePeriod)
         return nil
       case .closing, .ended:
         return nil
       }
     }
+  }
+
+  /// Closes the listening socket when its accept queue is empty, and then drains the connections.
+  ///
+  /// The system resets the connections in the queue of a socket that is closed. One that is established in the
+  /// microseconds between the look at the queue and the end of the socket is reset nevertheless.
+  private func closeListener() {
+    guard case .draining(let quiescing, let drained) = lifecycle.withLock({ $0.phase }) else { return }
+    // Linux reports the length of the queue as the number of unacknowledged segments.
+    guard let count = listener.tcpInfo?.unacked, count > 0 else { return quiescing.initiateShutdown(promise: drained) }
+    // The event loop accepts them before.
+    listener.eventLoop.scheduleTask(in: .milliseconds(1)) { self.closeListener() }
   }
 
   private func end(_ drain: EventLoopPromise<Void>, after gracePeriod: Duration) {
@@ -229,75 +240,4 @@ extension HTTPServer {
       if isEnded { continuation.resume() }
     }
   }
-}
-
-/// The shutdown of a listening socket that resets no connection whose handshake is complete.
-///
-/// The system resets all connections in the accept queue of a listening socket when the socket is closed. To empty the
-/// queue first, a socket filter drops new SYN segments while handshakes in progress complete; then a second filter
-/// drops all segments, the queue is accepted to its end, and the socket is closed. A client whose SYN was dropped
-/// retransmits it and gets a connection refused. Where the system permits no socket filter, as in some sandboxes, the
-/// socket is closed at once, and connections in the queue are reset.
-final class ListenerShutdown: Sendable {
-  private static let interval = TimeAmount.milliseconds(2)
-
-  /// A promise that completes when the listening socket is closed, or will be with its event loop.
-  let ended: EventLoopPromise<Void>
-
-  private let channel: any Channel
-  private let handshakeTimeout: TimeAmount
-  private let mustEndNow = Atomic(false)
-
-  /// Creates the shutdown of a listening socket.
-  ///
-  /// - Parameters:
-  ///   - channel: the listening socket.
-  ///   - handshakeTimeout: the time that handshakes which have begun may take to end.
-  init(_ channel: any Channel, handshakeTimeout: TimeAmount) {
-    self.channel = channel
-    self.handshakeTimeout = handshakeTimeout
-    ended = channel.eventLoop.makePromise()
-  }
-
-  /// Ends listening, and then drains the connections.
-  func begin(_ quiescing: ServerQuiescingHelper, _ drained: EventLoopPromise<Void>) {
-    let close = { @Sendable in
-      quiescing.initiateShutdown(promise: drained)
-      self.ended.succeed()
-    }
-    channel.eventLoop.execute {
-      guard self.channel.isActive, self.passes(waymark_segments_of_begun_handshakes) else { return close() }
-      self.await(.now() + self.handshakeTimeout, then: close)
-    }
-  }
-
-  /// Closes the socket at once, without regard to the queue.
-  func endNow() { mustEndNow.store(true, ordering: .relaxed) }
-
-  private func await(_ time: NIODeadline, then close: @escaping @Sendable () -> Void) {
-    if mustEndNow.load(ordering: .relaxed) { return close() }
-    if time <= .now() {
-      guard passes(waymark_segments_none), let count = waitingCount, count > 0 else { return close() }
-    }
-    channel.eventLoop.scheduleTask(in: Self.interval) { self.await(time, then: close) }
-  }
-
-  /// Filters the segments that the socket receives. Returns a Boolean value that indicates whether the system permits
-  /// that.
-  private func passes(_ segments: waymark_segments) -> Bool {
-    #if os(Linux)
-      guard let socket = channel as? any SocketOptionProvider else { return false }
-      var isSet = false
-      socket.unsafeSetSocketOption(
-        level: .socket, name: NIOBSDSocket.Option(rawValue: waymark_so_attach_filter),
-        value: waymark_socket_filter(segments)
-      ).assumeIsolated().whenSuccess { isSet = true }
-      return isSet
-    #else
-      return false
-    #endif
-  }
-
-  /// The number of connections in the queue, which the system reports as unacknowledged segments.
-  private var waitingCount: Int? { channel.tcpInfo.map { Int($0.unacked) } }
 }

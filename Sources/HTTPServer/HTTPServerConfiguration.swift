@@ -135,10 +135,6 @@ package struct HTTPServerConfiguration: Sendable {
     /// The number of bytes that count as progress; see ``body`` and ``write``.
     package var minimumBytesPerPeriod = 1024
 
-    /// The time that handshakes which have begun may take to end when the server drains; the connections are then
-    /// accepted.
-    package var handshake: Duration = .milliseconds(250)
-
     /// The time for which a connection without a request yet is kept when the server drains.
     package var firstRequest: Duration = .seconds(2)
 

@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPServer
 import HTTPTestSupport
 import NIOCore
@@ -88,39 +89,35 @@ import Testing
   }
 
   /// The system resets what waits in the queue of a listening socket that is closed.
-  @Test(.enabled(if: SocketFilters.arePermitted, "the system does not let sockets be filtered"))
-  func noConnectionEstablishedBeforeTheShutdownIsReset() async throws {
-    let (rounds, connectionsPerRound, clients) = (5, 2000, 64)
-    let made = Counter()
-    let configure = { (configuration: inout HTTPServerConfiguration) in
-      configuration.threads = 2
-      // A client may be kept from sending its request for as long as the machine is busy with other things.
-      configuration.timeouts.firstRequest = .seconds(300)
-    }
-    for _ in 0..<rounds {
-      try await withServer(ClosureResponder.path, configure: configure) { server in
-        let answered = Counter()
-        let enough = Gate()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          for _ in 0..<clients {
-            group.addTask {
-              // Until the listening socket is closed; every established connection must get a response.
-              while let connection = try? await RawHTTPConnection.open(port: server.port) {
-                _ = made.add()
-                let response = try await connection.get("/", headers: "Connection: close\r\n")
-                #expect(response.status == 200)
-                if answered.add() == connectionsPerRound { enough.open() }
-              }
-            }
-          }
-          await enough.pass()
-          await server.shutdown(gracePeriod: .seconds(600))
-          try await group.waitForAll()
-        }
+  @Test func connectionsInTheAcceptQueueAreServed() async throws {
+    let isBlocked = Gate()
+    let release = DispatchSemaphore(value: 0)
+    let block = { @Sendable in release.wait() }
+    let responder = ClosureResponder { request in
+      if request.path == "/first" {
+        isBlocked.open()
+        // On the only event loop, which accepts nothing meanwhile.
+        block()
       }
+      return .text(String(request.path))
     }
+    // A client may be kept from sending its request for as long as the machine is busy with other things.
+    try await withServer(responder, configure: { $0.timeouts.firstRequest = .seconds(300) }) { server in
+      defer { release.signal() }
+      let first = try await RawHTTPConnection.open(port: server.port)
+      try await first.send("GET /first HTTP/1.1\r\nHost: test\r\n\r\n")
+      await isBlocked.pass()
+      var queued: [RawHTTPConnection] = []
+      for _ in 0..<20 { queued.append(try await RawHTTPConnection.open(port: server.port)) }
+      // The part of the shutdown before its first wait runs at once.
+      let ended = Task.immediate { await server.shutdown(gracePeriod: .seconds(600)) }
+      release.signal()
 
-    #expect(made.value >= rounds * connectionsPerRound)
+      #expect(try await first.response().text == "/first")
+      for connection in queued { #expect(try await connection.get("/queued").text == "/queued") }
+      await ended.value
+      await #expect(throws: RawHTTPConnection.Failure.refused) { try await RawHTTPConnection.open(port: server.port) }
+    }
   }
 
   @Test(arguments: [false, true])
