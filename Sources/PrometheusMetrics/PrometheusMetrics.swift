@@ -30,6 +30,12 @@ package final class PrometheusMetrics: MetricsFactory, Sendable {
     PrometheusText.text(of: readings())
   }
 
+  /// Returns the values of the series of a metric, in any order.
+  package func series(of metric: MetricDescription) -> [MetricSeries] {
+    let series = families.withLock { $0[MetricName.metric(metric.name)]?.series } ?? [:]
+    return series.map { MetricSeries(labels: $0.key, value: $0.value.value) }
+  }
+
   /// The media type of ``text()``.
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -42,7 +48,7 @@ package final class PrometheusMetrics: MetricsFactory, Sendable {
         name: name,
         help: descriptions[name]?.help,
         kind: family.kind,
-        series: series.map { .init(labels: $0.key, value: $0.value.value) }
+        series: series.map { MetricSeries(labels: $0.key, value: $0.value.value) }
       )
     }
   }

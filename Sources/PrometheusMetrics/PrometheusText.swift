@@ -1,6 +1,6 @@
 /// Prometheus' text format, version 0.0.4
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format).
-enum PrometheusText {
+package enum PrometheusText {
   /// Returns the text of readings, in their order.
   static func text(of readings: [MetricReading]) -> String {
     var text = ""
@@ -39,7 +39,7 @@ enum PrometheusText {
   }
 
   /// Returns a number as Go's `ParseFloat` parses it.
-  static func number(_ value: Double) -> String {
+  package static func number(_ value: Double) -> String {
     if value.isNaN { return "NaN" }
     if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
     return Int64(exactly: value).map { String($0) } ?? value.description
@@ -62,15 +62,16 @@ enum PrometheusText {
 
 /// The values of the series of a metric.
 struct MetricReading: Hashable, Sendable {
-  struct Series: Hashable, Sendable {
-    let labels: [MetricLabel]
-    let value: MetricValue
-  }
-
   let name: String
   let help: String?
   let kind: MetricKind
-  let series: [Series]
+  let series: [MetricSeries]
+}
+
+/// The labels and the value of a series.
+package struct MetricSeries: Hashable, Sendable {
+  package let labels: [MetricLabel]
+  package let value: MetricValue
 }
 
 /// The type of a metric, by Prometheus' word for it.
@@ -81,17 +82,17 @@ enum MetricKind: String, Sendable {
 }
 
 /// A label of a series.
-struct MetricLabel: Hashable, Sendable, Comparable {
-  let name: String
-  let value: String
+package struct MetricLabel: Hashable, Sendable, Comparable {
+  package let name: String
+  package let value: String
 
-  static func < (left: MetricLabel, right: MetricLabel) -> Bool {
+  package static func < (left: MetricLabel, right: MetricLabel) -> Bool {
     (left.name, left.value) < (right.name, right.value)
   }
 }
 
 /// The value of a series.
-enum MetricValue: Hashable, Sendable {
+package enum MetricValue: Hashable, Sendable {
   case number(Double)
   /// The number of observations in each bucket but no lower one, the bucket beyond all bounds last, and their sum.
   case histogram(bounds: [Double], counts: [UInt64], sum: Double)

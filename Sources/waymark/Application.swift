@@ -28,7 +28,8 @@ struct Application {
   private let webhooks: WebhookSender?
   private let reloadable: [Reloading.Part]
   private let serverMetrics: ServerMetrics
-  private let statusHistory: StatusHistory
+  private let statusTotals: StatusTotals
+  private let statusHistory = StatusHistory()
   private let drainState = DrainState()
 
   /// Builds the parts. Nothing listens yet.
@@ -93,7 +94,7 @@ struct Application {
     api.webhooks = webhooks
     if let webhooks { collectors.append(WebhookCollector(webhooks, factory: metrics)) }
     // The history must not read the database while nobody looks.
-    statusHistory = StatusHistory(MetricsReport(metrics, collectors: processCollectors))
+    statusTotals = StatusTotals(metrics, collectors: processCollectors)
     api.metrics = MetricsReport(metrics, collectors: collectors)
     api.statusHistory = statusHistory
     api.clock = clock
@@ -165,7 +166,9 @@ struct Application {
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
       },
-      BackgroundService(every: StatusHistory.interval) { [statusHistory] in await statusHistory.record() },
+      BackgroundService(every: StatusHistory.interval) { [statusTotals, statusHistory] in
+        statusHistory.record(await statusTotals.values())
+      },
       analytics.map { analytics in BackgroundService { await analytics.run() } },
       tokenKeys.map { keys in BackgroundService { await keys.run() } },
       webhooks.map { sender in BackgroundService { await sender.run() } },

@@ -1,4 +1,5 @@
 import AccessControl
+import Basics
 import CoreMetrics
 import HTTPServer
 import IndexedStore
@@ -301,6 +302,60 @@ struct MetricsReport: MetricsSource {
   func text() async -> String {
     for collector in collectors { await collector.collect() }
     return metrics.text()
+  }
+}
+
+/// The values that the charts of the status page are of.
+///
+/// They are sums over all routes but those of the page itself and of probes, so that there are some fifty numbers
+/// whatever the number of routes.
+struct StatusTotals {
+  private static let recorded = [
+    MetricCatalogue.requests, MetricCatalogue.requestDuration, MetricCatalogue.storeDuration,
+    MetricCatalogue.requestsInFlight, MetricCatalogue.connections, ProcessMetrics.processorTime,
+    ProcessMetrics.residentMemory,
+  ]
+
+  /// The routes that the page and probes call.
+  private static let ownRoutes: Set = ["/metrics", "/status/history.json", "/health/ready", "/health/live"]
+
+  private let metrics: PrometheusMetrics
+  private let collectors: [any MetricsCollector]
+
+  init(_ metrics: PrometheusMetrics, collectors: [any MetricsCollector]) {
+    self.metrics = metrics
+    self.collectors = collectors
+  }
+
+  /// Returns the current values by the name and the labels of a series in Prometheus' text format: the first digit of
+  /// the status, or the bound of the bucket.
+  func values() async -> [ExactText: Double] {
+    for collector in collectors { await collector.collect() }
+    var totals: [ExactText: Double] = [:]
+    for metric in Self.recorded {
+      var buckets: [Double: UInt64] = [:]
+      for series in metrics.series(of: metric) where !Self.isOwn(series.labels) {
+        switch series.value {
+        case .number(let number):
+          let status = series.labels.first { $0.name == "status" }.map { "{status=\"\($0.value.prefix(1))xx\"}" }
+          totals[ExactText(metric.name + (status ?? "")), default: 0] += number
+        case .histogram(let bounds, let counts, _):
+          var count: UInt64 = 0
+          for (bound, own) in zip(bounds + [.infinity], counts) {
+            count += own
+            buckets[bound, default: 0] += count
+          }
+        }
+      }
+      for (bound, count) in buckets {
+        totals[ExactText("\(metric.name)_bucket{le=\"\(PrometheusText.number(bound))\"}")] = Double(count)
+      }
+    }
+    return totals
+  }
+
+  private static func isOwn(_ labels: [MetricLabel]) -> Bool {
+    labels.contains { $0.name == "route" && ownRoutes.contains($0.value) }
   }
 }
 

@@ -23,7 +23,7 @@ enum DescribedService {
     api.areas = store
     api.suggestions = store
     api.metrics = Metrics()
-    api.statusHistory = StatusHistory(Metrics())
+    api.statusHistory = StatusHistory()
     api.address = address
     return LocationsAPI(api)
   }
