@@ -281,7 +281,7 @@ actor GroupCommitWriter {
         areas.withLock { $0 = nextAreas }
         if let record = batch.areaRecord { areaKeys.insert(record.kept) }
         let former = index.snapshot
-        index.replace(with: next, version: dataVersions.next(at: clock.now()))
+        index.replace(with: next, version: dataVersions.next())
         if batch.hasChanges {
           // An import need not know its own changes.
           if !group[0].isAlone { observedChanges?.note(batch, from: former) }

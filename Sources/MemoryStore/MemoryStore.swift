@@ -110,20 +110,8 @@ package final class MemoryStore: PointStore, StoreIndex {
   ) {
     self.clock = MonotoneClock(clock)
     wasNew = contents.isNew
-    let now = self.clock.now()
-    var versions = VersionCounter(after: contents.highestVersion)
-    let dataVersions: DataVersionSequence
-    if versions.last == 0 {
-      dataVersions = DataVersionSequence(changedAt: now)
-    } else {
-      // Versions are times of writes. Where the clock has not passed the second of the last one, the next write counts
-      // as one of a second without writes.
-      let lastWrite = Timestamp(microsecondsSinceEpoch: versions.last)
-      if now.microsecondsSinceEpoch - versions.last < 1_000_000 { versions.pass(versions.last + 1_000_000) }
-      let nextWrite = Timestamp(microsecondsSinceEpoch: versions.last)
-      // The program and its settings may differ from those before, and responses with them.
-      dataVersions = DataVersionSequence(changedAt: max(lastWrite, now), nextNotBefore: nextWrite)
-    }
+    let versions = VersionCounter(after: contents.highestVersion)
+    let dataVersions = DataVersionSequence()
     let snapshot: PointSnapshot
     let anchor = contents.isComplete ? nil : kept?.anchor
     if let kept, anchor != nil {

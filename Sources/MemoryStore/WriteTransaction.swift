@@ -298,24 +298,14 @@ struct DataVersionSequence: Sendable {
   private let prefix = String(UInt64.random(in: .min ... .max), radix: 36)
 
   private var generation: UInt64 = 0
-  private let nextNotBefore: Timestamp?
 
   /// Creates a sequence with the version of the first snapshot.
-  ///
-  /// - Parameters:
-  ///   - time: the time of the last change to the places or to what responses depend on beside them, as far as it is
-  ///     known.
-  ///   - nextNotBefore: the earliest time of later versions, whatever the clock says.
-  init(changedAt time: Timestamp, nextNotBefore: Timestamp? = nil) {
-    self.nextNotBefore = nextNotBefore
-    last = DataVersion(token: "\(prefix)-0", changedAt: time)
-  }
+  init() { last = DataVersion(token: "\(prefix)-0") }
 
-  /// Returns the version of the next snapshot. Its time is never before that of the last one, whatever the clock says.
-  mutating func next(at now: Timestamp) -> DataVersion {
+  /// Returns the version of the next snapshot.
+  mutating func next() -> DataVersion {
     generation += 1
-    let changedAt = max(now, last.changedAt ?? now, nextNotBefore ?? now)
-    last = DataVersion(token: "\(prefix)-\(generation)", changedAt: changedAt)
+    last = DataVersion(token: "\(prefix)-\(generation)")
     return last
   }
 }

@@ -73,7 +73,7 @@ extension PostgresStore {
       }
     }
     guard let version, pool.servers.primary?.epoch == version.source else { return nil }
-    return DataVersion(token: version.token, source: version.source, changedAt: version.changedAt, isExact: false)
+    return DataVersion(token: version.token, source: version.source, isExact: false)
   }
 }
 

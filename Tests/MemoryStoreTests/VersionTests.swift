@@ -5,22 +5,6 @@ import TestSupport
 import Testing
 
 @Suite struct VersionTests {
-  @Test func timeOfADataVersionNeverGoesBackWithTheClock() async throws {
-    let clock = SettableClock(Timestamp(microsecondsSinceEpoch: 100))
-    let store = MemoryStore(clock: clock)
-
-    clock.set(to: Timestamp(microsecondsSinceEpoch: 200))
-    _ = try await store.create(try .sample("a"), once: nil)
-    let before = try await store.dataVersion()
-    clock.set(to: Timestamp(microsecondsSinceEpoch: 50))
-    _ = try await store.create(try .sample("b"), once: nil)
-    let after = try await store.dataVersion()
-
-    #expect(before?.changedAt == Timestamp(microsecondsSinceEpoch: 200))
-    #expect(after?.changedAt == Timestamp(microsecondsSinceEpoch: 200))
-    #expect(before?.token != after?.token)
-  }
-
   @Test func storesOfTheSamePlacesHaveDifferentDataVersions() async throws {
     let clock = FixedClock(Timestamp(microsecondsSinceEpoch: 0))
 

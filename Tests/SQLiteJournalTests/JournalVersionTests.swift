@@ -46,36 +46,6 @@ import Testing
     #expect(versions == Set(versions).sorted())
   }
 
-  @Test func timeOfTheResponsesIsThatOfTheRestartAsSettingsMayDiffer() async throws {
-    let folder = try JournalFolder()
-    let (first, journal) = try await store(folder, at: 70_000_000)
-    _ = try await first.put(try .sample("one"), id: .sample(1), if: .none)
-    await journal.close()
-
-    let (second, secondJournal) = try await store(folder, at: 90_000_000)
-    let restarted = try await second.dataVersion()?.changedAt
-    await secondJournal.close()
-
-    #expect(restarted == Timestamp(microsecondsSinceEpoch: 90_000_000))
-  }
-
-  @Test func firstChangeAfterARestartIsInALaterSecond() async throws {
-    let folder = try JournalFolder()
-    let (first, journal) = try await store(folder, at: 70_000_000)
-    _ = try await first.put(try .sample("one"), id: .sample(1), if: .none)
-    let before = try #require(try await first.dataVersion()?.changedAt)
-    await journal.close()
-
-    let (second, secondJournal) = try await store(folder, at: 70_000_000)
-    let unchanged = try #require(try await second.dataVersion()?.changedAt)
-    _ = try await second.put(try .sample("two"), id: .sample(1), if: .none)
-    let changed = try #require(try await second.dataVersion()?.changedAt)
-    await secondJournal.close()
-
-    #expect(unchanged == before)
-    #expect(changed.microsecondsSinceEpoch / 1_000_000 > before.microsecondsSinceEpoch / 1_000_000)
-  }
-
   @Test func placeWithTheGreatestVersionCanBeReplacedAndRemoved() async throws {
     let folder = try JournalFolder()
     let (store, journal) = try await store(folder, at: 1_000)

@@ -18,13 +18,9 @@ import Synchronization
 /// has a digest of the result, so that no two representations share one. A tag whose version is still the current one
 /// stands for the present result, with or without a digest: nothing has changed since that version was read.
 ///
-/// `Last-Modified` is sent where the store knows a time, and the second of that time has passed: what is written later
-/// then has a later second. `If-Modified-Since` is compared with it as text, as an opaque value: dates of other servers
-/// or of earlier runs match nothing.
-///
 /// A response that depends on the time of the request, since it is of places that are open now, ends at the next
 /// opening or closing of any place. That time is in `Expires`, bounds `max-age` and is the end of the entity tag, which
-/// stands for the present result up to then; there is no `Last-Modified`.
+/// stands for the present result up to then.
 final class Revalidation: Sendable {
   /// The directives for caches.
   let policy: CachePolicy
@@ -40,8 +36,6 @@ final class Revalidation: Sendable {
   private struct NamedFields {
     let version: DataVersion
     let suffix: String
-    /// The second for which they are valid; `nil` for ever.
-    let second: Int64?
     let fields: HTTPHeaders
   }
 
@@ -68,7 +62,7 @@ final class Revalidation: Sendable {
   ///   - service: the service that has the versions.
   ///   - policy: the directives for caches.
   ///   - program: what responses depend on beside the places.
-  ///   - clock: the time of day, by the same clock as the store's.
+  ///   - clock: the time of day.
   init(service: PointsService, policy: CachePolicy, program: ProgramTag, clock: any WallClock = SystemClock()) {
     self.service = service
     self.policy = policy
@@ -110,13 +104,12 @@ final class Revalidation: Sendable {
       found.response.headers.add(contentsOf: varying(fields, by: languages))
       return found.response
     }
-    let condition = Condition(request.headers)
     let version: DataVersion?
-    if let condition {
+    if request.headers.contains(name: "if-none-match") {
       version = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try await service.dataVersion()
       }
-      if let version, let fields = confirmed(condition, version: version, suffix, expires: expires) {
+      if let version, let fields = confirmed(request.headers, version: version, suffix, expires: expires) {
         return HTTPResponse(status: .notModified, headers: varying(fields, by: languages))
       }
     } else {
@@ -129,7 +122,6 @@ final class Revalidation: Sendable {
       fields = self.fields(of: version, suffix)
       if !known.isExact || known.token != version.token {
         fields.replaceOrAdd(name: "etag", value: tag(of: version, suffix, digest: Self.digest(of: found.response)))
-        fields.remove(name: "last-modified")
       }
     } else {
       fields = unnamed
@@ -150,7 +142,6 @@ final class Revalidation: Sendable {
       fields = last.fields
       return
     }
-    fields.remove(name: "last-modified")
     if let tag { fields.replaceOrAdd(name: "etag", value: Expiry.tag(tag, until: minute)) }
     policy.expire(&fields, at: minute, now: now)
     let expiring = ExpiringFields(tag: tag, minute: minute, second: now.secondsSinceEpoch, fields: fields)
@@ -173,57 +164,33 @@ final class Revalidation: Sendable {
     return Hexadecimal.encode(Array(hash.finalize().prefix(8)))
   }
 
-  /// The condition of a request; `nil` where it has none.
-  private enum Condition {
-    case noneMatch(HTTPHeaders)
-    case modifiedSince(String)
-
-    init?(_ headers: HTTPHeaders) {
-      if headers.contains(name: "if-none-match") {
-        self = .noneMatch(headers)
-      } else if let date = headers.first(name: "if-modified-since") {
-        self = .modifiedSince(date)
-      } else {
-        return nil
-      }
-    }
-  }
-
-  /// Returns the fields of a 304 where the client has the result of the version; `nil` where it has not.
+  /// Returns the fields of a 304 if `If-None-Match` has the result of the version; else `nil`.
   private func confirmed(
-    _ condition: Condition, version: DataVersion, _ suffix: String, expires: Bool
+    _ headers: HTTPHeaders, version: DataVersion, _ suffix: String, expires: Bool
   ) -> HTTPHeaders? {
     var fields = self.fields(of: version, suffix)
-    switch condition {
-    case .modifiedSince(let date):
-      // The response changes at times at which no place is changed.
-      if expires { return nil }
-      return fields.first(name: "last-modified").hasSameBytes(as: date) ? fields : nil
-    case .noneMatch(let headers):
-      // Most clients send back the one tag that they were given, unchanged.
-      let isSame = fields.first(name: "etag").map { headers.first(name: "if-none-match").hasSameBytes(as: $0) }
-      if isSame == true { return fields }
-      guard case .tags(let tags, _) = EntityTagList(headers.entityTags("if-none-match")) else {
-        // `*` matches every representation, and there always is one.
-        return fields
-      }
-      if let known = tags.first(where: { names($0.text, version, suffix) }) {
-        fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
-        return fields
-      }
-      guard expires else { return nil }
-      let now = clock.now()
-      for known in tags {
-        guard let (tag, minute) = Expiry.parts(of: known.text), minute > now.minutesSinceEpoch,
-          names(tag[...], version, suffix)
-        else { continue }
-        fields.remove(name: "last-modified")
-        fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
-        policy.expire(&fields, at: minute, now: now)
-        return fields
-      }
-      return nil
+    // Most clients send back the one tag that they were given, unchanged.
+    let isSame = fields.first(name: "etag").map { headers.first(name: "if-none-match").hasSameBytes(as: $0) }
+    if isSame == true { return fields }
+    guard case .tags(let tags, _) = EntityTagList(headers.entityTags("if-none-match")) else {
+      // `*` matches every representation, and there always is one.
+      return fields
     }
+    if let known = tags.first(where: { names($0.text, version, suffix) }) {
+      fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
+      return fields
+    }
+    guard expires else { return nil }
+    let now = clock.now()
+    for known in tags {
+      guard let (tag, minute) = Expiry.parts(of: known.text), minute > now.minutesSinceEpoch,
+        names(tag[...], version, suffix)
+      else { continue }
+      fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
+      policy.expire(&fields, at: minute, now: now)
+      return fields
+    }
+    return nil
   }
 
   /// Returns a Boolean value that indicates whether a tag, without its prefix of weakness, was made from the version
@@ -250,21 +217,10 @@ final class Revalidation: Sendable {
 
   private func fields(of version: DataVersion, _ suffix: String) -> HTTPHeaders {
     let last = last.withLock { $0 }
-    if let last, last.version == version, last.suffix.hasSameBytes(as: suffix) {
-      guard let second = last.second, second != clock.now().secondsSinceEpoch else { return last.fields }
-    }
+    if let last, last.version == version, last.suffix.hasSameBytes(as: suffix) { return last.fields }
     var fields: HTTPHeaders = ["etag": tag(of: version, suffix)]
     fields.add(contentsOf: unnamed)
-    var currentSecond: Int64?
-    if let changedAt = version.changedAt {
-      let (second, now) = (changedAt.secondsSinceEpoch, clock.now().secondsSinceEpoch)
-      if second < now {
-        fields.add(name: "last-modified", value: HTTPDate.text(secondsSinceEpoch: Int(second)))
-      } else {
-        currentSecond = now
-      }
-    }
-    let named = NamedFields(version: version, suffix: suffix, second: currentSecond, fields: fields)
+    let named = NamedFields(version: version, suffix: suffix, fields: fields)
     self.last.withLock { $0 = named }
     return fields
   }

@@ -67,15 +67,14 @@ package struct Call: Sendable {
       case .forbidden: [.cacheControl]
       case .timed: [.cacheControl, .vary]
       case .tagged(let isAlwaysTagged): [isAlwaysTagged ? .entityTag.required : .entityTag, .cacheControl, .vary]
-      case .versioned: [.entityTag, .lastModified, .cacheControl, .vary]
+      case .versioned: [.entityTag, .cacheControl, .vary]
       }
     }
 
     fileprivate var conditions: [HeaderDescription] {
       switch self {
       case .unstated, .forbidden, .timed: []
-      case .tagged: [.ifNoneMatch]
-      case .versioned: [.ifNoneMatch, .ifModifiedSince]
+      case .tagged, .versioned: [.ifNoneMatch]
       }
     }
 

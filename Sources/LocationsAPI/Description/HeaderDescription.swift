@@ -37,11 +37,6 @@ struct HeaderDescription: Sendable {
   static let ifAbsent = HeaderDescription(
     "If-None-Match", "`*` applies the change only if there is no such place.", .oneOf(["*"]))
 
-  static let ifModifiedSince = HeaderDescription(
-    "If-Modified-Since",
-    "Gets 304 while `Last-Modified` is this text. Ignored together with `If-None-Match`.",
-    Schema(.string, nil, example: "Sat, 21 Nov 2026 10:15:00 GMT"))
-
   static let idempotencyKey = HeaderDescription(
     "Idempotency-Key",
     "A text of the client's choice: a repeat with the same key within a day gets the first response and changes"
@@ -69,10 +64,6 @@ struct HeaderDescription: Sendable {
   static let entityTag = HeaderDescription(
     "ETag", "Entity tag of the representation.",
     Schema(.string, nil, ["pattern": "^(W/)?\"[^\"]*\"$"], example: "\"3\""))
-
-  static let lastModified = HeaderDescription(
-    "Last-Modified", "Time of the last change to any place, where the store knows it.",
-    Schema(.string, nil, example: "Sat, 21 Nov 2026 10:15:00 GMT"))
 
   static let cacheControl = HeaderDescription(
     "Cache-Control", "Directives for caches.", Schema(.string, nil, example: "no-cache"))

@@ -3,15 +3,14 @@ import HTTPServer
 import NIOHTTP1
 import Points
 
-/// A middleware that evaluates `If-Match` and `If-Unmodified-Since` of reads (RFC 9110, sections 13.1.1, 13.1.4 and
-/// 13.2.2): where the representation has none of the tags, or was modified after the date, the response is 412.
+/// A middleware that evaluates `If-Match` of reads (RFC 9110, sections 13.1.1 and 13.2.2): if the representation has none
+/// of the tags, the response is 412.
 ///
 /// The response of the route is made first, as its status and its tag decide; the condition is rare. It comes before
 /// `If-None-Match`, so that it may replace a 304 too.
 struct ReadConditionMiddleware: Middleware {
   func intercepts(_ request: HTTPRequest) -> Bool {
-    (request.method == .GET || request.method == .HEAD)
-      && (request.headers.contains(name: "if-match") || request.headers.contains(name: "if-unmodified-since"))
+    (request.method == .GET || request.method == .HEAD) && request.headers.contains(name: "if-match")
   }
 
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
@@ -22,11 +21,6 @@ struct ReadConditionMiddleware: Middleware {
         throw Problem(
           .preconditionFailed, code: "version-mismatch", detail: "the resource has none of the entity tags of If-Match",
           headers: response.headers.first(name: "etag").map { ["etag": $0] } ?? [:])
-      }
-      guard !Preconditions.isModified(response.headers.first(name: "last-modified"), request.headers) else {
-        throw Problem(
-          .preconditionFailed, code: "version-mismatch",
-          detail: "the resource was modified after the date of If-Unmodified-Since")
       }
     } catch {
       response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
@@ -43,20 +37,10 @@ enum Preconditions {
   ///
   /// - Throws: `Problem` 400 for a malformed entity tag.
   fileprivate static func allowsReading(_ tag: String?, _ headers: HTTPHeaders) throws(Problem) -> Bool {
-    guard headers.contains(name: "if-match"), let known = try ifMatchTags(headers) else { return true }
+    guard let known = try ifMatchTags(headers) else { return true }
     guard let tag, !tag.hasPrefix("W/") else { return false }
     let version = EntityTag.version(of: tag[...])
     return known.contains { $0.utf8.elementsEqual(tag.utf8) || version != nil && EntityTag.version(of: $0) == version }
-  }
-
-  /// Returns a Boolean value that indicates whether a representation was modified after `If-Unmodified-Since`. The field
-  /// is ignored beside `If-Match`, where it is no date, and where the time of the last change is not known.
-  fileprivate static func isModified(_ lastModified: String?, _ headers: HTTPHeaders) -> Bool {
-    guard !headers.contains(name: "if-match"), let text = headers.first(name: "if-unmodified-since"),
-      let date = HTTPDate.secondsSinceEpoch(of: text), let lastModified,
-      let modified = HTTPDate.secondsSinceEpoch(of: lastModified)
-    else { return false }
-    return modified > date
   }
 
   /// Returns the condition of a write in header fields.

@@ -209,18 +209,13 @@ public struct DataVersion: Hashable, Sendable {
   /// version only if the same source had it before the search and still serves after it.
   public let source: UInt64
 
-  /// The time of the last change, by a clock that never goes back while the source lives; `nil` where the store has no
-  /// such clock.
-  public let changedAt: Timestamp?
-
   /// A Boolean value that indicates whether a read between two calls that return this version has exactly its places.
   /// Otherwise, as for a version that was read before and is cached, the read may have newer ones.
   public let isExact: Bool
 
-  public init(token: String, source: UInt64 = 0, changedAt: Timestamp? = nil, isExact: Bool = true) {
+  public init(token: String, source: UInt64 = 0, isExact: Bool = true) {
     self.token = token
     self.source = source
-    self.changedAt = changedAt
     self.isExact = isExact
   }
 }

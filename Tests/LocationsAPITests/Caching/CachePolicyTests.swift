@@ -34,7 +34,6 @@ import Testing
 
     #expect(response.headers["cache-control"] == ["no-store"])
     #expect(!response.headers.contains(name: "etag"))
-    #expect(!response.headers.contains(name: "last-modified"))
     #expect(featured.headers["cache-control"] == ["no-store"])
   }
 

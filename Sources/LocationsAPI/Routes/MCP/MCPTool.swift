@@ -105,9 +105,7 @@ enum MCPTool: String, CaseIterable {
   func subrequest(_ arguments: [JSONValue.Member], of request: HTTPRequest) throws(Problem) -> HTTPRequest {
     try check(arguments)
     var headers = request.headers
-    for name in [
-      "accept", "accept-encoding", "accept-language", "content-length", "if-none-match", "if-modified-since",
-    ] {
+    for name in ["accept", "accept-encoding", "accept-language", "content-length", "if-none-match"] {
       headers.remove(name: name)
     }
     switch self {
