@@ -36,7 +36,7 @@ package final class SQLiteJournal: Sendable {
       do {
         JournalFiles.create(at: path)
         let database = try DatabaseQueue(path: path, configuration: configuration(path: path))
-        try Schema.migrate(database)
+        try Schema.create(in: database)
         return .success(database)
       } catch let error as PointStoreError {
         return .failure(error)

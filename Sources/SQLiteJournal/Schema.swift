@@ -15,6 +15,9 @@ enum Schema {
   /// SQLite's application id of the journals of this program, "Wymk" in ASCII.
   private static let applicationID: Int32 = 0x5779_6D6B
 
+  /// The version of the schema, SQLite's user version.
+  private static let version: Int64 = 1
+
   private static let placeColumns = """
     name TEXT NOT NULL, category TEXT, latitude REAL NOT NULL, longitude REAL NOT NULL, tags TEXT NOT NULL,
     source TEXT, source_id TEXT, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
@@ -95,9 +98,6 @@ enum Schema {
       DELETE FROM index_anchor;
       DELETE FROM change_run;
     END;
-    """
-
-  private static let createAreaTables = """
     CREATE TABLE area (
       id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
       name TEXT NOT NULL, names TEXT NOT NULL, kind TEXT NOT NULL, level INTEGER, importance REAL NOT NULL,
@@ -110,9 +110,6 @@ enum Schema {
     CREATE TABLE area_key (
       text TEXT NOT NULL PRIMARY KEY, request_hash INTEGER NOT NULL, time INTEGER NOT NULL, outcome TEXT NOT NULL
     ) STRICT;
-    """
-
-  private static let createBatchTable = """
     -- The outcomes of batches with idempotency keys. A key is here, in answered_key or in answered_import.
     CREATE TABLE answered_batch (
       text TEXT NOT NULL PRIMARY KEY,
@@ -123,44 +120,33 @@ enum Schema {
     ) STRICT;
     """
 
-  /// The migrations of all versions of the program. A released one never changes.
-  private static var migrator: DatabaseMigrator {
-    var migrator = DatabaseMigrator()
-    migrator.registerMigration("version 1") { database in
-      try database.execute(sql: "PRAGMA application_id = \(applicationID)")
-      try database.execute(sql: createTables)
-    }
-    migrator.registerMigration("version 2") { try $0.execute(sql: createAreaTables) }
-    migrator.registerMigration("version 3") { try $0.execute(sql: WebhookRows.createTable) }
-    migrator.registerMigration("version 4") { try $0.execute(sql: createBatchTable) }
-    migrator.registerMigration("version 5") { try $0.execute(sql: DuplicateRows.createTable) }
-    migrator.registerMigration("version 6") { try $0.execute(sql: SuggestionRows.createTable) }
-    return migrator
-  }
-
-  /// Creates the missing tables.
+  /// Creates the tables of an empty file.
   ///
   /// - Throws: `DatabaseError`.
-  static func migrate(_ database: DatabaseQueue) throws { try migrator.migrate(database) }
+  static func create(in database: DatabaseQueue) throws {
+    try database.write { database in
+      guard try Int64.fetchOne(database, sql: "PRAGMA application_id") == 0 else { return }
+      for statements in [createTables, WebhookRows.createTable, DuplicateRows.createTable, SuggestionRows.createTable] {
+        try database.execute(sql: statements)
+      }
+      try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+      try database.execute(sql: "PRAGMA user_version = \(version)")
+    }
+  }
 
-  /// Checks that a file is a journal of this version or an older one.
+  /// Checks that a file is a journal of this version.
   ///
   /// - Parameters:
-  ///   - maybeEmpty: a Boolean value that indicates whether a file without tables is accepted too. A process that was
-  ///     killed while it created the journal may have left the empty table in which GRDB notes the migrations.
+  ///   - maybeEmpty: a Boolean value that indicates whether a file without tables is accepted too.
   ///   - number: runs a query on the file, and returns its only value.
   /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for any other file, or the error of `number`.
   static func checkKind(of path: String, maybeEmpty: Bool = false, _ number: (String) throws -> Int64?) throws {
     let id = try number("PRAGMA application_id")
-    let tables = try number("SELECT count(*) FROM sqlite_schema WHERE tbl_name != 'grdb_migrations'")
-    let hasMigrations = try number("SELECT count(*) FROM sqlite_schema WHERE name = 'grdb_migrations'") != 0
-    let isEmpty = try id == 0 && tables == 0 && (!hasMigrations || number("SELECT count(*) FROM grdb_migrations") == 0)
-    guard id == Int64(applicationID) || (maybeEmpty && isEmpty) else {
+    if maybeEmpty, try id == 0 && number("SELECT count(*) FROM sqlite_schema") == 0 { return }
+    guard id == Int64(applicationID) else {
       throw PointStoreError.schemaMismatch(reason: "\(path) is a database of another kind")
     }
-    let known = migrator.migrations.map { "'\($0)'" }.joined(separator: ", ")
-    let unknown = "SELECT count(*) FROM grdb_migrations WHERE identifier NOT IN (\(known))"
-    guard try !hasMigrations || number(unknown) == 0 else {
+    guard try number("PRAGMA user_version") == version else {
       throw PointStoreError.schemaMismatch(reason: "\(path) has a schema version that this program does not know")
     }
   }

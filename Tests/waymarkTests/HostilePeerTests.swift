@@ -277,6 +277,21 @@ import Webhooks
     #expect(error == .denied("the export has a line of more than \(FollowedServer.maximumLineBytes) bytes"))
   }
 
+  @Test(arguments: [403, 404]) func deniedDataSetsAndAreasEndTheFollower(status: Int) async throws {
+    let head = "HTTP/1.1 \(status) x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+    let errors = try await HostilePeer.serving(Script("a denial", head, .response(status))) { port in
+      let target = try ServerTarget(url: "http://127.0.0.1:\(port)", apiKey: nil)
+      return try await target.withClient { client in
+        let server = FollowedServer(target: target, query: try FollowQuery(""), client: client)
+        return [
+          await #expect(throws: FollowError.self) { try await server.sources() },
+          await #expect(throws: FollowError.self) { try await server.areasTag(known: nil) },
+        ]
+      }
+    }
+    #expect(errors.map { $0?.exitCode } == [Exit.failed, Exit.failed])
+  }
+
   @Test(arguments: ["", "1", "a\\\"b", "1.2&limit=1", "1.2 x", "1.2~\\u000a", "1.2~\\\""])
   func positionThatIsNoneIsRejected(_ position: String) async throws {
     let body = #"{"changes":[],"position":"\#(position)","more":false}"#

@@ -37,7 +37,6 @@ struct AreaFollower {
   private var lastTime: ContinuousClock.Instant?
   private var lastCopy: ContinuousClock.Instant?
   private var (wasAnew, copiesAnew) = (false, false)
-  private var lastDenial: String?
 
   /// Creates a follower.
   ///
@@ -75,7 +74,7 @@ struct AreaFollower {
   }
 
   private mutating func followSources() async throws {
-    guard let sources = try await unlessDenied({ [server] in try await server.sources() }) ?? nil else { return }
+    let sources = try await server.sources()
     let names = Set(sources.map(\.name))
     let changed = sources.filter { registered?.contains($0) != true }
     if !changed.isEmpty {
@@ -96,9 +95,7 @@ struct AreaFollower {
 
   private mutating func followAreas() async throws {
     let known = copiesAnew ? nil : state.tag
-    guard let tag = try await unlessDenied({ [server] in try await server.areasTag(known: known) }) ?? nil else {
-      return
-    }
+    guard let tag = try await server.areasTag(known: known) else { return }
     if tag.isEmpty, known == tag, let lastCopy, ContinuousClock.now - lastCopy < Self.untaggedInterval { return }
     var superfluous = state.ids
     var taken: [AreaRow] = []
@@ -130,20 +127,6 @@ struct AreaFollower {
     let deleted = superfluous.isEmpty ? "" : ", \(superfluous.count) deleted"
     if count > 0 || !superfluous.isEmpty {
       StandardError.write(Array("waymark: \(count - taken.count) areas copied\(deleted)\n".utf8))
-    }
-  }
-
-  // MARK: Denials and the file
-
-  /// Calls the server; `nil` if it denies the request, of which a warning is written once: a server of an earlier version
-  /// has its data sets for fewer keys.
-  private mutating func unlessDenied<Value>(_ call: () async throws -> Value) async throws -> Value? {
-    do {
-      return try await call()
-    } catch FollowError.denied(let reason) {
-      if reason != lastDenial { StandardError.warn("\(reason); data sets or areas are not copied") }
-      lastDenial = reason
-      return nil
     }
   }
 

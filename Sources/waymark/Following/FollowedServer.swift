@@ -34,21 +34,19 @@ enum FollowError: Error, Hashable, CustomStringConvertible {
   case expired(String)
   /// The server denies the request.
   case denied(String)
-  /// The server does not have the call.
-  case missing(String)
   /// A file of the follower can't be used.
   case damaged(String)
 
   var description: String {
     switch self {
-    case .unavailable(let text, _), .expired(let text), .denied(let text), .missing(let text), .damaged(let text): text
+    case .unavailable(let text, _), .expired(let text), .denied(let text), .damaged(let text): text
     }
   }
 
   var exitCode: ExitCode {
     switch self {
     case .unavailable: Exit.unavailable
-    case .expired, .denied, .missing: Exit.failed
+    case .expired, .denied: Exit.failed
     case .damaged: Exit.badData
     }
   }
@@ -160,8 +158,8 @@ struct FollowedServer {
 
   // MARK: Data sets and areas
 
-  /// Returns the registered data sets; `nil` if the server has no list of them.
-  func sources() async throws -> [DataSource]? {
+  /// Returns the registered data sets.
+  func sources() async throws -> [DataSource] {
     struct Source: Decodable {
       let name: String
       let licence: String?
@@ -169,9 +167,7 @@ struct FollowedServer {
       let url: String?
       let usedFor: String?
     }
-    guard let response = try await responseIfAny(to: "/sources", deadline: .now() + Self.pageTimeout) else {
-      return nil
-    }
+    let response = try await response(to: "/sources", deadline: .now() + Self.pageTimeout)
     let text = try await reporting { try await response.body.collect(upTo: Self.maximumPageBytes) }
     guard let sources = try? JSONDecoder().decode([Source].self, from: Data(text.readableBytesView)) else {
       throw FollowError.denied("\(ServerCallError(notWaymark: target))")
@@ -182,11 +178,10 @@ struct FollowedServer {
   }
 
   /// Returns the entity tag of the areas, which changes with each of them; `nil` if they have the tag that is known.
-  /// Without areas, or without tags, the tag is empty.
+  /// Without tags, the tag is empty.
   func areasTag(known: String?) async throws -> String? {
-    let response = try await responseIfAny(
+    let response = try await response(
       to: "/areas?limit=1", ifNoneMatch: known, deadline: .now() + Self.pageTimeout)
-    guard let response else { return known == "" ? nil : "" }
     if response.status == .notModified { return nil }
     _ = try await reporting { try await response.body.collect(upTo: Self.maximumPageBytes) }
     return response.headers.first(name: "etag") ?? ""
@@ -194,7 +189,7 @@ struct FollowedServer {
 
   /// Passes all areas, some at a time.
   func exportAreas(to consume: ([AreaRow]) async throws -> Void) async throws {
-    guard let response = try await responseIfAny(to: "/areas/export?f=ndjson") else { return }
+    let response = try await response(to: "/areas/export?f=ndjson")
     var (lines, lineStart): ([UInt8], Int) = ([], 0)
     var body = response.body.makeAsyncIterator()
     while let buffer = try await reporting({ try await body.next() }) {
@@ -229,17 +224,6 @@ struct FollowedServer {
 
   // MARK: Responses
 
-  /// Returns the response to a call; `nil` if the server does not have the call.
-  private func responseIfAny(
-    to path: String, ifNoneMatch tag: String? = nil, deadline: NIODeadline = .distantFuture
-  ) async throws -> HTTPClientResponse? {
-    do {
-      return try await response(to: path, ifNoneMatch: tag, deadline: deadline)
-    } catch FollowError.missing {
-      return nil
-    }
-  }
-
   private func response(
     to path: String, ifNoneMatch tag: String? = nil, deadline: NIODeadline = .distantFuture
   ) async throws -> HTTPClientResponse {
@@ -252,7 +236,6 @@ struct FollowedServer {
     let body = try? await response.body.collect(upTo: ServerTarget.maximumProblemBytes)
     let reason = ServerCallError(response.status, body: Data(body?.readableBytesView ?? ByteBufferView())).description
     switch response.status.code {
-    case 404: throw FollowError.missing("\(target.base): \(reason)")
     case 410: throw FollowError.expired(reason)
     case 408, 429, 500, 502...599:
       let seconds = response.headers.first(name: "retry-after").flatMap { Int($0) }
