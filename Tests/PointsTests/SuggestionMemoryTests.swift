@@ -16,7 +16,7 @@ import Testing
       switch suggestions.add(.sample(first + count, address: address, key: key)) {
       case .added: continue
       case .refused(.noMemory): return count
-      case .refused, .repeated:
+      case .refused, .repeated, .unreadable:
         Issue.record("refused for another reason")
         return count
       }
