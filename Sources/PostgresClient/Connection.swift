@@ -226,7 +226,7 @@ final class Connection {
   ///
   /// - Returns: the reason why the connection is of no use any more; `nil` if it is in order.
   private func consumeInput() -> String? {
-    receivedBytes += Int(waymark_unread_bytes(socket))
+    receivedBytes += Int(socket_unread_bytes(socket))
     if receivedBytes > maximumBytes { return "the server sent more than \(maximumBytes >> 20) MiB for one statement" }
     return PQconsumeInput(handle) == 1 ? nil : lastError
   }

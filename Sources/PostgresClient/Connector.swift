@@ -153,7 +153,7 @@ struct Connector: Sendable {
         let left = deadline.map { ($0 - .now) / .milliseconds(1) }
         let isReady = left.map { $0 > 0 } ?? true
         if isReady { _ = poll(&descriptor, 1, left.map { Int32($0) + 1 } ?? -1) }
-        receivedBytes += Int(waymark_unread_bytes(PQsocket(handle)))
+        receivedBytes += Int(socket_unread_bytes(PQsocket(handle)))
         guard isReady, receivedBytes <= maximumResultBytes, PQconsumeInput(handle) == 1 else {
           PQclear(last)
           return nil
