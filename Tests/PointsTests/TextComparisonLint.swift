@@ -30,6 +30,7 @@ import Testing
     ("DataVersion.token", "made by a store, ASCII"),
     ("Statement", "SQL of this program"),
     ("CountKey", "SQL of this program"),
+    ("SessionOwner", "a namespace or an address, which are ASCII"),
     ("Group.name", "the name of a statement of this program"),
     ("ServerIdentity.life", "digits in base 36"),
     ("Migration", "file names and SQL that come with this program"),
