@@ -15,14 +15,16 @@ extension ChangeStatements {
   /// the transaction. An entry with a later one up to the same snapshot has null in the version too, as the place comes
   /// with the later one. Later is what compaction takes for it; see ``compact``.
   ///
-  /// See ``feed`` for the way in which values are hidden from the planner.
+  /// Measuring tags reads them completely, so it ends at the first entry that does not fit, however many follow:
+  /// PostgreSQL computes a window over preceding rows one row at a time, and the order of `number` needs no sort after
+  /// it. See ``feed`` for the way in which values are hidden from the planner.
   static let page = Statement(
     "changes_page",
     """
     WITH upper AS MATERIALIZED (
       SELECT coalesce((SELECT $2::text)::pg_snapshot, pg_current_snapshot()) AS snapshot
     ), logged AS MATERIALIZED (
-      SELECT transaction, point_id, version
+      SELECT transaction, point_id, version, row_number() OVER (ORDER BY transaction, point_id) AS number
       FROM (
         (
           SELECT transaction, point_id, version FROM changes
@@ -44,7 +46,7 @@ extension ChangeStatements {
       ) AS both_kinds
       ORDER BY transaction, point_id LIMIT (SELECT $5::int8 + 1)
     ), found AS (
-      SELECT transaction, point_id, entry.version AS logged_version, point.*,
+      SELECT transaction, point_id, number, entry.version AS logged_version, point.*,
         CASE WHEN point.id IS NULL
           THEN greatest(entry.version, (SELECT max(version) FROM changes WHERE changes.point_id = entry.point_id))
         END AS removal
@@ -64,14 +66,17 @@ extension ChangeStatements {
             AND NOT pg_visible_in_snapshot(later.transaction, \(pageStart))) ELSE false
         END AS is_superseded
       FROM found
-    ), fitting AS MATERIALIZED (
-      SELECT *,
-        row_number() OVER preceding AS number,
-        sum(
-          CASE WHEN is_superseded THEN 0 ELSE coalesce(octet_length(name) + octet_length(tags::text), 0) END
-        ) OVER preceding AS bytes
-      FROM changed
-      WINDOW preceding AS (ORDER BY transaction, point_id ROWS UNBOUNDED PRECEDING)
+    ), excess AS MATERIALIZED (
+      SELECT number
+      FROM (
+        SELECT number,
+          sum(
+            CASE WHEN is_superseded THEN 0 ELSE coalesce(octet_length(name) + octet_length(tags::text), 0) END
+          ) OVER (ORDER BY number ROWS UNBOUNDED PRECEDING) AS bytes
+        FROM changed
+      ) AS measured
+      WHERE number > 1 AND bytes > (SELECT $6::int8)
+      ORDER BY number LIMIT 1
     )
     SELECT \(nullColumns), NULL::uuid, NULL::text, \(position), \(isPruned(after: pageStart)),
       EXISTS (
@@ -84,7 +89,7 @@ extension ChangeStatements {
       SELECT id, lat, long, name, category, CASE WHEN NOT is_superseded THEN tags END,
         CASE WHEN NOT is_superseded THEN coalesce(version, removal) END, created_at, updated_at, source, source_id,
         point_id, transaction::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-      FROM fitting WHERE number = 1 OR bytes <= (SELECT $6::int8)
+      FROM changed WHERE number < (SELECT number FROM excess) OR NOT EXISTS (SELECT FROM excess)
       ORDER BY number
     )
     """

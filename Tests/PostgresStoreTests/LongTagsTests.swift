@@ -87,6 +87,57 @@ import Testing
       ])
   }
 
+  /// Twenty-four places of 1 MB, 300 KB compressed. A page has four of them, and eight fit into one read of the feed.
+  @Test func changesAreMeasuredOnlyUpToTheFirstThatDoesNotFit() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let start = try await ChangeFeed(store).currentPosition().snapshot.text
+    try await database.run(
+      """
+      INSERT INTO points (id, lat, long, name, tags)
+      SELECT gen_random_uuid(), 1, 2, 'long', (
+        SELECT json_object_agg(key, repeat(md5(concat(number, ' ', key)), 4)) FROM generate_series(1, 7000) AS key)
+      FROM generate_series(1, 24) AS number
+      """)
+    let pagesOfTags = try #require(
+      Int(
+        try await database.run(
+          "SELECT pg_relation_size(reltoastrelid) / 8192 FROM pg_class WHERE oid = 'points'::regclass")))
+
+    let page = try await pagesRead(
+      by: ChangeStatements.page,
+      Parameters {
+        $0.add(start)
+        $0.add(String?.none)
+        $0.add("0")
+        $0.add(PointID(high: 0, low: 0))
+        $0.add(Int64(10_000))
+        $0.add(Int64(PointPage.maximumTextBytes))
+      }, in: store)
+    let feed = try await pagesRead(
+      by: ChangeStatements.feed,
+      Parameters {
+        $0.add(start)
+        $0.add(Int64(1000))
+        $0.add(Int64(8 << 20))
+      }, in: store)
+
+    #expect(page < pagesOfTags)
+    #expect(feed < pagesOfTags)
+  }
+
+  /// Returns the number of pages of the database that a statement reads, those that are in memory too.
+  private func pagesRead(
+    by statement: Statement, _ parameters: Parameters, in store: PostgresStore
+  ) async throws -> Int {
+    let explain = Statement(
+      "explain", planning: .eachTime, "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) \(statement.sql)")
+    let lines = try await store.read(explain, parameters).rows.map { try $0.text(0) }
+    // The first such line is of the whole statement: "Buffers: shared hit=299 read=12".
+    let buffers = try #require(lines.first { $0.contains("Buffers: shared") })
+    return buffers.matches(of: /(?:hit|read)=(\d+)/).reduce(0) { $0 + (Int($1.1) ?? 0) }
+  }
+
   @Test func concurrentlyChangedPlacesAreCompleteAndListedOnce() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     let count = 12
