@@ -5,22 +5,29 @@ import PostgresClient
 
 /// The SQL of batches. A batch is decided on the places that were read before, and written if they are still the same:
 /// by one statement, unless an operation depends on the effect of another one; see ``BatchWave``.
-private enum BatchStatements {
-  /// The statement that returns places by their ids, each with the number of bytes of the names and tags up to it, until
-  /// the first that exceeds ``Points/PointBatch/maximumBytes``. Value: ids.
+enum BatchStatements {
+  /// The statement that returns places by their ids, each with a Boolean value that indicates whether the names and tags
+  /// of all together exceed ``Points/PointBatch/maximumBytes``. If they do, only one place is returned. Value: ids.
+  ///
+  /// Tags are measured up to the first that exceed it; see ``ChangeStatements/page``.
   static let points = Statement(
     "batch_points", planning: .eachTime,
     """
-    SELECT \(PointColumns.all), total
-    FROM (
-      SELECT *, sum(bytes) OVER (ORDER BY id) AS total
+    WITH found AS MATERIALIZED (
+      SELECT \(PointColumns.all) FROM points WHERE id = ANY ($1::uuid[])
+    ), excess AS MATERIALIZED (
+      SELECT id
       FROM (
-        SELECT \(PointColumns.all), octet_length(name) + octet_length(tags::text) AS bytes
-        FROM points
-        WHERE id = ANY ($1::uuid[])
-      ) AS sized
-    ) AS counted
-    WHERE total - bytes <= \(PointBatch.maximumBytes)
+        SELECT id,
+          sum(octet_length(name) + octet_length(tags::text)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes
+        FROM found
+      ) AS measured
+      WHERE bytes > \(PointBatch.maximumBytes)
+      ORDER BY id LIMIT 1
+    )
+    SELECT \(PointColumns.all), EXISTS (SELECT FROM excess)
+    FROM found
+    WHERE id = (SELECT id FROM excess) OR NOT EXISTS (SELECT FROM excess)
     """)
 
   /// The query for the owner of each origin, and for the id of the deleted place that had it last.
@@ -496,7 +503,7 @@ private struct BatchPlan {
     for row in result.rows {
       let point = try row.point()
       places.points[point.id] = point
-      if try row.integer(PointColumns.count) > PointBatch.maximumBytes { lacksPlaces = true }
+      if try row.boolean(PointColumns.count) { lacksPlaces = true }
     }
   }
 

@@ -87,8 +87,9 @@ import Testing
       ])
   }
 
-  /// Twenty-four places of 1 MB, 300 KB compressed. A page has four of them, and eight fit into one read of the feed.
-  @Test func changesAreMeasuredOnlyUpToTheFirstThatDoesNotFit() async throws {
+  /// Twenty-four places of 1 MB, 300 KB compressed. A page of changes has four of them, one read of the index's feed
+  /// eight, a batch 17.
+  @Test func tagsAreMeasuredOnlyUpToTheFirstThatDoNotFit() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
     let start = try await ChangeFeed(store).currentPosition().snapshot.text
@@ -122,8 +123,15 @@ import Testing
         $0.add(Int64(8 << 20))
       }, in: store)
 
+    let ids = try await store.read(Statement("ids", "SELECT id FROM points"), Parameters()).rows.map {
+      try $0.pointID()
+    }
+    let batch = try await pagesRead(by: BatchStatements.points, Parameters { $0.add(ids) }, in: store)
+
+    #expect(ids.count == 24)
     #expect(page < pagesOfTags)
     #expect(feed < pagesOfTags)
+    #expect(batch < pagesOfTags)
   }
 
   /// Returns the number of pages of the database that a statement reads, those that are in memory too.
