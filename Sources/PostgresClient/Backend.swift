@@ -1,5 +1,13 @@
 import CLibPQ
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// A server process that serves one connection, identified precisely enough to terminate that process and no other.
 struct Backend: Sendable {
   /// The server's host as libpq resolved it.
@@ -44,7 +52,7 @@ struct Backend: Sendable {
       FROM pg_stat_activity
       WHERE pid = \(processID) AND \(Self.microseconds) = \(start)
       """
-    guard let result = Connector.execute(query, on: handle, until: .now + .seconds(2)) else {
+    guard PQsendQuery(handle, query) == 1, let result = Self.result(of: handle, milliseconds: 2_000) else {
       return .failed(reason: "the server did not terminate the statement in time")
     }
     defer { PQclear(result) }
@@ -59,6 +67,19 @@ struct Backend: Sendable {
     case "signalled": return .signalled
     default: return .failed(reason: "the server did not terminate the statement")
     }
+  }
+
+  /// Waits for a result, up to the given time.
+  private static func result(of handle: OpaquePointer, milliseconds: Int) -> OpaquePointer? {
+    let deadline = ContinuousClock.now + .milliseconds(milliseconds)
+    while PQisBusy(handle) != 0 {
+      var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+      let left = (deadline - .now) / .milliseconds(1)
+      guard left > 0 else { return nil }
+      _ = poll(&descriptor, 1, Int32(left) + 1)
+      guard PQconsumeInput(handle) == 1 else { return nil }
+    }
+    return PQgetResult(handle)
   }
 }
 

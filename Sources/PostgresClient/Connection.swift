@@ -103,16 +103,6 @@ final class Connection {
   private var identity: String
   private var hasChangedServer = false
 
-  /// The number of bytes that have arrived since the command began, or since the last row of a copy or the last
-  /// notification; without those that arrive during a read.
-  private var receivedBytes = 0
-
-  /// The maximum of ``receivedBytes``.
-  private var maximumBytes = Statement.usualResultBytes
-
-  /// The maximum number of bytes of the result of a script, and of a message of a copy.
-  static let maximumScriptBytes = 1 << 30
-
   /// Creates a connection that takes ownership of an established `PGconn`.
   init(_ handle: OpaquePointer, _ endpoint: Endpoint) {
     self.handle = handle
@@ -153,7 +143,6 @@ final class Connection {
   ///   server behind a pooler.
   func send(_ statement: Statement, _ parameters: Parameters, isRead: Bool = true) -> Progress {
     guard PQstatus(handle) == CONNECTION_OK else { return .rolledBack(reason: lastError) }
-    maximumBytes = statement.maximumResultBytes
     if let preamble = endpoint.preamble {
       return send(statement, parameters, after: preamble, Parameters { $0.add(isRead ? nil : identity) })
     }
@@ -204,7 +193,6 @@ final class Connection {
   /// Sends one or more statements without parameters. They are one transaction unless the script says otherwise.
   func send(script: String) -> Progress {
     command = .running
-    maximumBytes = Self.maximumScriptBytes
     return started(PQsendQuery(handle, script))
   }
 
@@ -217,25 +205,14 @@ final class Connection {
 
   /// Continues the command after the socket became ready.
   func advance() -> Progress {
-    if let reason = consumeInput() { return progressAfterLoss(reason) }
-    guard PQstatus(handle) == CONNECTION_OK else { return progressAfterLoss(lastError) }
+    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return progressAfterLoss(lastError) }
     return proceed()
-  }
-
-  /// Reads the data that has arrived.
-  ///
-  /// - Returns: the reason why the connection is of no use any more; `nil` if it is in order.
-  private func consumeInput() -> String? {
-    receivedBytes += Int(socket_unread_bytes(socket))
-    if receivedBytes > maximumBytes { return "the server sent more than \(maximumBytes >> 20) MiB for one statement" }
-    return PQconsumeInput(handle) == 1 ? nil : lastError
   }
 
   private func started(_ status: Int32) -> Progress {
     lastResult = nil
     failure = nil
     isUnreplicated = false
-    receivedBytes = 0
     return status == 1 ? proceed() : progressAfterLoss(lastError)
   }
 
@@ -402,16 +379,14 @@ extension Connection {
   ///
   /// - Returns: ``Progress/sendingCopy`` while there are more to come; after the last one, the progress of the command.
   func receiveCopy(_ consume: (UnsafeRawBufferPointer) -> Void) -> Progress {
-    if let reason = consumeInput() { return progressAfterLoss(reason) }
+    guard PQconsumeInput(handle) == 1 else { return progressAfterLoss(lastError) }
     while true {
       var row: UnsafeMutablePointer<CChar>?
       let count = PQgetCopyData(handle, &row, 1)
       defer { PQfreemem(row) }
       switch count {
       case 0: return .sendingCopy
-      case 1...:
-        receivedBytes = 0
-        consume(UnsafeRawBufferPointer(start: row, count: Int(count)))
+      case 1...: consume(UnsafeRawBufferPointer(start: row, count: Int(count)))
       // After the last row, and after an error, the result follows.
       default: return proceed()
       }
@@ -424,7 +399,6 @@ extension Connection {
     while let notification = PQnotifies(handle) {
       PQfreemem(notification)
       count += 1
-      receivedBytes = 0
     }
     return count
   }

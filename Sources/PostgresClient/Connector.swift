@@ -1,13 +1,5 @@
 import CLibPQ
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// A factory of connections.
 struct Connector: Sendable {
   /// The libpq connection string. It may contain a password and must not be logged.
@@ -88,7 +80,7 @@ struct Connector: Sendable {
     "SELECT server.*, backend.* FROM (\(ServerIdentity.query)) AS server, (\(Backend.query)) AS backend"
 
   private static func endpoint(of handle: OpaquePointer) -> Connection.Endpoint? {
-    guard let result = execute(endpointQuery, on: handle) else { return nil }
+    guard let result = PQexec(handle, endpointQuery) else { return nil }
     defer { PQclear(result) }
     guard PQresultStatus(result) == PGRES_TUPLES_OK, PQntuples(result) == 1 else { return nil }
     func text(_ column: Int32) -> String? { PQgetvalue(result, 0, column).map { String(cString: $0) } }
@@ -131,40 +123,8 @@ struct Connector: Sendable {
   }
 
   private static func run(_ script: String, on handle: OpaquePointer) -> String? {
-    guard let result = execute(script, on: handle) else { return Connection.oneLine(PQerrorMessage(handle)) }
+    guard let result = PQexec(handle, script) else { return Connection.oneLine(PQerrorMessage(handle)) }
     return QueryResult(result).error?.summary
-  }
-
-  /// The maximum number of bytes of the results of ``execute(_:on:until:)``, approximately.
-  private static let maximumResultBytes = 1 << 20
-
-  /// Runs statements on a connection that no other thread uses, and waits for the last result, as `PQexec` does.
-  ///
-  /// - Returns: the last result; `nil` if the connection broke, the deadline has passed or the results are too long. The
-  ///   connection is of no use then.
-  static func execute(
-    _ sql: String, on handle: OpaquePointer, until deadline: ContinuousClock.Instant? = nil
-  ) -> OpaquePointer? {
-    guard PQsendQuery(handle, sql) == 1 else { return nil }
-    var (last, receivedBytes): (OpaquePointer?, Int) = (nil, 0)
-    while true {
-      while PQisBusy(handle) != 0 {
-        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
-        let left = deadline.map { ($0 - .now) / .milliseconds(1) }
-        let isReady = left.map { $0 > 0 } ?? true
-        if isReady { _ = poll(&descriptor, 1, left.map { Int32($0) + 1 } ?? -1) }
-        receivedBytes += Int(socket_unread_bytes(PQsocket(handle)))
-        guard isReady, receivedBytes <= maximumResultBytes, PQconsumeInput(handle) == 1 else {
-          PQclear(last)
-          return nil
-        }
-      }
-      guard let result = PQgetResult(handle) else { return last }
-      PQclear(last)
-      last = result
-      // The results of a copy have no end without its data.
-      if [PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(PQresultStatus(result)) { return last }
-    }
   }
 }
 

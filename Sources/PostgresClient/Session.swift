@@ -79,7 +79,7 @@ package actor Session {
   /// - Throws: ``DatabaseError``.
   @discardableResult
   package func run(_ sql: String, _ parameters: Parameters = Parameters()) async throws(DatabaseError) -> QueryResult {
-    let statement = Statement("", planning: .eachTime, maximumResultBytes: Connection.maximumScriptBytes, sql)
+    let statement = Statement("", planning: .eachTime, sql)
     return try await command { $0.send(statement, parameters) }
   }
 

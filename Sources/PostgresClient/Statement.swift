@@ -17,20 +17,10 @@ package struct Statement: Hashable, Sendable {
 
   package let planning: Planning
 
-  /// The maximum number of bytes of the result, approximately. A server that sends more is disconnected, because libpq
-  /// keeps all rows in memory.
-  package let maximumResultBytes: Int
-
-  /// The default of ``maximumResultBytes``: several times the longest page of places.
-  package static let usualResultBytes = 256 << 20
-
-  package init(
-    _ name: String, planning: Planning = .once, maximumResultBytes: Int = Self.usualResultBytes, _ sql: String
-  ) {
+  package init(_ name: String, planning: Planning = .once, _ sql: String) {
     self.name = name
     self.sql = sql
     self.planning = planning
-    self.maximumResultBytes = maximumResultBytes
   }
 
   package static func == (left: Statement, right: Statement) -> Bool { left.name == right.name }

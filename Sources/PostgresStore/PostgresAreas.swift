@@ -9,10 +9,9 @@ private enum AreaStatements {
   static let version = Statement("area_version", "SELECT version FROM area_state")
 
   /// The statement for the ids of all areas, and the other columns of those that have changed since a version. Value:
-  /// the version. Without areas there is one row, of the version alone. The result has no maximum, as all areas are kept
-  /// in memory.
+  /// the version. Without areas there is one row, of the version alone.
   static let changed = Statement(
-    "areas_changed", planning: .eachTime, maximumResultBytes: .max,
+    "areas_changed", planning: .eachTime,
     """
     SELECT state.version, found.id, found.version, found.name, found.names, found.kind, found.level::int8,
       found.importance, found.tags, found.source, found.source_id, found.shape, found.created_at, found.updated_at

@@ -134,35 +134,6 @@ import Testing
     #expect(successes >= 266)
   }
 
-  @Test(.timeLimit(.minutes(5))) func resultThatIsTooLongEndsTheConnectionAndNotThePool() async throws {
-    let pool = try pool(try await TemporaryDatabase.make()) { _ in }
-    let long = Statement(
-      "long", planning: .eachTime, maximumResultBytes: 1 << 20,
-      "SELECT repeat('x', 1000) FROM generate_series(1, 100000)")
-    let short = Statement(
-      "short", planning: .eachTime, maximumResultBytes: 1 << 20, "SELECT repeat('x', 1000) FROM generate_series(1, 100)"
-    )
-
-    let error = await #expect(throws: DatabaseError.self) { try await pool.read(long, Parameters()) }
-    var counts: [Int] = []
-    for _ in 0..<20 { counts.append(try await pool.read(short, Parameters()).count) }
-
-    #expect(error == .unavailable(reason: "the server sent more than 1 MiB for one statement"))
-    #expect(counts == Array(repeating: 100, count: 20))
-  }
-
-  @Test(.timeLimit(.minutes(5))) func serverThatSendsRowsWithoutEndToANewConnectionIsLeft() async throws {
-    let server = try await EndlessServer()
-    let thread = try #require(PollingThread())
-    let configuration = try PostgresConfiguration.withLongTimeouts(url: server.url)
-
-    await #expect(throws: DatabaseError.self) { try await Session.open(on: thread, configuration) }
-
-    // Beside what was read there is what the sockets hold.
-    #expect(server.sentBytes > 0 && server.sentBytes < 64 << 20)
-    thread.stop()
-  }
-
   @Test func poolThatWasShutDownRejectsCalls() async throws {
     let pool = try pool(try await TemporaryDatabase.make()) { _ in }
     _ = try await pool.read(Self.quick, Parameters())
