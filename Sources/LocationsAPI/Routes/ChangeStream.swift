@@ -291,7 +291,7 @@ private final class ChangeTexts: Sendable {
       let textBytes = point.draft.textBytes
       var held = reservation
       // The capacity of a buffer is a power of two.
-      if held == nil { held = try await request.reserveMemory(bytes: 2 * textBytes) }
+      if held == nil { held = try await request.reserveMemory(bytes: 2 * textBytes, isShared: true) }
       var bytes = ByteBuffer()
       bytes.reserveCapacity(textBytes)
       var json = JSONWriter(bytes)

@@ -70,7 +70,7 @@ struct DuplicatesRoute: CallHandler {
       return Page(pairs, arguments, in: snapshot)
     }
     let reservation = try await request.reserveMemory(
-      bytes: Self.copies * (page.textBytes + page.pairs.count * Self.pairBytes))
+      bytes: Self.copies * (page.textBytes + page.pairs.count * Self.pairBytes), beside: working)
     defer { extendLifetime(reservation) }
     return try await request.computing { () throws(Problem) in
       response(page, arguments, in: snapshot, for: request)

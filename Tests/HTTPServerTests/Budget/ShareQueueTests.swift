@@ -48,7 +48,7 @@ import Testing
 
     try await queue.wait(bytes: 1) { true }
 
-    #expect(queue.count == 1 && queue.neededBytes() == 10)
+    #expect(queue.count == 1 && queue.dueBytes == 10)
     large.cancel()
   }
 
@@ -73,7 +73,7 @@ import Testing
         })
       while queue.count < tasks.count { await Task.yield() }
     }
-    let nextBytes = queue.neededBytes()
+    let nextBytes = queue.dueBytes
 
     shares.add(4)
     queue.grant()
@@ -100,7 +100,7 @@ import Testing
 
     await #expect(throws: ShareQueue.Rejection.full) { try await tasks[2].value }
     await #expect(throws: ShareQueue.Rejection.full) { try await queue.wait(of: many) { true } }
-    #expect(queue.count == 3 && queue.neededBytes() == 1)
+    #expect(queue.count == 3 && queue.dueBytes == 1)
     for task in tasks + [other] { task.cancel() }
   }
 

@@ -53,19 +53,19 @@ final class OutputBudget: Sendable {
       timeout: TimeAmount(timeouts.share), maximumCount: limits.requestsWaitingForMemory, eventLoop: eventLoop)
   }
 
-  var isShort: Bool { used.load(ordering: .relaxed) > highWaterMark || queue.count > 0 }
+  var isShort: Bool { heldBytes > highWaterMark || queue.dueCount > 0 }
 
   /// The number of bytes that are held, but for what ledgers have not passed on.
   var heldBytes: Int { used.load(ordering: .relaxed) }
 
-  fileprivate var needsObservation: Bool { heldBytes > observedMark || isShort }
+  fileprivate var needsObservation: Bool { heldBytes > observedMark || queue.count > 0 }
 
   /// The number of bytes to be released until memory is no longer short.
   ///
   /// The requests that wait need what they are to reserve, and as much room beside those that went on after a wait as
   /// ``hasShare`` asks for. Those of clients that hold more than is free need nothing.
   var excess: Int {
-    let bytes = queue.neededBytes { isWithinShare($0, bytes: $1) }
+    let bytes = queue.dueBytes
     let needed = bytes > 0 ? max(bytes, (queue.granted + 1) * Self.shareBytes) : 0
     return heldBytes + needed - highWaterMark
   }
@@ -80,14 +80,22 @@ final class OutputBudget: Sendable {
   ///   - bytes: the number of bytes.
   ///   - client: the sender of the request.
   ///   - connection: the address of the connection's peer.
+  ///   - former: the reservation that the request has already, which is not in the way of this one.
   /// - Throws: ``ShareQueue/Rejection`` where too many wait already, or where it took too long; `CancellationError`.
   nonisolated(nonsending) func reserve(
-    bytes: Int, for client: RequestSender = .address(nil), on connection: SocketAddress? = nil
+    bytes: Int, for client: RequestSender = .address(nil), on connection: SocketAddress? = nil,
+    beside former: MemoryReservation? = nil
   ) async throws -> MemoryReservation {
-    if let reservation = reserveAtOnce(bytes: bytes, for: client, on: connection) { return reservation }
+    if let reservation = reserveAtOnce(bytes: bytes, for: client, on: connection, beside: former) {
+      return reservation
+    }
     let needed = needed(for: bytes)
-    try await queue.wait(bytes: needed, of: client) {
-      guard self.isWithinShare(client, bytes: needed), self.hasShare, self.take(bytes) else { return false }
+    try await queue.wait(
+      bytes: needed, of: client, isDue: { self.isWithinShare(client, bytes: needed, beside: former) }
+    ) {
+      guard self.isWithinShare(client, bytes: needed, beside: former), self.hasShare, self.take(bytes) else {
+        return false
+      }
       self.record(bytes, isShare: true, of: client, on: connection)
       return true
     } whenWaiting: {
@@ -98,22 +106,32 @@ final class OutputBudget: Sendable {
 
   /// Counts memory that a response takes while it is being produced; `nil` where it would have to wait.
   func reserveAtOnce(
-    bytes: Int, for client: RequestSender = .address(nil), on connection: SocketAddress? = nil
+    bytes: Int, for client: RequestSender = .address(nil), on connection: SocketAddress? = nil,
+    beside former: MemoryReservation? = nil
   ) -> MemoryReservation? {
-    guard queue.count == 0, isWithinShare(client, bytes: needed(for: bytes)), take(bytes) else { return nil }
+    guard queue.dueCount == 0, isWithinShare(client, bytes: needed(for: bytes), beside: former), take(bytes) else {
+      return nil
+    }
     record(bytes, isShare: false, of: client, on: connection)
     return MemoryReservation(bytes: bytes, of: self, for: client, on: connection, isShare: false)
   }
 
   fileprivate func end(_ reservation: MemoryReservation) {
-    record(-reservation.bytes, isShare: reservation.isShare, of: reservation.client, on: reservation.connection)
+    settle(reservation)
+    record(-reservation.bytes, isShare: false, of: reservation.client, on: reservation.connection)
     count(-reservation.bytes)
-    if reservation.isShare { queue.endShare() }
+  }
+
+  /// Ends the share of a reservation that has waited, so that it counts no more than its bytes.
+  fileprivate func settle(_ reservation: MemoryReservation) {
+    guard reservation.isShare.exchange(false, ordering: .relaxed) else { return }
+    uses.withLock { $0.add(reservation.bytes - max(reservation.bytes, Self.shareBytes), of: reservation.client) }
+    queue.endShare()
   }
 
   /// Records that a client and a connection have reserved bytes, or with a negative number no longer have.
   private func record(_ bytes: Int, isShare: Bool, of client: RequestSender, on connection: SocketAddress?) {
-    let counted = isShare ? bytes.signum() * max(Int(bytes.magnitude), Self.shareBytes) : bytes
+    let counted = isShare ? max(bytes, Self.shareBytes) : bytes
     uses.withLock { uses in
       uses.add(counted, of: client)
       if let connection { uses.reserve(bytes, of: client, on: connection) }
@@ -125,11 +143,11 @@ final class OutputBudget: Sendable {
 
   /// Returns a Boolean value that indicates whether a client would hold at most as much as is free beside it, those that
   /// went on after a wait taken as ``shareBytes`` each.
-  private func isWithinShare(_ client: RequestSender, bytes: Int) -> Bool {
+  private func isWithinShare(_ client: RequestSender, bytes: Int, beside former: MemoryReservation?) -> Bool {
     let taken = heldBytes + queue.granted * Self.shareBytes
     guard taken + bytes > observedMark, client != .address(nil) else { return true }
-    let own = uses.withLock { $0.clients[client] ?? 0 }
-    return own == 0 || own + bytes <= highWaterMark - taken
+    let own = uses.withLock { $0.clients[client] ?? 0 } - (former?.bytes ?? 0)
+    return own <= 0 || own + bytes <= highWaterMark - taken
   }
 
   /// A Boolean value that indicates whether there is room for a response beside others that have waited.
@@ -171,13 +189,18 @@ final class OutputBudget: Sendable {
     }
   }
 
+  /// Lets requests go on that wait although there is room: a client's share grows as its connections are read.
+  fileprivate func grantWaiting() {
+    if queue.count > 0 { queue.grant() }
+  }
+
   /// Counts bytes that an event loop's connections hold, or with a negative number have released.
   fileprivate func count(_ bytes: Int) {
     let (before, now) = used.wrappingAdd(bytes, ordering: .relaxed)
     if passesMark(from: before, to: now) {
       beginRelief()
-    } else if now <= highWaterMark, queue.count > 0 {
-      queue.grant()
+    } else if now <= highWaterMark {
+      grantWaiting()
     }
   }
 
@@ -226,7 +249,8 @@ private struct OutputUses {
     var heldBytes = 0
     /// The sender of the last request for which memory was reserved, or the network of the connection's peer.
     var client: RequestSender?
-    var isOpen = false
+    /// The number of connections from the address, which may be more than one where the server has several.
+    var openCount = 0
   }
 
   private(set) var connections: [SocketAddress: Connection] = [:]
@@ -241,13 +265,13 @@ private struct OutputUses {
 
   mutating func open(_ connection: SocketAddress) {
     change(connection) { connection, address in
-      connection.isOpen = true
+      connection.openCount += 1
       if connection.client == nil { connection.client = .address(IPAddress(address)?.clientNetwork) }
     }
   }
 
   mutating func hold(_ bytes: Int, by connection: SocketAddress) {
-    guard let client = connections[connection]?.client else { return }
+    guard let use = connections[connection], use.openCount > 0, let client = use.client else { return }
     add(bytes, of: client)
     connections[connection]?.heldBytes += bytes
   }
@@ -266,24 +290,23 @@ private struct OutputUses {
 
   mutating func close(_ connection: SocketAddress) {
     guard let use = connections[connection] else { return }
-    hold(-use.heldBytes, by: connection)
-    change(connection) { connection, _ in connection.isOpen = false }
+    if use.openCount == 1 { hold(-use.heldBytes, by: connection) }
+    change(connection) { connection, _ in connection.openCount = max(0, connection.openCount - 1) }
   }
 
   /// Changes the use of a connection, which is forgotten when it is closed and nothing is reserved for it.
   private mutating func change(_ address: SocketAddress, _ change: (inout Connection, SocketAddress) -> Void) {
-    // Connections of one Unix socket have one address.
-    if case .unixDomainSocket = address { return }
     var connection = connections[address] ?? Connection()
     change(&connection, address)
-    connections[address] = connection.isOpen || connection.reservedBytes > 0 ? connection : nil
+    connections[address] = connection.openCount > 0 || connection.reservedBytes > 0 ? connection : nil
   }
 }
 
 /// Memory that a response takes while it is being produced. It ends with the last reference.
 public final class MemoryReservation: Sendable {
   fileprivate let bytes: Int
-  fileprivate let isShare: Bool
+  /// A Boolean value that indicates whether it has waited, and still counts as a share.
+  fileprivate let isShare: Atomic<Bool>
   fileprivate let client: RequestSender
   fileprivate let connection: SocketAddress?
   private let budget: OutputBudget?
@@ -296,8 +319,11 @@ public final class MemoryReservation: Sendable {
     self.budget = budget
     self.client = client
     self.connection = connection
-    self.isShare = isShare
+    self.isShare = Atomic(isShare)
   }
+
+  /// Ends the share of a reservation that has waited: of a response of which no more is held than the reservation says.
+  package func settle() { budget?.settle(self) }
 
   deinit { budget?.end(self) }
 }
@@ -306,13 +332,19 @@ extension HTTPRequest {
   /// Reserves memory for producing a long response, before it is begun. Where clients hold so much that memory is
   /// short, this waits until some is free.
   ///
-  /// - Parameter bytes: the number of bytes that the response takes until it is passed to the connection.
+  /// - Parameters:
+  ///   - bytes: the number of bytes that the response takes until it is passed to the connection.
+  ///   - isShared: whether it is for responses to several clients, and so in the share of none.
+  ///   - former: the reservation that the request has already.
   /// - Returns: the reservation, to be kept for as long; `nil` where the request was created in process.
   /// - Throws: ``Problem`` 503 `overloaded` where there is none in time.
-  nonisolated(nonsending) public func reserveMemory(bytes: Int) async throws(Problem) -> MemoryReservation? {
+  nonisolated(nonsending) public func reserveMemory(
+    bytes: Int, isShared: Bool = false, beside former: MemoryReservation? = nil
+  ) async throws(Problem) -> MemoryReservation? {
     guard let server else { return nil }
     do {
-      return try await server.budget.reserve(bytes: bytes, for: sender, on: remoteAddress)
+      if isShared { return try await server.budget.reserve(bytes: bytes) }
+      return try await server.budget.reserve(bytes: bytes, for: sender, on: remoteAddress, beside: former)
     } catch is CancellationError {
       throw HTTPBodyError.cancelled.problem
     } catch {
@@ -423,9 +455,9 @@ final class OutputLedger: @unchecked Sendable {
   /// Counts bytes that a connection holds, or with a negative number has released.
   func add(_ bytes: Int, of holder: any OutputHolder) {
     guard bytes != 0 else { return }
+    pass(bytes, of: ObjectIdentifier(holder))
     uncounted &+= bytes
     if uncounted.magnitude >= UInt(budget.ledgerStep) { pass() }
-    pass(bytes, of: ObjectIdentifier(holder))
   }
 
   private func pass(_ bytes: Int, of key: ObjectIdentifier) {
@@ -474,23 +506,25 @@ final class OutputLedger: @unchecked Sendable {
       return
     }
     relieve(at: .now())
+    budget.grantWaiting()
     eventLoop.scheduleTask(in: Self.reliefInterval) { self.relieve(budget) }
   }
 
   /// Observes the connections, and cuts some if memory is short, until there is room: the slow ones of the client that
   /// holds the most, the slowest first, and then the silent ones of others, the longest silent first.
   func relieve(at now: NIODeadline) {
-    let uses = budget.uses.withLock { $0.connections }
+    let held = holders.filter { $0.value.holder.heldBytes > 0 }
+    let addresses = held.compactMap { $0.value.holder.remoteAddress }
+    let uses = budget.uses.withLock { uses in
+      Dictionary(addresses.map { ($0, uses.connections[$0]) }) { first, _ in first }
+    }
     let period = budget.idleReaderTimeout
     var clients: [RequestSender: OutputBudget.ClientOutput] = [:]
     var readers: [Reader] = []
-    for (key, held) in holders {
-      let holder = held.holder
-      guard holder.heldBytes > 0 else {
-        observations[key] = nil
-        continue
-      }
-      let use = holder.remoteAddress.flatMap { uses[$0] }
+    observations = observations.filter { held[$0.key] != nil }
+    for (key, entry) in held {
+      let holder = entry.holder
+      let use = holder.remoteAddress.flatMap { uses[$0] ?? nil }
       let bytes = holder.heldBytes + (use?.reservedBytes ?? 0)
       var observation = observations[key] ?? Observation(mark: holder.takenMark, at: now)
       observation.update(mark: holder.takenMark, bytes: bytes, of: use?.client, at: now, period: period)
@@ -581,6 +615,7 @@ final class ShareQueue: Sendable {
     let client: RequestSender
     let turn: Int
     let bytes: Int
+    let isDue: Take
     let take: Take
     let continuation: Waiter
   }
@@ -608,8 +643,16 @@ final class ShareQueue: Sendable {
   private let state = Mutex(State())
   private let waitingCount = Atomic(0)
   private let grantedCount = Atomic(0)
+  private let dueWaitingCount = Atomic(0)
+  private let dueWaitingBytes = Atomic(0)
 
   var count: Int { waitingCount.load(ordering: .relaxed) }
+
+  /// The number of waiting requests that need only room, and are not kept back for something else.
+  var dueCount: Int { dueWaitingCount.load(ordering: .relaxed) }
+
+  /// The number of bytes that those of the present turn need; 0 if there are none.
+  var dueBytes: Int { dueWaitingBytes.load(ordering: .relaxed) }
 
   /// The number of requests that have a share after a wait.
   var granted: Int { grantedCount.load(ordering: .relaxed) }
@@ -625,11 +668,13 @@ final class ShareQueue: Sendable {
   /// - Parameters:
   ///   - bytes: the number of bytes that must be free.
   ///   - client: the sender of the request.
+  ///   - isDue: returns whether the request needs only room.
   ///   - take: takes the share, if there is one at the moment.
   ///   - whenWaiting: called when the request waits, because there was none at once.
   /// - Throws: ``Rejection``, or `CancellationError`.
   nonisolated(nonsending) func wait(
-    bytes: Int = 0, of client: RequestSender = .address(nil), for take: @escaping Take, whenWaiting: () -> Void = {}
+    bytes: Int = 0, of client: RequestSender = .address(nil), isDue: @escaping Take = { true },
+    for take: @escaping Take, whenWaiting: () -> Void = {}
   ) async throws {
     let id = state.withLock { state in
       state.nextID += 1
@@ -648,7 +693,9 @@ final class ShareQueue: Sendable {
             displaced = state.waiting.removeLast().continuation
           }
           state.insert(
-            Waiting(id: id, client: client, turn: turn, bytes: bytes, take: take, continuation: continuation))
+            Waiting(
+              id: id, client: client, turn: turn, bytes: bytes, isDue: isDue, take: take,
+              continuation: continuation))
           note(state)
           return (nil, displaced)
         }
@@ -690,16 +737,12 @@ final class ShareQueue: Sendable {
     grant()
   }
 
-  private func note(_ state: State) { waitingCount.store(state.waiting.count, ordering: .relaxed) }
-
-  /// Returns the number of bytes that waiting requests of the present turn need; 0 if none waits.
-  ///
-  /// - Parameter counts: returns a Boolean value that indicates whether a client's request for bytes counts.
-  func neededBytes(where counts: (_ client: RequestSender, _ bytes: Int) -> Bool = { _, _ in true }) -> Int {
-    state.withLock { state in
-      let counted = state.waiting.filter { counts($0.client, $0.bytes) }
-      return counted.prefix { $0.turn == counted.first?.turn }.reduce(0) { $0 + $1.bytes }
-    }
+  private func note(_ state: State) {
+    waitingCount.store(state.waiting.count, ordering: .relaxed)
+    let due = state.waiting.filter { $0.isDue() }
+    dueWaitingCount.store(due.count, ordering: .relaxed)
+    let first = due.prefix { $0.turn == due.first?.turn }
+    dueWaitingBytes.store(first.reduce(0) { $0 + $1.bytes }, ordering: .relaxed)
   }
 
   private func fail(_ id: Int, _ error: any Error) {
