@@ -94,7 +94,6 @@ let package = Package(
       .systemLibrary(name: "CPrefetch"),
       .target(name: "CTCPInfo"),
       .target(name: "CTimeZones", exclude: ["NOTICE", "make", "make.py", "zones.bin"]),
-      .target(name: "CVerifiedMap", dependencies: ["CZlib"]),
       .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData",
@@ -150,10 +149,7 @@ let package = Package(
     module("VectorTiles", ["Basics"], settings: computing),
     module(
       "PointIndex",
-      [
-        "Basics", "CPrefetch", "CQL2", "CVerifiedMap", "CZlib", "Geo", "JSONText", "OpeningHours", "Points",
-        "VectorTiles",
-      ],
+      ["Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "OpeningHours", "Points", "VectorTiles"],
       settings: computing),
     module("MemoryStore", ["Basics", "Geo", "PointIndex", "Points"], settings: computing, tests: ["JSONText"]),
     module(

@@ -12,8 +12,8 @@ struct IndexStartCommand: ParsableCommand {
     abstract: "Measures how long an index in files takes to start, and the searches after it, without a database.",
     discussion: """
       Writes the files of synthetic places into the folder, unless it has files, and starts with them. Writes the seconds \
-      until searches are answered; the milliseconds of the first searches, each of the nearest 20 and by name, on one \
-      thread; and the searches of each second after that, while the rest of the files is verified. Requires Linux.
+      until the files are verified and searches are answered; the milliseconds of the first searches, each of the nearest \
+      20 and by name, on one thread; and the searches of each second after that. Requires Linux.
       """
   )
 

@@ -41,7 +41,6 @@ enum Floor: Int, Comparable {
     "CQL2": "Libraries/CQL2",
     "CTCPInfo": "Libraries/CTCPInfo",
     "CTimeZones": "Libraries/CTimeZones",
-    "CVerifiedMap": "Libraries/CVerifiedMap",
     "CZlib": "Libraries/CZlib",
     "Geo": "Libraries/Geodesy",
     "Gzip": "Libraries/Gzip",

@@ -1,5 +1,4 @@
 import Basics
-import Dispatch
 package import Points
 import Synchronization
 
@@ -33,23 +32,16 @@ package final class IndexFiles: Sendable {
   /// that another manifest names.
   private let pieceNames = Mutex<Set<ExactText>>([])
 
-  /// The bytes of all files up to which a start verifies them before it uses any.
-  private let verifiedAtStart: Int
-
   private static let manifestName = "manifest"
   private static let temporaryName = "manifest.new"
   private static let segmentSuffix = ".segment"
 
   /// Opens a folder, which is created if it is missing, and keeps other processes from using it.
   ///
-  /// - Parameters:
-  ///   - folder: the path of the folder.
-  ///   - verifiedAtStart: the bytes of all files up to which ``load(text:)`` verifies them, rather than searches when they
-  ///     first read a part. They take a second from a fast disk.
+  /// - Parameter folder: the path of the folder.
   /// - Throws: ``IndexFileError`` if the folder can't be used, or another process uses it.
-  package init(folder: String, verifiedAtStart: Int = 1 << 30) throws(IndexFileError) {
+  package init(folder: String) throws(IndexFileError) {
     self.folder = folder
-    self.verifiedAtStart = verifiedAtStart
     if mkdir(folder, 0o700) != 0, errno != EEXIST { throw IndexFileError(call: "mkdir \(folder)") }
     lock = try OpenFile("\(folder)/lock", O_CREAT | O_RDWR)
     guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -62,8 +54,7 @@ package final class IndexFiles: Sendable {
 
   /// Returns the snapshot of the files, whose columns stay there, and its state; `nil` if there are no files.
   ///
-  /// The columns of small files are verified before; those of large ones when they are first read, and beside that one
-  /// after another. Damage that is found later ends the process, and the next start does not use the file.
+  /// All of each file is verified before, on all processors: it takes as long as the disk needs to read them.
   ///
   /// - Parameter configuration: the fields that texts are searched in.
   /// - Returns: the snapshot, and the text that ``save(_:standingFor:)`` was given.
@@ -93,29 +84,13 @@ package final class IndexFiles: Sendable {
     guard manifest.configuration == configuration.description else {
       throw IndexFileError("the fields that are searched have changed")
     }
-    let files = try manifest.parts.map { part throws(IndexFileError) in try SegmentFile(part.file, in: folder) }
-    let isVerified =
-      files.reduce(0) { $0 + $1.byteCount } <= verifiedAtStart || !MappedFile.verifiesWhenRead
-    if isVerified { try verify(files, of: manifest) }
-    var parts: [PointSnapshot.Part] = []
-    for (part, file) in zip(manifest.parts, files) {
-      let segment = try Segment(file, name: part.file, text: configuration)
-      parts.append(try PointSnapshot.Part(segment: segment, tombstoneWords: part.tombstones))
+    let parts = try manifest.parts.map { part throws(IndexFileError) in
+      let segment = try Segment(SegmentFile(part.file, in: folder), name: part.file, text: configuration)
+      return try PointSnapshot.Part(segment: segment, tombstoneWords: part.tombstones)
     }
-    if !isVerified { DispatchQueue.global(qos: .utility).async { for file in files { file.verifyRest() } } }
     for part in parts { part.segment.evaluateHours() }
     let pyramid = DeferredPyramid(manifest.pyramid)
     return (PointSnapshot(parts: parts, text: configuration, pyramid: pyramid), manifest.state)
-  }
-
-  private func verify(_ files: [SegmentFile], of manifest: Manifest) throws(IndexFileError) {
-    for (part, file) in zip(manifest.parts, files) {
-      do throws(IndexFileError) {
-        try file.verify()
-      } catch {
-        throw IndexFileError("\(part.file.name): \(error)")
-      }
-    }
   }
 
   private func contents(of name: String) throws(IndexFileError) -> ContiguousArray<UInt8>? {

@@ -1,5 +1,6 @@
-import CVerifiedMap
 import CZlib
+import Dispatch
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -76,6 +77,13 @@ final class OpenFile: Sendable {
     return filled
   }
 
+  /// Advises the system to read a range soon.
+  func willRead(_ range: Range<Int>) {
+    #if os(Linux)
+      _ = posix_fadvise(descriptor, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_WILLNEED)
+    #endif
+  }
+
   /// Returns when everything that was written is on disk.
   func synchronize() throws(IndexFileError) {
     guard fsync(descriptor) == 0 else { throw IndexFileError(call: "fsync") }
@@ -84,61 +92,78 @@ final class OpenFile: Sendable {
 
 /// The blocks of a file, mapped read-only into memory until the last reference ends.
 ///
-/// A block is compared with its checksum before any of it can be read. One that is damaged when it is first read, or that
-/// is missing because the file was made shorter, ends the process; the file is removed then, so that the next start does
-/// not use it. Replacing or removing the file is harmless: the mapping keeps the one that was opened.
+/// Replacing or removing the file is harmless: the mapping keeps the one that was opened. If that is made shorter, or the
+/// disk can't read a page, the read of a missing page raises SIGBUS, which ends the process.
 final class MappedFile: @unchecked Sendable {
-  // Sendable: the memory is never written, and the map may be verified by several threads.
+  // Sendable: the memory is never written.
 
   /// The size of a block, the last one of a file excepted.
-  static let blockSize = Int(waymark_map_block_size)
+  static let blockSize = 64 << 10
 
-  /// A Boolean value that indicates whether blocks are verified when they are first read. Elsewhere ``verify(unit:)`` has to
-  /// be called for all of them.
-  static let verifiesWhenRead = waymark_map_protects
+  /// The number of blocks that one processor verifies at a time.
+  private static let blocksPerUnit = 16
 
   let start: UnsafeRawPointer
   let count: Int
 
-  private let map: OpaquePointer
-
-  /// Open, so that blocks are verified.
-  private let file: OpenFile
-
-  /// Maps blocks.
+  /// Verifies blocks and maps them.
   ///
   /// - Parameters:
   ///   - file: the file, open for reading.
-  ///   - path: its path.
   ///   - offset: the offset of the first block, a multiple of ``blockSize``.
   ///   - count: the number of bytes, at least 1.
   ///   - checksums: the checksums of the blocks; `nil` if this process has written the file.
   init(
-    _ file: OpenFile, path: String, offset: Int, count: Int, checksums: ContiguousArray<UInt32>?
+    _ file: OpenFile, offset: Int, count: Int, checksums: ContiguousArray<UInt32>?
   ) throws(IndexFileError) {
-    let map =
-      checksums.map {
-        $0.withUnsafeBufferPointer { waymark_map_create(file.descriptor, path, offset, count, $0.baseAddress) }
-      }
-      ?? waymark_map_create(file.descriptor, path, offset, count, nil)
-    guard let map, let start = waymark_map_start(map) else { throw IndexFileError(call: "mmap") }
-    (self.map, self.start) = (map, start)
+    if let checksums { try Self.verify(file, offset: offset, count: count, checksums) }
+    guard let start = mmap(nil, count, PROT_READ, MAP_SHARED, file.descriptor, off_t(offset)), start != MAP_FAILED
+    else { throw IndexFileError(call: "mmap") }
+    self.start = UnsafeRawPointer(start)
     self.count = count
-    self.file = file
   }
 
-  deinit { waymark_map_destroy(map) }
+  deinit { munmap(UnsafeMutableRawPointer(mutating: start), count) }
 
-  /// The number of units, which are the blocks that are verified at a time.
-  var unitCount: Int { waymark_map_unit_count(map) }
-
-  /// Verifies the blocks of a unit, and has them readable.
-  func verify(unit: Int) throws(IndexFileError) {
-    if let reason = waymark_map_verify(map, unit) { throw IndexFileError("the file \(String(cString: reason))") }
+  /// Compares all blocks with their checksums, on all processors.
+  ///
+  /// They are read from the file rather than from the mapping: a page that the disk can't read is an error then, and not
+  /// a signal.
+  private static func verify(
+    _ file: OpenFile, offset: Int, count: Int, _ checksums: ContiguousArray<UInt32>
+  ) throws(IndexFileError) {
+    let failure = Mutex<IndexFileError?>(nil)
+    let unitCount = (checksums.count + blocksPerUnit - 1) / blocksPerUnit
+    DispatchQueue.concurrentPerform(iterations: unitCount) { unit in
+      guard failure.withLock({ $0 == nil }) else { return }
+      let start = unit * blocksPerUnit * blockSize
+      let unitChecksums = checksums[(unit * blocksPerUnit)...].prefix(blocksPerUnit)
+      do throws(IndexFileError) {
+        try verify(file, offset: offset + start, count: min(blocksPerUnit * blockSize, count - start), unitChecksums)
+      } catch {
+        failure.withLock { $0 = error }
+      }
+    }
+    if let error = failure.withLock({ $0 }) { throw error }
   }
 
-  /// Verifies the blocks that were not read yet. A damaged one ends the process.
-  func verifyRest() { waymark_map_verify_rest(map) }
+  private static func verify(
+    _ file: OpenFile, offset: Int, count: Int, _ checksums: ContiguousArray<UInt32>.SubSequence
+  ) throws(IndexFileError) {
+    file.willRead(offset..<offset + count)
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 1)
+    defer { memory.deallocate() }
+    for (block, checksum) in checksums.enumerated() {
+      let start = block * blockSize
+      let bytes = UnsafeMutableRawBufferPointer(rebasing: memory.prefix(count - start))
+      guard try file.read(bytes, at: offset + start) == bytes.count else {
+        throw IndexFileError("the file is shorter than when it was written")
+      }
+      guard Checksum.of(UnsafeRawBufferPointer(bytes)) == checksum else {
+        throw IndexFileError("the file is damaged")
+      }
+    }
+  }
 
   /// Advises the system that a range is read at random places.
   func adviseRandomReads(_ range: Range<Int>) {

@@ -1,6 +1,4 @@
 import Basics
-import Dispatch
-import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -157,7 +155,6 @@ struct SegmentFileWriter {
       block.append(contentsOf: part)
       if block.count == MappedFile.blockSize { endBlock() }
     }
-    // After they were read: the system can't write bytes of a mapped file that are not verified yet.
     try file.write(bytes, at: end)
     end += bytes.count
   }
@@ -194,18 +191,14 @@ struct SegmentFile: Sendable {
   /// The key of the hashes of source references.
   var hashKey: SipHash.Key { head.hashKey }
 
-  /// The number of bytes of the columns.
-  var byteCount: Int { mapped.count }
-
-  /// Maps a file, whose head and checksums are verified.
+  /// Maps a file once all of it is verified: searches follow the numbers in its columns without checking them.
   ///
   /// - Parameters:
   ///   - name: the name of the file in the folder, and the checksum of its head.
   ///   - isWritten: a Boolean value that indicates whether this process has written the file, so that its columns are not
   ///     verified.
   init(_ name: SegmentFileName, in folder: String, isWritten: Bool = false) throws(IndexFileError) {
-    let path = "\(folder)/\(name.name)"
-    let file = try OpenFile(path, O_RDONLY)
+    let file = try OpenFile("\(folder)/\(name.name)", O_RDONLY)
     let size = try file.size()
     var head = FileHead(hashKey: .init(first: 0, second: 0))
     let count = try withUnsafeMutableBytes(of: &head) { bytes throws(IndexFileError) in
@@ -229,8 +222,12 @@ struct SegmentFile: Sendable {
       checksums.withUnsafeBytes({ Checksum.of($0) }) == head.checksumsChecksum
     else { throw IndexFileError("\(name.name) has other checksums than when it was written") }
     self.head = head
-    mapped = try MappedFile(
-      file, path: path, offset: FileHead.blocksOffset, count: byteCount, checksums: isWritten ? nil : checksums)
+    do throws(IndexFileError) {
+      mapped = try MappedFile(
+        file, offset: FileHead.blocksOffset, count: byteCount, checksums: isWritten ? nil : checksums)
+    } catch {
+      throw IndexFileError("\(name.name): \(error)")
+    }
     advise()
   }
 
@@ -270,21 +267,4 @@ struct SegmentFile: Sendable {
       mapped.adviseRandomReads(range.lowerBound - FileHead.blocksOffset..<range.upperBound - FileHead.blocksOffset)
     }
   }
-
-  /// Reads all columns and compares them with their checksums, on all processors.
-  func verify() throws(IndexFileError) {
-    let failure = Mutex<IndexFileError?>(nil)
-    DispatchQueue.concurrentPerform(iterations: mapped.unitCount) { unit in
-      guard failure.withLock({ $0 == nil }) else { return }
-      do throws(IndexFileError) {
-        try mapped.verify(unit: unit)
-      } catch {
-        failure.withLock { $0 = error }
-      }
-    }
-    if let error = failure.withLock({ $0 }) { throw error }
-  }
-
-  /// Verifies the columns that no search has read yet, on one processor. Damage ends the process.
-  func verifyRest() { mapped.verifyRest() }
 }
