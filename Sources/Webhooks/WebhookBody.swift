@@ -38,14 +38,15 @@ struct WebhookBody {
     self.time = time
   }
 
-  /// Adds the first of more changes, as many as fit, and returns their number. A change whose place does not fit into a
-  /// body of its own has the address of the place instead.
+  /// Adds the first of more changes, as many as fit, and returns their number; `nil` if the former ones do not fit beside
+  /// the position. A change whose place does not fit into a body of its own has the address of the place instead.
   ///
   /// - Parameters:
   ///   - position: the position after the changes.
   ///   - placeURL: returns the address of a place.
-  mutating func append(_ new: [PointChange], position: String, placeURL: (PointID) -> String) -> Int {
+  mutating func append(_ new: [PointChange], position: String, placeURL: (PointID) -> String) -> Int? {
     room = Self.byteLimit - 1 - text(of: [], position: position).count
+    guard changes.count <= room else { return nil }
     let former = count
     for change in new {
       var entry = JSONWriter()

@@ -366,7 +366,7 @@ package final class WebhookSender: Sendable {
       // A place that has changed again since an earlier page comes in the next message.
       guard ids.isDisjoint(with: relevant.map(\.id)) else { break }
       var next = body
-      let count = next.append(relevant, position: page.position, placeURL: placeURL)
+      guard let count = next.append(relevant, position: page.position, placeURL: placeURL) else { break }
       if count < relevant.count {
         // A position is that after all changes of a page: a shorter page is read, whose changes fit.
         guard count > 0, let fitting = found.firstIndex(where: { $0.id == relevant[count].id }) else { break }

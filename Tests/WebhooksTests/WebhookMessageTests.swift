@@ -19,7 +19,7 @@ import Testing
   private static func body(_ changes: [PointChange], position: String = "1.2") -> (text: String, count: Int) {
     var body = WebhookBody(at: time)
     let count = body.append(changes, position: position) { "https://example.com/locations/\($0)" }
-    return (body.text(position: position), count)
+    return (body.text(position: position), count ?? 0)
   }
 
   private struct Body: Decodable {
@@ -67,6 +67,22 @@ import Testing
 
     #expect(text.utf8.count < 20_000 && text.utf8.count > 19_000)
     #expect(try Body(text).data.changes.count == count && count < 500)
+  }
+
+  @Test func bodyDoesNotTakeALongerPositionBesideWhichItsChangesDoNotFit() throws {
+    var body = WebhookBody(at: Self.time)
+    let count = body.append(try (0..<500).map { try Self.place($0) }, position: "1.2") { _ in "" }
+    let longer = String(repeating: "1", count: 4_000)
+
+    var other = body
+    let added = other.append([], position: longer) { _ in "" }
+    let further = body.append([], position: "1.3") { _ in "" }
+
+    #expect(try #require(count) > 0)
+    #expect(added == nil)
+    #expect(further == 0)
+    #expect(body.text(position: longer).utf8.count >= 20_000)
+    #expect(body.text(position: "1.3").utf8.count < 20_000)
   }
 
   @Test(arguments: [19_000, 20_000, 60_000])
