@@ -10,7 +10,7 @@ package final class ImportMemory: Sendable {
     var bytesOfClients: [RequestSender: Int] = [:]
   }
 
-  private let limit: Int
+  fileprivate let limit: Int
   private let state = Mutex(State())
 
   /// Creates the memory of a server's imports.
@@ -21,12 +21,16 @@ package final class ImportMemory: Sendable {
   }
 
   /// Returns the share of an import of a client, which holds nothing yet.
-  func share(of client: RequestSender) -> ImportShare { ImportShare(self, client) }
+  ///
+  /// - Parameter things: the plural of what it holds.
+  func share(of client: RequestSender, for things: String = "rows") -> ImportShare {
+    ImportShare(self, client, things)
+  }
 
   /// Counts memory of a client, or with a negative number no longer.
   ///
-  /// A client may hold as much as is free beside its own. So one alone has half of the memory at most, and there is
-  /// always room for another one.
+  /// A client may hold as much as is free beside its own. So one alone has half of the memory at most, so that several
+  /// clients find room.
   ///
   /// - Returns: `false` if there is no room.
   fileprivate func add(_ growth: Int, of client: RequestSender) -> Bool {
@@ -53,39 +57,44 @@ final class ImportShare: Sendable {
 
   private let memory: ImportMemory
   private let client: RequestSender
+  private let things: String
   private let holding = Mutex(Holding())
 
-  fileprivate init(_ memory: ImportMemory, _ client: RequestSender) {
-    (self.memory, self.client) = (memory, client)
+  fileprivate init(_ memory: ImportMemory, _ client: RequestSender, _ things: String) {
+    (self.memory, self.client, self.things) = (memory, client, things)
   }
 
   /// Counts the memory of the text and the rows that were read and not passed on, in place of what was counted before.
   ///
-  /// - Throws: `Problem` 503 if there is no room.
+  /// - Throws: `Problem` 413 if the import alone holds more than there is for one, 503 if there is no room beside others.
   func hold(read bytes: Int) throws(Problem) { try hold { $0.read = bytes } }
 
   /// Counts the memory of the rows that the store holds, in place of what was counted before.
   ///
-  /// - Throws: `Problem` 503 if there is no room.
+  /// - Throws: `Problem` 413 if the import alone holds more than there is for one, 503 if there is no room beside others.
   func hold(staged bytes: Int) throws(Problem) { try hold { $0.staged = bytes } }
 
   private func hold(_ change: (inout Holding) -> Void) throws(Problem) {
-    let fits = holding.withLock { holding in
+    let excess = holding.withLock { holding -> Int? in
       var changed = holding
       change(&changed)
       changed.counted = Self.leastBytes + changed.read + changed.staged
-      guard memory.add(changed.counted - holding.counted, of: client) else { return false }
+      guard memory.add(changed.counted - holding.counted, of: client) else { return changed.counted }
       holding = changed
-      return true
+      return nil
     }
-    guard fits else {
+    guard let excess else { return }
+    // As much as a client may hold while there is no other.
+    guard excess <= memory.limit / 2 else {
       throw Problem(
-        .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
-        detail:
-          "the rows of imports take too much memory, of this client or of all; nothing was imported, and parts of a"
-          + " long import take less",
-        headers: ["retry-after": "10"])
+        .payloadTooLarge, code: ProblemCode.bodyTooLarge.rawValue,
+        detail: "the \(things) of this import take more memory than one import may have; nothing was imported;"
+          + " send them in parts")
     }
+    throw Problem(
+      .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
+      detail: "this client, or all clients together, hold too many \(things) of imports; nothing was imported",
+      headers: ["retry-after": "10"])
   }
 
   /// Releases the memory.

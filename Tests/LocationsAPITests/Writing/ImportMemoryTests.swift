@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(arguments: ["", "?mode=atomic", "?dryRun=true"])
-  func importThatFindsNoMemoryImportsNothing(query: String) async throws {
+  func importThatAloneTakesTooMuchMemoryImportsNothing(query: String) async throws {
     let store = MemoryStore()
     let driver = ServiceDriver(Self.api(store, limit: 2_000_000))
 
@@ -86,11 +86,31 @@ import Testing
     let left = store.count
     let taken = try await driver.send(.POST, "/locations/import", headers: Self.headers, json: Self.rows(100))
 
-    #expect(rejected.status == 503, "\(rejected.text)")
-    #expect(try rejected.code == "overloaded")
-    #expect(rejected.headers.contains(name: "retry-after"))
+    #expect(rejected.status == 413, "\(rejected.text)")
+    #expect(try rejected.code == "body-too-large")
+    #expect(!rejected.headers.contains(name: "retry-after"))
     #expect(left == 0)
     #expect(try taken.object["created"] as? Int == 100, "\(taken.text)")
+  }
+
+  @Test func importMayBeRepeatedIfOthersHoldTheMemory() throws {
+    let memory = ImportMemory(limit: 1_000_000)
+    let (first, second) = (RequestSender.address(IPAddress("192.0.2.1")), RequestSender.address(IPAddress("192.0.2.2")))
+    let others = memory.share(of: first)
+    try others.hold(read: 400_000)
+
+    let beside = #expect(throws: Problem.self) { try memory.share(of: second).hold(read: 400_000) }
+    let alone = #expect(throws: Problem.self) { try memory.share(of: second).hold(read: 500_000) }
+    others.end()
+    let later = memory.share(of: second)
+    try later.hold(read: 400_000)
+
+    #expect(beside?.status == .serviceUnavailable)
+    #expect(beside?.headers.contains(name: "retry-after") == true)
+    #expect(beside?.detail?.contains("too many rows of imports") == true)
+    #expect(alone?.status == .payloadTooLarge)
+    #expect(alone?.headers.contains(name: "retry-after") == false)
+    later.end()
   }
 
   @Test func rowsThatAStoreHoldsAreCountedUnlessItHasThem() async throws {
@@ -103,7 +123,7 @@ import Testing
     let beside = try await Self.send(rows, to: ServiceDriver(Self.api(store, limit: 256 << 20)))
     let unchanged = try await Self.send(rows, to: driver)
 
-    #expect(created.status == 503, "\(created.text)")
+    #expect(created.status == 413, "\(created.text)")
     #expect(left == 0)
     #expect(try beside.object["created"] as? Int == 60_000, "\(beside.text)")
     #expect(try unchanged.object["unchanged"] as? Int == 60_000, "\(unchanged.text)")
@@ -123,7 +143,7 @@ import Testing
 
     let response = try await driver.send(.POST, "/locations/import", headers: Self.headers, json: text)
 
-    #expect(response.status == 503, "\(response.text)")
+    #expect(response.status == 413, "\(response.text)")
   }
 
   // MARK: Areas
@@ -137,7 +157,7 @@ import Testing
   }
 
   @Test(arguments: ["", "?mode=atomic", "?dryRun=true"])
-  func importOfAreasThatFindsNoMemoryImportsNothing(query: String) async throws {
+  func importOfAreasThatAloneTakesTooMuchMemoryImportsNothing(query: String) async throws {
     let store = MemoryStore()
     let driver = ServiceDriver(Self.api(store, limit: 500_000))
 
@@ -147,9 +167,9 @@ import Testing
     let taken = try await driver.send(
       .POST, "/areas/import", headers: Self.headers, json: Self.area(positions: 100))
 
-    #expect(rejected.status == 503, "\(rejected.text)")
-    #expect(try rejected.code == "overloaded")
-    #expect(rejected.headers.contains(name: "retry-after"))
+    #expect(rejected.status == 413, "\(rejected.text)")
+    #expect(try rejected.code == "body-too-large")
+    #expect(!rejected.headers.contains(name: "retry-after"))
     #expect(left == 0)
     #expect(try taken.object["created"] as? Int == 1, "\(taken.text)")
   }
@@ -160,7 +180,7 @@ import Testing
 
     let response = try await driver.send(.POST, "/areas/import", headers: Self.headers, json: String(text))
 
-    #expect(response.status == 503, "\(response.text)")
+    #expect(response.status == 413, "\(response.text)")
   }
 }
 

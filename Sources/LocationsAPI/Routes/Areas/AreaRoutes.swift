@@ -564,7 +564,7 @@ struct ImportAreasRoute: CallHandler {
     }
     let keyed = try ImportKey.read(request, of: request.principal)
     let chunks = try BodyChunks(request, hash: keyed?.hash)
-    let share = memory.share(of: request.sender)
+    let share = memory.share(of: request.sender, for: "areas")
     defer { share.end() }
     // Reading rows is work enough to hold up the other connections of this one's event loop.
     var warnings: [String] = []
