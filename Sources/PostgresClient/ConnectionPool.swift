@@ -100,18 +100,21 @@ package actor ConnectionPool {
   /// Runs an operation on a connection of its own, which is closed afterwards. It counts until the server has closed it,
   /// so that the number of backends never exceeds the limits.
   ///
-  /// - Parameter client: the client on whose behalf it runs, which gets all connections of the use but one; `nil` for
-  ///   one that may have all.
+  /// - Parameters:
+  ///   - client: the client on whose behalf it runs, which gets at most all connections of the use but one, and the only
+  ///     one if there is one; `nil` for one that may have all.
+  ///   - isShort: a Boolean value that indicates whether the operation takes a moment, so that its connection does not
+  ///     count among the client's.
   /// - Throws: ``DatabaseError``, or the body's error.
   package nonisolated func withSession<Value>(
-    for use: SessionUse, of client: String?, _ body: (Session) async throws -> Value
+    for use: SessionUse, of client: String?, isShort: Bool = false, _ body: (Session) async throws -> Value
   ) async throws -> Value {
     try await waiting { (pool, id, continuation: Continuation<Void>) in
       pool.admissions[id] = continuation
-      pool.perform(pool.machine.arrived(id, for: use, of: client, at: .now))
+      pool.perform(pool.machine.arrived(id, for: use, of: client, isShort: isShort, at: .now))
     }
     let release: @Sendable () -> Void = { [self] in
-      thread.submit { self.assumeIsolated { $0.perform($0.machine.closed(use, of: client)) } }
+      thread.submit { self.assumeIsolated { $0.perform($0.machine.closed(use, of: isShort ? nil : client)) } }
     }
     let session: Session
     do {
@@ -129,6 +132,16 @@ package actor ConnectionPool {
       await session.finish()
       throw error
     }
+  }
+
+  /// Has an operation with a connection of its own give way if a request could then be admitted that waits, and returns
+  /// whether it does. One operation gives way for each request.
+  ///
+  /// - Parameter end: ends the operation, or returns `false` if it must not end.
+  package func giveWay(_ use: SessionUse, of client: String?, _ end: @Sendable () -> Bool) -> Bool {
+    guard machine.isAwaited(use, of: client), end() else { return false }
+    machine.giveWay(use, of: client)
+    return true
   }
 
   /// Waits for the result of a request, which is passed on to the pool under a new identifier unless the task has been

@@ -11,9 +11,9 @@ import DequeModule
 /// outage. ``PooledConnection`` is the state machine of a single connection.
 ///
 /// An export or import has a connection to itself, which is established for it and closed afterwards. Each class of use
-/// has a limit and a wait queue, and all together have a limit. One client has all connections of a use but one, so that
-/// there is one for others. Clients take turns: the first caller of each comes before the second of any, and in a full
-/// queue the last one gives way to a caller of an earlier turn.
+/// has a limit and a wait queue, and all together have a limit. One client has at most all connections of a use but one,
+/// so that there is one for others, and the only one if there is one. Clients take turns: the first caller of each comes
+/// before the second of any, and in a full queue the last one gives way to a caller of an earlier turn.
 struct PoolStateMachine {
   typealias Instant = ContinuousClock.Instant
 
@@ -97,14 +97,16 @@ struct PoolStateMachine {
     let id: RequestID
     let use: SessionUse
     let client: String?
+    /// The client whose connections it counts among; `nil` for one that may have all.
+    let owner: String?
     let turn: Int
     let deadline: Instant
   }
 
-  /// A client with connections of its own for a use.
+  /// A client with connections of its own for a use; `nil` stands for those that may have all connections.
   private struct SessionOwner: Hashable {
     let use: SessionUse
-    let client: String
+    let client: String?
   }
 
   /// The state of an outage, in which the server is unreachable.
@@ -126,6 +128,8 @@ struct PoolStateMachine {
   /// The number of connections for each use that the server has not closed.
   private var sessions: [SessionUse: Int] = [:]
   private var sessionsOfClients: [SessionOwner: Int] = [:]
+  /// Those whose connections are about to be closed for requests that wait.
+  private var givingWay: [SessionOwner] = []
   /// Those of each use are ordered by turn, and in a turn by arrival.
   private var waitingSessions: [WaitingSession] = []
   private var isShutDown = false
@@ -220,12 +224,16 @@ struct PoolStateMachine {
 
   /// Handles a new request for a connection of its own.
   ///
-  /// - Parameter client: the client whose request it is; `nil` for one that may have all connections.
+  /// - Parameters:
+  ///   - client: the client whose request it is; `nil` for one that may have all connections.
+  ///   - isShort: a Boolean value that indicates whether the connection does not count among the client's, as it is
+  ///     closed in a moment.
   mutating func arrived(
-    _ id: RequestID, for use: SessionUse, of client: String? = nil, at now: Instant
+    _ id: RequestID, for use: SessionUse, of client: String? = nil, isShort: Bool = false, at now: Instant
   ) -> [Action] {
     if isShutDown { return [.fail(id, .unavailable(reason: Self.shutDownReason))] }
-    if mayAdmit(use, of: client) { return [admit(id, for: use, of: client)] }
+    let owner = isShort ? nil : client
+    if mayAdmit(use, of: owner) { return [admit(id, for: use, of: owner)] }
     let waiting = waitingSessions.filter { $0.use == use }
     let turn = waiting.last { $0.client == client }.map { $0.turn + 1 } ?? waiting.first?.turn ?? 0
     var actions: [Action] = []
@@ -237,19 +245,36 @@ struct PoolStateMachine {
     }
     let index = waitingSessions.firstIndex { $0.use == use && $0.turn > turn } ?? waitingSessions.endIndex
     waitingSessions.insert(
-      WaitingSession(id: id, use: use, client: client, turn: turn, deadline: now + limits.waitTimeout), at: index)
+      WaitingSession(
+        id: id, use: use, client: client, owner: owner, turn: turn, deadline: now + limits.waitTimeout), at: index)
     return actions
   }
 
   /// Handles the end of a request's own connection, or of the attempt to establish it.
+  ///
+  /// - Parameter client: the client among whose connections it counts; `nil` for one that may have all.
   mutating func closed(_ use: SessionUse, of client: String? = nil) -> [Action] {
     count(-1, use, of: client)
+    if let index = givingWay.firstIndex(of: SessionOwner(use: use, client: client)) { givingWay.remove(at: index) }
     var actions: [Action] = []
-    while let index = waitingSessions.firstIndex(where: { mayAdmit($0.use, of: $0.client) }) {
+    while let index = waitingSessions.firstIndex(where: { mayAdmit($0.use, of: $0.owner) }) {
       let next = waitingSessions.remove(at: index)
-      actions.append(admit(next.id, for: next.use, of: next.client))
+      actions.append(admit(next.id, for: next.use, of: next.owner))
     }
     return actions
+  }
+
+  /// Returns whether a connection has to be closed for a request to be admitted that waits, beside those that give way
+  /// already.
+  func isAwaited(_ use: SessionUse, of client: String?) -> Bool {
+    var rest = self
+    for other in givingWay { _ = rest.closed(other.use, of: other.client) }
+    return !rest.closed(use, of: client).isEmpty
+  }
+
+  /// Notes that a connection is about to be closed for a request that waits.
+  mutating func giveWay(_ use: SessionUse, of client: String?) {
+    givingWay.append(SessionOwner(use: use, client: client))
   }
 
   private mutating func admit(_ id: RequestID, for use: SessionUse, of client: String?) -> Action {

@@ -209,12 +209,13 @@ extension PostgresStore {
     }
   }
 
-  /// Runs a transaction of several statements, which is rolled back unless the closure calls ``commit(_:)``.
+  /// Runs a transaction of several statements, which is rolled back unless the closure calls ``commit(_:)``. It takes a
+  /// connection of imports for a moment, also while its client's imports have all that the client may have.
   func withTransaction<Outcome: Sendable>(
     _ body: (Session) async throws -> Outcome
   ) async throws -> Outcome {
     _ = try await followClock(again: false)
-    return try await pool.withSession(for: .import, of: StoreClient.current) { session in
+    return try await pool.withSession(for: .import, of: StoreClient.current, isShort: true) { session in
       try await session.run(script: "BEGIN; \(BulkSettings.script); \(StatementSettings.durability(isLocal: true))")
       return try await body(session)
     }

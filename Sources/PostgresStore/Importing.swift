@@ -534,8 +534,8 @@ extension PostgresStore {
   ///
   /// It uses a dedicated connection without a statement timeout; the number of these is limited. It acquires one when
   /// all rows have arrived, or 8 MiB of them, so that a short upload that stalls holds none. A longer one whose next
-  /// batch takes longer than ``PostgresConfiguration/uploadToleranceMilliseconds`` gives way to imports that wait, and
-  /// is ``PointStoreError/overloaded``. Rows are staged as they arrive;
+  /// batch takes longer than ``PostgresConfiguration/uploadToleranceMilliseconds`` gives way to a request that waits for
+  /// its connection, and is ``PointStoreError/uploadTooSlow``. Rows are staged as they arrive;
   /// imports are merged one after the other. The memory used doesn't depend on the number of rows.
   ///
   /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time or
@@ -550,7 +550,7 @@ extension PostgresStore {
     return try await withThrowingTaskGroup(of: ImportReport?.self) { group in
       group.addTask { try await self.importRows(batches, options, wait) }
       group.addTask {
-        if await self.givesWay(wait) { throw PointStoreError.overloaded }
+        if await self.givesWay(wait) { throw PointStoreError.uploadTooSlow }
         return nil
       }
       defer { group.cancelAll() }
@@ -561,8 +561,8 @@ extension PostgresStore {
     }
   }
 
-  /// Returns `true` once the import has waited for its rows for too long while other imports wait for its connection,
-  /// so that it is to be rolled back; `false` if the task was cancelled.
+  /// Returns `true` once the import has waited for its rows for too long while a request waits for its connection, so
+  /// that it is to be rolled back; `false` if the task was cancelled.
   private func givesWay(_ wait: UploadWait) async -> Bool {
     let tolerance = Duration.milliseconds(configuration.uploadToleranceMilliseconds)
     repeat {
@@ -572,7 +572,7 @@ extension PostgresStore {
       } catch {
         return false
       }
-    } while await pool.load.imports.waiting == 0 || !wait.end(ifLongerThan: tolerance)
+    } while await !pool.giveWay(.import, of: StoreClient.current, { wait.end(ifLongerThan: tolerance) })
     return true
   }
 
@@ -734,7 +734,8 @@ private struct CollectedBatches<Rows: AsyncIteratorProtocol> where Rows.Element 
   /// The number of bytes of rows that are waited for.
   private static var collectedBytes: Int { 8 << 20 }
 
-  private var first: ArraySlice<[ImportRow]> = []
+  private var first: [[ImportRow]] = []
+  private var taken = 0
   private var bytes = 0
   private var rows: Rows
   private let reserve: (@Sendable (Int) throws -> Void)?
@@ -763,14 +764,22 @@ private struct CollectedBatches<Rows: AsyncIteratorProtocol> where Rows.Element 
 
   /// Returns the next batch; `nil` at the end.
   ///
-  /// - Throws: the error of the sequence, or ``PointStoreError/overloaded`` if the import has given way to others.
+  /// - Throws: the error of the sequence, or ``PointStoreError/uploadTooSlow`` if the import has given way.
   mutating func next() async throws -> [ImportRow]? {
-    guard let batch = first.popFirst() else {
+    guard taken < first.count else {
       wait.begin()
-      let batch = try await rows.next()
-      try wait.end()
-      return batch
+      do {
+        let batch = try await rows.next()
+        try wait.end()
+        return batch
+      } catch {
+        try wait.end()
+        throw error
+      }
     }
+    var batch: [ImportRow] = []
+    swap(&batch, &first[taken])
+    taken += 1
     bytes -= Self.byteCount(of: batch)
     // Less never fails for lack of memory.
     _ = try? reserve?(bytes)
@@ -801,14 +810,14 @@ private final class UploadWait: Sendable {
 
   /// Ends the wait, as the rows have arrived.
   ///
-  /// - Throws: ``PointStoreError/overloaded`` if the import has given way before.
+  /// - Throws: ``PointStoreError/uploadTooSlow`` if the import has given way before.
   func end() throws(PointStoreError) {
     let gaveWay = state.withLock { state in
       if case .gaveWay = state { return true }
       state = .none
       return false
     }
-    if gaveWay { throw .overloaded }
+    if gaveWay { throw .uploadTooSlow }
   }
 
   /// Has the import give way if it has waited for longer than a time, and returns whether it does.

@@ -77,6 +77,57 @@ import Testing
     #expect(pool.closed(.import, of: "a") == [.admit(request(3))])
   }
 
+  @Test func shortOperationDoesNotCountAmongTheConnectionsOfItsClient() {
+    var pool = pool(exports: 2, imports: 2, total: 4)
+    _ = pool.arrived(request(1), for: .import, of: "a", at: start)
+
+    let short = pool.arrived(request(2), for: .import, of: "a", isShort: true, at: start)
+    let further = (3...5).map { pool.arrived(request($0), for: .import, of: "a", isShort: $0 < 5, at: start) }
+    let other = pool.arrived(request(6), for: .import, of: "b", isShort: true, at: start)
+
+    #expect(short == [.admit(request(2))])
+    #expect(further == [[], [], []])
+    #expect(other == [])
+    // Clients take turns for short operations too.
+    #expect(pool.closed(.import) == [.admit(request(3))])
+    #expect(pool.closed(.import) == [.admit(request(6))])
+    #expect(pool.closed(.import) == [.admit(request(4))])
+    #expect(pool.closed(.import) == [])
+    #expect(pool.closed(.import, of: "a") == [.admit(request(5))])
+  }
+
+  @Test func connectionIsAwaitedIfARequestCouldBeAdmittedInItsPlace() {
+    var pool = pool(exports: 2, imports: 2, total: 4)
+    _ = pool.arrived(request(1), for: .import, of: "a", at: start)
+    _ = pool.arrived(request(2), for: .import, of: "b", at: start)
+    let alone = pool.isAwaited(.import, of: "b")
+
+    // It waits only because its own client is at its share.
+    _ = pool.arrived(request(3), for: .import, of: "a", at: start)
+    let besideItsOwn = pool.isAwaited(.import, of: "b")
+    _ = pool.arrived(request(4), for: .import, of: "c", at: start)
+
+    #expect(!alone && !besideItsOwn)
+    #expect(pool.isAwaited(.import, of: "b"))
+  }
+
+  @Test func oneConnectionGivesWayForEachRequestThatWaits() {
+    var pool = pool(exports: 2, imports: 3, total: 5)
+    for (number, client) in [(1, "a"), (2, "b"), (3, "c"), (4, "d")] {
+      _ = pool.arrived(request(number), for: .import, of: client, at: start)
+    }
+
+    pool.giveWay(.import, of: "a")
+    let isAwaitedForOne = pool.isAwaited(.import, of: "b")
+    _ = pool.arrived(request(5), for: .import, of: "e", at: start)
+    let isAwaitedForTwo = pool.isAwaited(.import, of: "b")
+    let admitted = pool.closed(.import, of: "a")
+
+    #expect(!isAwaitedForOne && isAwaitedForTwo)
+    #expect(admitted == [.admit(request(4))])
+    #expect(pool.isAwaited(.import, of: "b"))
+  }
+
   @Test func callersOfAClientComeOneAfterTheOtherBeforeTheSecondOfAny() {
     var pool = pool(exports: 1, imports: 1, total: 2)
     let first = pool.arrived(request(1), for: .import, of: "a", at: start)

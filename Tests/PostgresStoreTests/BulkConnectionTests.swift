@@ -178,9 +178,73 @@ import Testing
     let report = try await store.importRows([.sample("there", 1, 1)])
 
     #expect(report.created == 1)
-    await #expect(throws: PointStoreError.overloaded) { try await stalled.value }
+    await #expect(throws: PointStoreError.uploadTooSlow) { try await stalled.value }
     #expect(try await store.allPoints().count == 2)
     continuation.finish()
+  }
+
+  @Test(.timeLimit(.minutes(5))) func oneOfTheLongImportsThatStallGivesWayToAnother() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) {
+      $0.waitTimeoutMilliseconds = 300_000
+      $0.uploadToleranceMilliseconds = 0
+    }
+    let uploads = ["a", "b"].map { (client: $0, rows: AsyncStream.makeStream(of: [ImportRow].self)) }
+    for upload in uploads {
+      upload.rows.continuation.yield(try (1...30_000).map { try .sample("stalled", 1, 1, number: $0) })
+    }
+    let stalled = uploads.map { upload in
+      StoreClient.$current.withValue(upload.client) {
+        Task { try await store.importRows(upload.rows.stream, mode: .partial, dryRun: false) }
+      }
+    }
+    while await store.poolLoad().imports.connections < 2 { try await Task.sleep(for: .milliseconds(10)) }
+
+    let report = try await StoreClient.$current.withValue("c") {
+      try await store.importRows([.sample("there", 1, 1)])
+    }
+    // Each is asked once in a second.
+    try await Task.sleep(for: .seconds(3))
+    for upload in uploads { upload.rows.continuation.finish() }
+    var created: [Int] = []
+    var errors: [PointStoreError] = []
+    for task in stalled {
+      do {
+        created.append(try await task.value.created)
+      } catch let error as PointStoreError {
+        errors.append(error)
+      }
+    }
+
+    #expect(report.created == 1)
+    #expect(created == [30_000])
+    #expect(errors == [.uploadTooSlow])
+  }
+
+  @Test(.timeLimit(.minutes(5))) func shortTransactionOfAClientIsServedDuringItsImport() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) {
+      // The import's client has no other.
+      $0.waitTimeoutMilliseconds = 10_000
+      $0.uploadToleranceMilliseconds = 600_000
+    }
+    let (upload, continuation) = AsyncStream.makeStream(of: [ImportRow].self)
+    continuation.yield(try (1...30_000).map { try .sample("nightly", 1, 1, number: $0) })
+    let draft = try PointDraft.sample("twice")
+    // The second operation depends on the first.
+    let batch = PointBatch([.put(draft, id: .sample(1), if: .none), .delete(id: .sample(1), if: .none)])
+
+    let results = try await StoreClient.$current.withValue("client") {
+      let importing = Task { try await store.importRows(upload, mode: .partial, dryRun: false) }
+      while await store.poolLoad().imports.connections < 1 { try await Task.sleep(for: .milliseconds(10)) }
+      let results = try await store.apply(batch)
+      continuation.finish()
+      #expect(try await importing.value.created == 30_000)
+      return results
+    }
+
+    #expect(results.count == 2)
+    #expect(results.allSatisfy { !$0.isFailure })
   }
 
   @Test(.timeLimit(.minutes(5))) func longImportThatStallsGoesOnWhileNoOtherWaits() async throws {

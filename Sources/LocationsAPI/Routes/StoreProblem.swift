@@ -46,6 +46,11 @@ extension Problem {
       self.init(
         .serviceUnavailable, code: "overloaded", title: "Overloaded",
         detail: "too many requests are waiting for the store", headers: ["retry-after": "1"])
+    case .uploadTooSlow:
+      self.init(
+        .serviceUnavailable, code: "overloaded", title: "Overloaded",
+        detail: "the upload was too slow while others waited for the store; nothing was imported",
+        headers: ["retry-after": "10"])
     case .keysExhausted:
       self.init(
         .serviceUnavailable, code: "overloaded", title: "Overloaded",
@@ -98,7 +103,7 @@ extension HTTPRequest {
       case .unexpected: .error
       case .outcomeUnknown: .warning
       case .unavailable, .readOnly, .schemaMismatch, .misconfigured, .indexRequired, .indexNotReady, .filterTimeout,
-        .stepLimit, .overloaded, .keysExhausted, .timeout:
+        .stepLimit, .overloaded, .uploadTooSlow, .keysExhausted, .timeout:
         .debug
       }
     logger.log(level: level, "a call of the store failed", metadata: ["error": "\(error)"])

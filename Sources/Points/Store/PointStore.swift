@@ -348,6 +348,9 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The call waited too long in the queue, or the queue was full.
   case overloaded
 
+  /// The rows of an import came too slowly while another call waited for its connection; nothing was imported.
+  case uploadTooSlow
+
   /// The caller's share of the room for idempotency keys is full; nothing was done. Keys that are known stay valid.
   case keysExhausted
 
@@ -373,6 +376,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
     case .filterTimeout: "filter_timeout"
     case .stepLimit: "step_limit"
     case .overloaded: "overloaded"
+    case .uploadTooSlow: "upload_too_slow"
     case .keysExhausted: "keys_exhausted"
     case .timeout: "timeout"
     case .outcomeUnknown: "outcome_unknown"
@@ -388,7 +392,8 @@ extension PointStoreError: CustomStringConvertible {
     case .unavailable(let reason), .readOnly(let reason), .schemaMismatch(let reason), .misconfigured(let reason),
       .outcomeUnknown(let reason), .unexpected(let reason):
       "\(shortDescription): \(reason)"
-    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .keysExhausted, .timeout:
+    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .uploadTooSlow, .keysExhausted,
+      .timeout:
       shortDescription
     }
   }

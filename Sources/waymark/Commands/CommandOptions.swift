@@ -128,7 +128,7 @@ enum Exit {
     case .schemaMismatch(let reason): because("the schema is not current: \(reason)", failed)
     case .misconfigured(let reason): because("\(reason); \(outcome)", failed)
     case .indexRequired, .indexNotReady: because("the call needs the index of places in memory", failed)
-    case .overloaded, .keysExhausted, .timeout, .filterTimeout, .stepLimit:
+    case .overloaded, .uploadTooSlow, .keysExhausted, .timeout, .filterTimeout, .stepLimit:
       because("the database took too long", unavailable)
     case .outcomeUnknown(let reason): because("the outcome is unknown: \(reason)", unavailable)
     case .unexpected(let reason): because("\(reason); \(outcome)", failed)

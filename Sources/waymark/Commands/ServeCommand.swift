@@ -63,7 +63,8 @@ struct ServeCommand: AsyncParsableCommand {
     case .unavailable(let reason), .readOnly(let reason), .outcomeUnknown(let reason):
       Exit.because(reason, Exit.unavailable)
     case .schemaMismatch(let reason): Exit.because(reason, Exit.badData)
-    case .overloaded, .keysExhausted, .timeout, .indexRequired, .indexNotReady, .filterTimeout, .stepLimit:
+    case .overloaded, .uploadTooSlow, .keysExhausted, .timeout, .indexRequired, .indexNotReady, .filterTimeout,
+      .stepLimit:
       Exit.because("the places could not be opened in time", Exit.unavailable)
     case .misconfigured(let reason), .unexpected(let reason): Exit.because(reason, Exit.badData)
     }

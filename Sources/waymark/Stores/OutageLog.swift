@@ -97,7 +97,8 @@ final class OutageLog: StoreObserver {
       if state.compareExchange(expected: .available, desired: .unavailable, ordering: .releasing).exchanged {
         logBeginning(reason)
       }
-    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .keysExhausted, .timeout,
+    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .uploadTooSlow, .keysExhausted,
+      .timeout,
       .outcomeUnknown, .unexpected:
       break
     }
