@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
+import Synchronization
 
 /// `GET /changes`: what has changed since a position, as a page or as a stream.
 struct ChangesRoute: CallHandler {
@@ -186,7 +187,8 @@ struct ChangesRoute: CallHandler {
   private func firstPage(
     of changes: any PointFeed, after position: String, limit: Int, _ request: HTTPRequest
   ) async throws(Problem) -> ChangePage {
-    let reader = ChangeReader(request)
+    let refusal = Mutex<Problem?>(nil)
+    let reader = ChangeReader(request) { problem in refusal.withLock { $0 = problem } }
     var page: ChangePage
     var start = position
     repeat {
@@ -195,7 +197,7 @@ struct ChangesRoute: CallHandler {
           try await changes.page(after: start, limit: limit, for: reader)
         }
       } catch {
-        throw request.problem(for: error)
+        throw refusal.withLock { $0 } ?? request.problem(for: error)
       }
       start = page.position
     } while page.changes.isEmpty && page.hasMore
@@ -226,12 +228,15 @@ struct ChangesRoute: CallHandler {
 
 extension ChangeReader {
   /// Creates the reader of a request, to whose sender the evaluation of conditions counts.
-  init(_ request: HTTPRequest) {
+  ///
+  /// - Parameter onRefusal: takes the problem of work that was not done.
+  init(_ request: HTTPRequest, onRefusal: @escaping @Sendable (Problem) -> Void = { _ in }) {
     self.init(client: Client(request.sender)) { work in
       do throws(Problem) {
         try await request.computing { () throws(Problem) in work() }
         return true
       } catch {
+        onRefusal(error)
         return false
       }
     }
