@@ -556,6 +556,80 @@ import Testing
     }
   }
 
+  @Test func listWhosePlacesWaitForMemoryCountsAsOneSearch() async throws {
+    let request = Mutex<HTTPRequest?>(nil)
+    let held = Mutex<MemoryReservation?>(nil)
+    let takesMemory = Atomic(false)
+    let calls = Counter()
+    let store = StubStore(onPage: { _ throws(PointStoreError) in
+      calls.add()
+      if takesMemory.exchange(false, ordering: .sequentiallyConsistent) {
+        let reservation = request.withLock { $0?.reserveMemoryAtOnce(bytes: 1 << 40) }
+        held.withLock { $0 = reservation }
+      }
+      return PointPage(points: [], hasMore: false)
+    })
+    let searches = SearchCounter()
+    let service = PointsService(store: store, analytics: searches)
+    var requests = 0
+
+    try await serve(
+      .init(service: service, version: "1.2.3"),
+      configure: { ($0.timeouts.share, $0.timeouts.idleReader) = (.seconds(3_600), .seconds(3_600)) },
+      through: { router in KeepingResponder(responder: router) { last in request.withLock { $0 = last } } }
+    ) { server in
+      // Until the memory is released after a request has begun to wait for it.
+      repeat {
+        requests += 1
+        takesMemory.store(true, ordering: .sequentiallyConsistent)
+        let connection = try await RawHTTPConnection.open(port: server.port)
+        try await connection.send(call: "GET /locations?limit=1000")
+        try await until { held.withLock { $0 != nil } }
+        try await Task.sleep(for: .milliseconds(100))
+        held.withLock { $0 = nil }
+        #expect(try await connection.response().status == 200)
+      } while calls.value == requests
+    }
+
+    #expect(calls.value == requests + 1)
+    #expect(searches.count == requests)
+  }
+
+  @Test func changesOfARestrictionThatFindNoProcessorHaveItsProblem() async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    let memory = MemoryStore.countingFromOne()
+    let store = ComputedStore(
+      store: memory, onComputing: { barrier.pass() }, onFacets: { _ in }, onTransfer: {})
+    var key = APIKey(name: "part", scope: .read, secret: "wm_part")
+    key.restriction = AccessRestriction(filter: "category = 'cafe'")
+    var configuration = LocationsAPI.Configuration(service: PointsService(store: store), version: "1.2.3")
+    configuration.filtering = Filtering(timeLimit: .seconds(3_600))
+    configuration.changes = memory.changes
+    configuration.access = AccessControl(AccessPolicy(keys: [key], isLoopback: true))
+    let headers = "Authorization: Bearer wm_part\r\n"
+    // Of two places in the queue, a client has one.
+    try await serve(configuration, configure: { $0.limits.waitingComputations = 2 }) { server in
+      let present = try await RawHTTPConnection.open(port: server.port).get("/changes", headers: headers)
+      let match = present.text.firstMatch(of: /"position":"([^"]+)"/)
+      let position = try #require(match?.1)
+      _ = try await memory.create(.sample("Cafe", 1, 1, category: "cafe"), once: nil)
+      let first = try await occupy(server)
+
+      let second = try await RawHTTPConnection.open(port: server.port)
+      try await second.send(call: "GET /changes?since=\(position)", headers: headers)
+      try await until { server.computations.waiting == 1 }
+
+      let page = try await RawHTTPConnection.open(port: server.port).get("/changes?since=\(position)", headers: headers)
+
+      #expect(page.status == 503)
+      #expect(page.text.contains("too many computations wait for a processor"), "\(page.text)")
+      barrier.open()
+      #expect(try await second.response().status == 200)
+      _ = try await first.response()
+    }
+  }
+
   @Test func changesOfARestrictionAreJudgedBesideTheEventLoop() async throws {
     let barrier = Barrier()
     defer { barrier.open() }

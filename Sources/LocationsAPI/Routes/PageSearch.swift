@@ -47,8 +47,10 @@ extension PointsService {
       query, for: request
     ) { snapshot throws(PointStoreError) in
       try page(matching: query, in: snapshot, isRecorded: isRecorded)
-    } inStore: { isOnEventLoop throws(PointStoreError) in
-      try await page(matching: query.bounded(ifOnEventLoop: isOnEventLoop), isRecorded: isRecorded)
+    } inStore: { attempt throws(PointStoreError) in
+      try await page(
+        matching: query.bounded(ifOnEventLoop: attempt == .onEventLoop),
+        isRecorded: isRecorded && attempt != .repetition)
     } isShort: { page in
       !isCopied || page.isShort
     } response: { page throws(Problem) in
@@ -71,10 +73,10 @@ extension PointsService {
       query.filters, as: .matches, needsIndex: true, for: request
     ) { snapshot throws(PointStoreError) in
       try matches(of: query, in: snapshot, isRecorded: isRecorded)
-    } inStore: { isOnEventLoop throws(PointStoreError) in
+    } inStore: { attempt throws(PointStoreError) in
       var query = query
-      query.stepLimit = isOnEventLoop ? Self.stepsOnEventLoop : nil
-      return try await matches(of: query, isRecorded: isRecorded)
+      query.stepLimit = attempt == .onEventLoop ? Self.stepsOnEventLoop : nil
+      return try await matches(of: query, isRecorded: isRecorded && attempt != .repetition)
     } isShort: { page in
       page.matches.reduce(0) { $0 + $1.point.draft.textBytes } <= PointPage.shortTextBytes
         && RequestAreas.lookUp(page.matches.lazy.map(\.point.draft.coordinate))
@@ -107,14 +109,14 @@ extension PointsService {
     _ query: PointQuery, as operation: StoreOperation = .page, isLong: Bool = false, needsIndex: Bool = false,
     for request: HTTPRequest,
     _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
-    inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
+    inStore: (SearchAttempt) async throws(PointStoreError) -> Found,
     isShort: (Found) -> Bool = { _ in true },
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     if !isLong, !query.isLong, !isRestricted {
       let found = try await request.reportingStoreErrors { () throws(PointStoreError) -> Found? in
         do throws(PointStoreError) {
-          return try await inStore(true)
+          return try await inStore(.onEventLoop)
         } catch {
           guard error == .stepLimit else { throw error }
           return nil
@@ -138,7 +140,7 @@ extension PointsService {
   private func searchingBesideEventLoop<Found, Response>(
     _ query: PointQuery, as operation: StoreOperation, needsIndex: Bool, for request: HTTPRequest,
     _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
-    inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
+    inStore: (SearchAttempt) async throws(PointStoreError) -> Found,
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any IndexSnapshot)? in
@@ -155,6 +157,14 @@ extension PointsService {
   }
 }
 
+/// The place of a search in the store among those of its request.
+enum SearchAttempt {
+  case onEventLoop
+  case besideEventLoop
+  /// It is like the one before, which counts in analytics.
+  case repetition
+}
+
 extension PointsService {
   /// Searches in the store, which waits for a database, and makes the response beside the event loop.
   ///
@@ -162,13 +172,13 @@ extension PointsService {
   /// reserved: if that has to wait, the search is repeated afterwards.
   private func searchingElsewhere<Found, Response>(
     _ query: PointQuery, for request: HTTPRequest,
-    _ inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
+    _ inStore: (SearchAttempt) async throws(PointStoreError) -> Found,
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
-    func search() async throws(Problem) -> Found {
-      try await request.reportingStoreErrors { () throws(PointStoreError) in try await inStore(false) }
+    func search(_ attempt: SearchAttempt) async throws(Problem) -> Found {
+      try await request.reportingStoreErrors { () throws(PointStoreError) in try await inStore(attempt) }
     }
-    var found: Found? = try await search()
+    var found: Found? = try await search(.besideEventLoop)
     var reservation: MemoryReservation?
     defer { extendLifetime(reservation) }
     if let bytes = query.memoryBytes {
@@ -178,7 +188,7 @@ extension PointsService {
         reservation = try await request.reserveMemory(bytes: bytes)
       }
     }
-    let result = if let found { found } else { try await search() }
+    let result = if let found { found } else { try await search(.repetition) }
     return try await request.computing { () throws(Problem) in try response(result) }
   }
 }

@@ -71,8 +71,10 @@ struct ItemsRoute: CallHandler {
       guard let query = arguments.query else { return response(of: FeaturePage(), arguments, collection, for: request) }
       return try await context.service.searching(query, for: request) { snapshot throws(PointStoreError) in
         try page(query, isContinued: arguments.isContinued, in: snapshot)
-      } inStore: { isOnEventLoop throws(PointStoreError) in
-        try await page(query.bounded(ifOnEventLoop: isOnEventLoop), isContinued: arguments.isContinued)
+      } inStore: { attempt throws(PointStoreError) in
+        try await page(
+          query.bounded(ifOnEventLoop: attempt == .onEventLoop), isContinued: arguments.isContinued,
+          isRecorded: attempt != .repetition)
       } isShort: { page in
         page.points.areShort
       } response: { page in
@@ -81,8 +83,10 @@ struct ItemsRoute: CallHandler {
     }
   }
 
-  private func page(_ query: PointQuery, isContinued: Bool) async throws(PointStoreError) -> FeaturePage {
-    let page = try await context.service.page(matching: query)
+  private func page(
+    _ query: PointQuery, isContinued: Bool, isRecorded: Bool
+  ) async throws(PointStoreError) -> FeaturePage {
+    let page = try await context.service.page(matching: query, isRecorded: isRecorded)
     var result = FeaturePage(page)
     if isContinued || page.hasMore {
       do throws(PointStoreError) {
