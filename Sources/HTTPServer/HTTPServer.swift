@@ -15,6 +15,7 @@ package final class HTTPServer: Sendable {
   private let context: ServerContext
   private let lifecycle: Mutex<Lifecycle>
   private let listener: any Channel
+  private let acceptQueueLength: @Sendable (any Channel) -> Int
 
   /// The port that the server listens on.
   package var port: Int { localAddress.port ?? 0 }
@@ -41,11 +42,14 @@ package final class HTTPServer: Sendable {
   ///   - configuration: the address, the limits and the timeouts.
   ///   - responder: the responder to all requests.
   ///   - logger: the base of the requests' loggers.
+  ///   - acceptQueueLength: returns the number of connections that wait to be accepted; called on the event loop of the
+  ///     listening socket.
   /// - Throws: the system's error where it can't listen there.
   package static func bind(
     configuration: HTTPServerConfiguration,
     responder: some HTTPResponder,
-    logger: Logger
+    logger: Logger,
+    acceptQueueLength: @escaping @Sendable (any Channel) -> Int = HTTPServer.acceptQueueLength(of:)
   ) async throws -> HTTPServer {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads ?? System.coreCount)
     let context = ServerContext(
@@ -55,7 +59,7 @@ package final class HTTPServer: Sendable {
       eventLoop: group.next()
     )
     do {
-      return try await HTTPServer(group: group, context: context)
+      return try await HTTPServer(group: group, context: context, acceptQueueLength: acceptQueueLength)
     } catch {
       try? await context.endGrace().get()
       context.computations.shutDown()
@@ -64,7 +68,11 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  private init(group: MultiThreadedEventLoopGroup, context: ServerContext) async throws {
+  private init(
+    group: MultiThreadedEventLoopGroup,
+    context: ServerContext,
+    acceptQueueLength: @escaping @Sendable (any Channel) -> Int
+  ) async throws {
     let quiescing = ServerQuiescingHelper(group: group)
     let channel = try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: Int32(context.configuration.backlog))
@@ -91,6 +99,7 @@ package final class HTTPServer: Sendable {
     self.context = context
     self.localAddress = address
     listener = channel
+    self.acceptQueueLength = acceptQueueLength
     self.lifecycle = Mutex(Lifecycle(phase: .serving(quiescing)))
   }
 
@@ -165,15 +174,23 @@ extension HTTPServer {
   package func shutdown(gracePeriod: Duration = .seconds(8)) async {
     guard let drained = beginDrain(gracePeriod: gracePeriod) else { return await ended() }
     try? await drained.get()
-    // It is still open if its accept queue was never empty.
-    try? await listener.close().get()
-    lifecycle.withLock { $0.phase = .closing }
+    await endListening()
     await endEventLoops()
     let waiting = lifecycle.withLock { lifecycle in
       lifecycle.phase = .ended
       return lifecycle.waiting
     }
     for continuation in waiting { continuation.resume() }
+  }
+
+  /// Begins the drain of the connections unless it has begun, as only then the end of the grace period cuts them. Returns
+  /// when the listening socket is closed.
+  private func endListening() async {
+    if case .draining(let quiescing, let drained) = lifecycle.withLock({ $0.phase }) {
+      quiescing.initiateShutdown(promise: drained)
+    }
+    try? await listener.closeFuture.get()
+    lifecycle.withLock { $0.phase = .closing }
   }
 
   /// Cuts what is left, and ends the threads once no responder can use an event loop any more. Responders that continue
@@ -203,7 +220,7 @@ extension HTTPServer {
         let promise = group.next().makePromise(of: Void.self)
         lifecycle.phase = .draining(quiescing, promise)
         end(promise, after: gracePeriod)
-        listener.eventLoop.execute { self.closeListener() }
+        listener.eventLoop.execute { self.closeListener(until: .now() + Self.maximumAcceptTime) }
         return promise.futureResult
       case .draining(_, let promise):
         end(promise, after: gracePeriod)
@@ -214,16 +231,27 @@ extension HTTPServer {
     }
   }
 
-  /// Closes the listening socket when its accept queue is empty, and then drains the connections.
+  /// The maximum time for which connections are accepted once the server is to shut down. The accept queue may never be
+  /// empty: if the process has no file descriptor left, or if clients connect without pause.
+  private static let maximumAcceptTime = TimeAmount.milliseconds(250)
+
+  /// Returns the number of connections that wait to be accepted. Call it on the channel's event loop.
+  package static func acceptQueueLength(of listener: any Channel) -> Int {
+    // Linux reports the length of the queue as the number of unacknowledged segments.
+    Int(listener.tcpInfo?.unacked ?? 0)
+  }
+
+  /// Closes the listening socket when its accept queue is empty, or at the deadline, and then drains the connections.
   ///
   /// The system resets the connections in the queue of a socket that is closed. One that is established in the
   /// microseconds between the look at the queue and the end of the socket is reset nevertheless.
-  private func closeListener() {
+  private func closeListener(until deadline: NIODeadline) {
     guard case .draining(let quiescing, let drained) = lifecycle.withLock({ $0.phase }) else { return }
-    // Linux reports the length of the queue as the number of unacknowledged segments.
-    guard let count = listener.tcpInfo?.unacked, count > 0 else { return quiescing.initiateShutdown(promise: drained) }
+    guard acceptQueueLength(listener) > 0, .now() < deadline else {
+      return quiescing.initiateShutdown(promise: drained)
+    }
     // The event loop accepts them before.
-    listener.eventLoop.scheduleTask(in: .milliseconds(1)) { self.closeListener() }
+    listener.eventLoop.scheduleTask(in: .milliseconds(1)) { self.closeListener(until: deadline) }
   }
 
   private func end(_ drain: EventLoopPromise<Void>, after gracePeriod: Duration) {

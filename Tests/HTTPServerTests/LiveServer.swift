@@ -10,6 +10,7 @@ import Testing
 func withServer(
   _ responder: some HTTPResponder,
   configure: (inout HTTPServerConfiguration) -> Void = { _ in },
+  acceptQueueLength: @escaping @Sendable (any Channel) -> Int = HTTPServer.acceptQueueLength(of:),
   body: (HTTPServer) async throws -> Void
 ) async throws {
   var configuration = HTTPServerConfiguration(port: 0)
@@ -24,7 +25,8 @@ func withServer(
   let server = try await HTTPServer.bind(
     configuration: configuration,
     responder: responder,
-    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+    acceptQueueLength: acceptQueueLength
   )
   do {
     try await body(server)

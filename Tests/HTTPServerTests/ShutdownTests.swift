@@ -120,6 +120,18 @@ import Testing
     }
   }
 
+  @Test func acceptQueueThatIsNeverEmptyDoesNotPreventTheDrain() async throws {
+    try await withServer(ClosureResponder.path, acceptQueueLength: { _ in 1 }) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      _ = try await connection.get("/")
+      // Longer than the time limit of this suite.
+      await server.shutdown(gracePeriod: .seconds(600))
+
+      #expect(try await connection.rest().isEmpty)
+      await #expect(throws: RawHTTPConnection.Failure.refused) { try await RawHTTPConnection.open(port: server.port) }
+    }
+  }
+
   @Test(arguments: [false, true])
   func shutdownWaitsForTheSocketsUnsentBytes(asksForClose: Bool) async throws {
     let text = String(repeating: "0123456789", count: 20_000)
@@ -137,14 +149,15 @@ import Testing
     }
   }
 
-  @Test func connectionsAreCutAfterTheGracePeriod() async throws {
+  @Test(arguments: [0, 1]) func connectionsAreCutAfterTheGracePeriod(acceptQueueLength: Int) async throws {
     let responder = ClosureResponder { _ in
       try? await Task.sleep(for: .seconds(600))
       return .text("never")
     }
-    try await withServer(responder) { server in
+    try await withServer(responder, acceptQueueLength: { _ in acceptQueueLength }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      while server.requestsInFlight == 0 { await Task.yield() }
       await server.shutdown(gracePeriod: .milliseconds(50))
 
       await #expect(throws: RawHTTPConnection.Failure.self) { try await connection.response() }
