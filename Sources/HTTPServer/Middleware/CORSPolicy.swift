@@ -36,8 +36,9 @@ package struct CORSPolicy: Sendable {
     origins: Origins = .any,
     allowedHeaders: [String] = [
       "Authorization", "Content-Crs", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match",
-      "If-None-Match", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Traceparent", "Tracestate",
-      "Waymark-Min-Position", "X-Request-Id",
+      // The times are ignored; a page may send them all the same.
+      "If-Modified-Since", "If-None-Match", "If-Unmodified-Since", "Last-Event-ID", "MCP-Protocol-Version",
+      "Mcp-Method", "Mcp-Name", "Traceparent", "Tracestate", "Waymark-Min-Position", "X-Request-Id",
     ],
     maximumAgeSeconds: Int = 86_400
   ) {

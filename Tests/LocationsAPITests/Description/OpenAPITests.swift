@@ -81,7 +81,7 @@ import Testing
     let safe: Set = ["accept", "accept-language", "content-language"]
     let described = Set(DescribedService.calls.flatMap(\.requestHeaders).map { $0.name.lowercased() })
     #expect(described.subtracting(safe).subtracting(allowed) == [])
-    #expect(allowed.isSuperset(of: ["last-event-id", "if-none-match"]))
+    #expect(allowed.isSuperset(of: ["last-event-id", "if-none-match", "if-modified-since", "if-unmodified-since"]))
   }
 
   @Test func everyListMayComeInSeveralParameters() {
