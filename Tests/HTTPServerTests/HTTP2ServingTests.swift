@@ -63,7 +63,10 @@ import Testing
   @Test(
     arguments: [
       ("localhost", ["other.example"], 400), ("localhost", ["localhost", "other.example"], 400),
-      ("localhost", ["localhost:80"], 400), ("localhost", ["localhost"], 200), (nil, ["localhost"], 200),
+      ("localhost", ["localhost:8080"], 400), ("localhost:8080", ["localhost"], 400),
+      ("localhost", ["localhost:443"], 400),
+      ("localhost", ["localhost"], 200), ("localhost", ["LocalHost"], 200), ("localhost", ["localhost:80"], 200),
+      ("Localhost:80", ["localhost"], 200), (nil, ["localhost"], 200),
       (nil, ["localhost", "localhost"], 400), (nil, [], 400),
     ] as [(String?, [String], Int)])
   func hostThatContradictsTheAuthorityOrIsRepeatedIsRejected(

@@ -40,7 +40,9 @@ struct HTTP2RequestHead {
       case _ where name.utf8.first == UInt8(ascii: ":"): break
       case "host" where authority != nil:
         // A proxy may repeat the authority in the field that it replaces (RFC 9113, section 8.3.1).
-        guard value == authority else { throw .malformedRequest("the Host field differs from :authority") }
+        guard Self.isSame(value, authority, scheme: scheme) else {
+          throw .malformedRequest("the Host field differs from :authority")
+        }
       default: headers.add(name: name, value: value)
       }
     }
@@ -66,6 +68,18 @@ struct HTTP2RequestHead {
     bodyLength = isWhole ? 0 : headers.contains(name: "content-length") ? facts.bodyLength : nil
     awaitsContinue = facts.awaitsContinue && bodyLength != 0
     requestID = facts.requestID
+  }
+
+  /// Returns a Boolean value that indicates whether two texts are the same host and port: the case of a host and the
+  /// scheme's default port have no meaning (RFC 9110, section 4.2.3).
+  private static func isSame(_ one: String, _ other: String?, scheme: String) -> Bool {
+    func normalized(_ text: String) -> [UInt8] {
+      let bytes = text.utf8.map { $0 &- UInt8(ascii: "A") < 26 ? $0 | 0x20 : $0 }
+      let ports = [scheme == "https" ? ":443" : ":80", ":"]
+      let port = ports.first { bytes.suffix($0.utf8.count).elementsEqual($0.utf8) }
+      return bytes.dropLast(port?.utf8.count ?? 0)
+    }
+    return one == other || other.map(normalized) == normalized(one)
   }
 }
 
