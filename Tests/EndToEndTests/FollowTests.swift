@@ -195,6 +195,7 @@ struct FollowTests {
         times.withLock { $0.append(.now) }
         let page = #"{"changes":[],"position":"1.2","more":false}"#
         return HTTPResponse(contentType: "application/json", bytes: Array(page.utf8))
+      case "/sources", "/areas": return HTTPResponse(contentType: "application/json", bytes: Array("[]".utf8))
       default: return HTTPResponse(status: .notFound)
       }
     }
@@ -207,12 +208,15 @@ struct FollowTests {
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let follower = try await WaymarkProcess(["follow", "--url", "http://127.0.0.1:\(server.port)"])
 
-    while hasty.times.withLock({ $0.count }) < 4 { try await Task.sleep(for: .milliseconds(50)) }
+    while hasty.times.withLock({ $0.count }) < 4, follower.isRunning { try await Task.sleep(for: .milliseconds(50)) }
+    let isFollowing = follower.isRunning
     follower.send(SIGKILL)
-    _ = try await follower.outcome()
+    let outcome = try await follower.outcome()
     await server.shutdown(gracePeriod: .zero)
 
     let times = hasty.times.withLock { $0 }
+    #expect(isFollowing, "\(outcome.log)")
+    #expect(times.count >= 4)
     for (former, next) in zip(times, times.dropFirst()) { #expect(next - former >= .milliseconds(900)) }
   }
 

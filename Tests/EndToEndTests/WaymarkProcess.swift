@@ -77,7 +77,8 @@ final class WaymarkProcess: Sendable {
       .flatMap { Int($0.output.1) }.map { $0 * 1024 }
   }
 
-  private var isRunning: Bool { kill(program.processIdentifier, 0) == 0 }
+  /// A Boolean value that indicates whether the process has not ended.
+  var isRunning: Bool { kill(program.processIdentifier, 0) == 0 }
 
   /// Waits for the end of the process.
   func outcome() async throws -> Outcome {
