@@ -19,6 +19,10 @@ import Testing
       "PUT", "/locations/\(id)", headers: key, body: Data(#"{"name":"B","lat":1,"long":2}"#.utf8))
     let before = try await driver.get("/locations?fields=*")
     let copy = store.folder.path(of: "copy.db")
+    // The backup replaces this link, whose own mode is 0777.
+    let older = try store.folder.write("", to: "monday.db")
+    try #require(chmod(older, 0o600) == 0)
+    try FileManager.default.createSymbolicLink(atPath: copy, withDestinationPath: older)
 
     let rejected = try await WaymarkProcess.run(["backup", "--url", "http://127.0.0.1:\(port)", copy])
     let backup = try await WaymarkProcess.run(

@@ -83,6 +83,19 @@ import Testing
     await journal.close()
   }
 
+  @Test func fileAtTheEndOfALinkIsForItsOwnerAlone() async throws {
+    let folder = try JournalFolder()
+    let target = folder.path + ".target"
+    try FileManager.default.createSymbolicLink(atPath: folder.path, withDestinationPath: target)
+
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let store = try await MemoryStore(journal: journal)
+    _ = try await store.create(try .sample("kept"), once: nil)
+
+    #expect(try Self.mode(target) == 0o600)
+    await journal.close()
+  }
+
   @Test func fileThatWasMovedBackIsNotWritten() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))

@@ -49,6 +49,33 @@ struct FollowProgressTests {
     #expect(try Self.mode(path) == 0o640)
   }
 
+  @Test(arguments: [(0o644, 0o644), (0o600, 0o600), (0o755, 0o644), (nil, 0o600)] as [(mode_t?, Int)])
+  func aFileInPlaceOfALinkHasAtMostTheModeOfItsTarget(target: mode_t?, expected: Int) async throws {
+    let other = folder.appending(path: "other").path
+    if let target {
+      try Data(#"{"position":"p.1","query":""}"#.utf8).write(to: URL(filePath: other))
+      try #require(chmod(other, target) == 0)
+    }
+    try #require(symlink(other, path) == 0)
+    var progress = try FollowProgress(path: path)
+
+    try await progress.advance(to: "p.2", FollowQuery(""))
+
+    #expect(try Self.mode(path) == expected)
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == .typeRegular)
+  }
+
+  @Test func aFileInPlaceOfALinkToAFolderIsForItsOwnerAlone() async throws {
+    try FileManager.default.createDirectory(
+      atPath: folder.appending(path: "other").path, withIntermediateDirectories: true)
+    let file = folder.appending(path: "file").path
+    try #require(symlink(folder.appending(path: "other").path, file) == 0)
+
+    try ExportFile(path: file, isPrivate: true).finish()
+
+    #expect(try Self.mode(file) == 0o600)
+  }
+
   @Test(arguments: 1..<38)
   func aLineOfIDsThatWasCutIsIgnored(length: Int) throws {
     var first: FollowProgress? = try FollowProgress(path: path)

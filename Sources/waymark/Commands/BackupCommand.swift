@@ -32,7 +32,8 @@ struct BackupCommand: AsyncParsableCommand {
     let target = try server.target(url: server.url ?? LocalServer(Settings()).url)
     try await ExportFile.writing(file, isPrivate: true, didNothing: "no backup was made") { output in
       try await target.download(target.request(.POST, "/backup"), "application/vnd.sqlite3", to: output)
-      try await output.finish { path in try await SQLiteJournal.verify(path: path) }
+      if let path = output.temporaryPath { try await SQLiteJournal.verify(path: path) }
+      try output.finish()
     }
   }
 }

@@ -133,27 +133,22 @@ final class ExportFile: Sendable {
     if let mode, fchmod(descriptor, mode) != 0 { throw ExportFileError(path: path) }
   }
 
+  /// Returns who may read and write a regular file, or the one that a symbolic link leads to; `nil` if there is none.
   private static func mode(ofFileAt path: String) -> mode_t? {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    return (attributes?[.posixPermissions] as? Int).map { mode_t($0) }
+    let target = URL(filePath: path).resolvingSymlinksInPath().path
+    let attributes = try? FileManager.default.attributesOfItem(atPath: target)
+    guard attributes?[.type] as? FileAttributeType == .typeRegular else { return nil }
+    return (attributes?[.posixPermissions] as? Int).map { mode_t($0) & 0o666 }
   }
+
+  /// The path until the file is finished; `nil` for the standard output.
+  var temporaryPath: String? { path.map(Self.partial) }
 
   /// Appends bytes.
   ///
   /// - Throws: when the file can't be written.
   func write(_ bytes: [UInt8]) throws {
     try handle.write(contentsOf: bytes)
-  }
-
-  /// Renames the file once it is synchronised to disk.
-  ///
-  /// - Parameter verify: is called with the temporary path; the file is not renamed when this throws.
-  /// - Throws: when the file can't be written.
-  func finish(verifying verify: (String) async throws -> Void) async throws {
-    guard let path else { return }
-    try handle.synchronize()
-    try await verify(Self.partial(path))
-    try finish()
   }
 
   /// Renames the file once it is synchronised to disk.
