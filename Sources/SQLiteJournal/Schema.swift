@@ -82,7 +82,8 @@ enum Schema {
       highest INTEGER NOT NULL, has_changes INTEGER NOT NULL, dropped INTEGER NOT NULL
     ) STRICT;
     INSERT INTO version_counter VALUES (0, 0, 0);
-    CREATE TRIGGER place_removal AFTER DELETE ON place BEGIN
+    -- A row whose id is damaged can be deleted too.
+    CREATE TRIGGER place_removal AFTER DELETE ON place WHEN length(old.id) = 16 BEGIN
       INSERT OR REPLACE INTO removed_place
       SELECT old.id, min(highest, \(PointOfInterest.versionLimit)) + 1 FROM version_counter;
     END;
@@ -181,7 +182,13 @@ final class JournalFiles: Sendable {
   /// it the same mode.
   static func create(at path: String) {
     // Without O_EXCL, closing the file would release the locks of one that this process has open.
-    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    let flags = O_CREAT | O_WRONLY | O_CLOEXEC
+    var descriptor = open(path, flags | O_EXCL, 0o600)
+    // A symbolic link to no file, which O_EXCL does not follow.
+    var status = stat()
+    if descriptor < 0, errno == EEXIST, stat(path, &status) != 0, errno == ENOENT {
+      descriptor = open(path, flags, 0o600)
+    }
     // Of another error SQLite has a message.
     if descriptor >= 0 { close(descriptor) }
   }

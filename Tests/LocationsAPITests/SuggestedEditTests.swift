@@ -101,7 +101,7 @@ import Testing
     let now = clock.now()
     let text = String(repeating: "x", count: 1_000_000)
     for index in 0..<9 {
-      // As of an earlier version, without a limit of its difference.
+      // Longer than the differences that the calls write.
       let suggestion = Suggestion(
         id: PointID(at: now.adding(.milliseconds(index)), using: &generator), place: place.id, version: place.version,
         change: "{}", difference: #"[{"field":"/name","before":"\#(text)","after":null}]"#, comment: nil, contact: nil,

@@ -148,6 +148,51 @@ import Webhooks
     withExtendedLifetime(folder) {}
   }
 
+  private func execute(_ statements: String, in folder: JournalFolder) async throws {
+    let file = try DatabaseQueue(path: folder.path)
+    try await file.write { try $0.execute(sql: statements) }
+    try file.close()
+  }
+
+  @Test func placeWithADamagedIDCanBeDeletedByHand() async throws {
+    let folder = try await folder(places: 4)
+    try await execute(
+      "PRAGMA ignore_check_constraints = ON; UPDATE place SET id = x'00' WHERE rowid = 3", in: folder)
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let error = await #expect(throws: PointStoreError.self) { try await MemoryStore(journal: journal) }
+    await journal.close()
+
+    try await execute("DELETE FROM place WHERE rowid = 3", in: folder)
+
+    let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+    #expect(error?.description.contains("row 3 of table place") == true)
+    #expect(try await store.allPoints().count == 4)
+    withExtendedLifetime(folder) {}
+  }
+
+  @Test func counterThatWasRepairedByHandIsAboveAllVersions() async throws {
+    let folder = try await folder(places: 4)
+    try await execute("DELETE FROM version_counter", in: folder)
+
+    // As docs/operations.md has it.
+    try await execute(
+      """
+      DELETE FROM version_counter;
+      DELETE FROM index_anchor;
+      DELETE FROM change_run;
+      INSERT INTO version_counter
+        SELECT max(version), 1, max(version)
+        FROM (SELECT 0 AS version UNION ALL SELECT version FROM place UNION ALL SELECT version FROM removed_place)
+        WHERE version <= 4503599627370496;
+      """, in: folder)
+
+    let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+    let versions = try await store.allPoints().map(\.version)
+    let next = try await store.create(try .sample("next"), once: nil)
+    #expect(versions.count == 5 && next.version > (versions.max() ?? 0))
+    withExtendedLifetime(folder) {}
+  }
+
   @Test(arguments: [
     ("answered_key", "name = ''"), ("answered_batch", "results = '[\"created\"]'"), ("answered_import", "created = -1"),
     ("answered_import", "unchanged = \(Int64.max)"), ("area_key", "outcome = '{}'"),

@@ -238,8 +238,7 @@ struct SuggestedEditCalls: Sendable {
   /// The time for which suggestions can be decided.
   let lifetime: Duration
 
-  /// The maximum number of bytes of the texts of a suggestion, but for those of earlier versions, whose differences have
-  /// no limit.
+  /// The maximum number of bytes of the texts of a suggestion.
   fileprivate static let suggestionBytes = SuggestedEditBody.maximumBytes * 2 + PlaceDifference.maximumBytes
 
   /// The number of seconds after which a sender with too many open suggestions may try again.
