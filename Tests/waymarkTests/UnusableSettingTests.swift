@@ -88,6 +88,8 @@ import Testing
   }
 
   private static let key = "-----BEGIN PRIVATE KEY-----\nhunter2"
+  /// The key in Base64.
+  private static let encodedKey = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCmh1bnRlcjI="
 
   @Test(arguments: [
     ["JWT_JWKS": "https://user:hunter2@issuer.example/jwks.json"], ["JWT_JWKS": "ftp://hunter2@issuer.example/jwks"],
@@ -118,6 +120,9 @@ import Testing
       try ServerTarget(url: "https://user:1/hunter2@places.example.org", apiKey: nil)
     }
 
+    let encoded = ConfigurationError(TLSIdentityError.privateKeyUnusable(file: Self.encodedKey))
+
+    #expect(encoded.value == "…")
     let errors = [tokens, keys, target, ConfigurationError(TLSIdentityError.privateKeyUnusable(file: Self.key))]
     for error in errors { #expect(error?.description.contains("hunter2") == false, "\(error?.description ?? "")") }
     #expect(target?.description.hasSuffix("got 'https://…@places.example.org'") == true)

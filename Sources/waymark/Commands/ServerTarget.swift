@@ -30,7 +30,9 @@ struct ServerTarget: Sendable {
       ["http", "https"].contains(scheme), components.host?.isEmpty == false, !url.contains("@"),
       components.query == nil, components.fragment == nil
     else {
-      throw .init(variable: "--url", value: url, expectation: "must be an address such as http://127.0.0.1:8080")
+      throw .init(
+        variable: "--url", value: url,
+        expectation: "must be an address such as http://127.0.0.1:8080, without user, query, fragment and @")
     }
     guard apiKey?.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) != false else {
       throw .conflict(Setting.client.apiKey, "must be printable ASCII without blanks")

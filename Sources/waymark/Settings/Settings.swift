@@ -167,8 +167,8 @@ struct ConfigurationError: Error, Hashable, CustomStringConvertible {
   /// or key set in place of the name of its file.
   private static func withoutSecrets(_ value: String) -> String {
     let start = value.trimmingCharacters(in: .whitespacesAndNewlines)
-    // JSON, also in Base64, PEM and API keys.
-    let isContent = ["{", "eyJ", "-----BEGIN", "wm_"].contains { start.hasPrefix($0) }
+    // JSON and PEM, also in Base64, and API keys.
+    let isContent = ["{", "eyJ", "-----BEGIN", "LS0t", "wm_"].contains { start.hasPrefix($0) }
     guard !isContent, !value.contains(where: \.isNewline) else { return "…" }
     var shown = value
     // A password with unencoded characters ends at the last @.
