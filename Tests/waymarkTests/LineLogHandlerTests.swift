@@ -51,17 +51,21 @@ import Testing
   @Test(arguments: [LineLogHandler.Format.text, .json])
   func controlAndBidirectionalCharactersInAMessageAreEscaped(format: LineLogHandler.Format) {
     let line = written(format) {
-      $0.info("caf\u{E9}", metadata: ["k": "\u{7F}\u{9B}31m \u{202E}txt.exe\u{2028}\u{2066}\u{61C}", "name": "日本 €"])
+      $0.info(
+        "caf\u{E9}",
+        metadata: ["k": "\u{7F}\u{9B}31m \u{202E}txt.exe\u{2028}\u{2066}", "name": "日本 € \u{61C}\u{200F}"])
     }
 
-    #expect(line.contains(#"\u007f\u009b31m \u202etxt.exe\u2028\u2066\u061c"#))
+    #expect(line.contains(#"\u007f\u009b31m \u202etxt.exe\u2028\u2066"#))
     #expect(line.contains("caf\u{E9}"))
-    #expect(line.contains("日本 €"))
+    #expect(line.contains("日本 € \u{61C}\u{200F}"))
   }
 
   @Test(arguments: [
     ("plain, 日本 é 👩‍💻", "", "plain, 日本 é 👩‍💻"), ("a\u{1B}[2J\u{9B}b\u{7F}\r\n\t", "", #"a\u001b[2J\u009bb\u007f\r\n\t"#),
-    ("\u{202E}a\u{2066}b\u{61C}\u{2028}", "", #"\u202ea\u2066b\u061c\u2028"#), ("a\tb\r\n", "\n\t", "a\tb\\r\n"),
+    ("\u{202A}a\u{202E}b\u{2066}c\u{2069}\u{2028}", "", #"\u202aa\u202eb\u2066c\u2069\u2028"#),
+    ("\u{202E}مقهى\u{61C} \u{200F}קפה\u{200E}", "", "\\u202eمقهى\u{61C} \u{200F}קפה\u{200E}"),
+    ("a\tb\r\n", "\n\t", "a\tb\\r\n"),
   ])
   func controlsOfAPrintedTextAreEscapedExceptThoseOfItsLayout(text: String, kept: String, expected: String) {
     #expect(text.escapingControls(except: kept).utf8.elementsEqual(expected.utf8))

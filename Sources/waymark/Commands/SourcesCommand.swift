@@ -12,8 +12,8 @@ struct SourcesCommand: AsyncParsableCommand {
     discussion: """
       An import registers its data set: that of its mapping, of --replace-source, or of --source with --licence and \
       --attribution. \
-      A line has the name, the licence, the attribution and the address, separated by tabs. GET /sources lists the data \
-      sets of a server.
+      A line has the name, the licence, the attribution and the address, separated by tabs. Controls in them are \
+      escaped as in JSON. GET /sources lists the data sets of a server.
       """
   )
 

@@ -55,7 +55,8 @@ enum StandardOutput {
 
 extension String {
   /// Returns the text with the escapes of JSON for characters that would split a line, steer a terminal or turn the text
-  /// around (CVE-2021-42574): controls, line separators and marks of text direction.
+  /// around (CVE-2021-42574): controls, line separators, and embeddings, overrides and isolates of text direction. The
+  /// marks U+061C, U+200E and U+200F, which are ordinary in Arabic and Hebrew names, stay.
   ///
   /// Every text that a command writes for people is escaped so, as it may have come from a file or a server.
   ///
@@ -79,7 +80,7 @@ extension String {
 extension Unicode.Scalar {
   fileprivate var isControl: Bool {
     switch value {
-    case 0...0x1F, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    case 0...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
     default: false
     }
   }
@@ -88,7 +89,7 @@ extension Unicode.Scalar {
 /// Writes each log event as one line to standard error: as text for people, or as a JSON object for machines.
 ///
 /// Nothing in an event can split a line, steer a terminal or turn its text around: control characters, line separators
-/// and marks of direction are written as JSON escapes them.
+/// and embeddings, overrides and isolates of direction are written as JSON escapes them.
 struct LineLogHandler: LogHandler {
   enum Format: String, CaseIterable {
     /// `2026-11-20T10:15:00.123456Z info message key=value`
@@ -133,10 +134,10 @@ struct LineLogHandler: LogHandler {
   }
 
   /// Returns the line with escapes for characters that JSON does not escape: DEL, the C1 controls, line and paragraph
-  /// separators, and marks of text direction.
+  /// separators, and embeddings, overrides and isolates of text direction.
   private static func harmless(_ line: [UInt8]) -> [UInt8] {
     // The first bytes of their UTF-8; most lines have none of them.
-    guard line.contains(where: { $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 || $0 == 0xD8 }) else { return line }
+    guard line.contains(where: { $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else { return line }
     return Array(String(decoding: line, as: UTF8.self).escapingControls(except: "\n").utf8)
   }
 
