@@ -144,7 +144,9 @@ final class ServerContext: Sendable {
     return problem
   }
 
-  var outOfMemory: Problem { overloaded("too many responses wait for their clients to take them") }
+  var outOfMemory: Problem {
+    overloaded("too many responses wait for their clients to take them, of this client or of all")
+  }
 
   /// Returns the response of a problem that the server itself creates.
   func response(to problem: Problem) -> HTTPResponse {
