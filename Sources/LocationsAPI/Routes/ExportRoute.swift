@@ -204,7 +204,6 @@ private final class RunningText: Sendable {
   func begin() async throws {
     guard state.withLock({ $0 == nil }) else { return }
     let reservation = try await request.reserveMemory(bytes: ExportText.memoryBytes(isGzip: arguments.isGzip))
-    reservation?.settle()
     try state.withLock { $0 = (try ExportText(format: arguments.format, isGzip: arguments.isGzip), reservation) }
   }
 

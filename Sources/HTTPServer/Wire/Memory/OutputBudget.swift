@@ -117,21 +117,14 @@ final class OutputBudget: Sendable {
   }
 
   fileprivate func end(_ reservation: MemoryReservation) {
-    settle(reservation)
-    record(-reservation.bytes, isShare: false, of: reservation.client, on: reservation.connection)
+    record(-reservation.bytes, isShare: reservation.isShare, of: reservation.client, on: reservation.connection)
     count(-reservation.bytes)
-  }
-
-  /// Ends the share of a reservation that has waited, so that it counts no more than its bytes.
-  fileprivate func settle(_ reservation: MemoryReservation) {
-    guard reservation.isShare.exchange(false, ordering: .relaxed) else { return }
-    uses.withLock { $0.add(reservation.bytes - max(reservation.bytes, Self.shareBytes), of: reservation.client) }
-    queue.endShare()
+    if reservation.isShare { queue.endShare() }
   }
 
   /// Records that a client and a connection have reserved bytes, or with a negative number no longer have.
   private func record(_ bytes: Int, isShare: Bool, of client: RequestSender, on connection: SocketAddress?) {
-    let counted = isShare ? max(bytes, Self.shareBytes) : bytes
+    let counted = isShare ? bytes.signum() * max(Int(bytes.magnitude), Self.shareBytes) : bytes
     uses.withLock { uses in
       uses.add(counted, of: client)
       if let connection { uses.reserve(bytes, of: client, on: connection) }
@@ -305,8 +298,8 @@ private struct OutputUses {
 /// Memory that a response takes while it is being produced. It ends with the last reference.
 public final class MemoryReservation: Sendable {
   fileprivate let bytes: Int
-  /// A Boolean value that indicates whether it has waited, and still counts as a share.
-  fileprivate let isShare: Atomic<Bool>
+  /// A Boolean value that indicates whether it has waited, and counts as a share.
+  fileprivate let isShare: Bool
   fileprivate let client: RequestSender
   fileprivate let connection: SocketAddress?
   private let budget: OutputBudget?
@@ -319,11 +312,8 @@ public final class MemoryReservation: Sendable {
     self.budget = budget
     self.client = client
     self.connection = connection
-    self.isShare = Atomic(isShare)
+    self.isShare = isShare
   }
-
-  /// Ends the share of a reservation that has waited: of a response of which no more is held than the reservation says.
-  package func settle() { budget?.settle(self) }
 
   deinit { budget?.end(self) }
 }

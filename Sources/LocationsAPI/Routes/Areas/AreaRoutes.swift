@@ -160,7 +160,6 @@ extension HTTPRequest {
     if isGzip { headers.add(name: "content-encoding", value: "gzip") }
     if method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
     let reservation = try await reserveMemory(bytes: ExportText.memoryBytes(isGzip: isGzip))
-    reservation?.settle()
     let executor = transferExecutor
     return HTTPResponse(
       headers: headers,
