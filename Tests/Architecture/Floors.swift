@@ -4,7 +4,7 @@ enum Floor: Int, Comparable {
   case libraries
   /// Places: found, kept, served.
   case core
-  /// What a service may leave out.
+  /// The parts that a service may leave out.
   case features
   /// The program and its commands.
   case program

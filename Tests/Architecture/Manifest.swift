@@ -20,7 +20,7 @@ struct Manifest {
 
   let targets: [String: Target]
 
-  /// What the function `module` gives to the tests of each module besides its own dependencies.
+  /// The dependencies that the function `module` gives to the tests of each module besides its own.
   private static let testSupport: Set = ["SyntheticData", "TestSupport"]
 
   /// The products that each constant of the manifest stands for, by its name.

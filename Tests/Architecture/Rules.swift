@@ -16,7 +16,7 @@ enum Rule: String, CaseIterable {
     "pointstore", "waymark",
   ]
 
-  /// What to do with code that breaks the rule.
+  /// The advice for code that breaks the rule.
   var advice: String {
     switch self {
     case .imports: "move what it needs to a lower floor, or the code that needs it to a feature or the program"
@@ -60,7 +60,7 @@ extension Module {
   }
 }
 
-/// What a module does against a rule, as `Tests/Architecture/Exceptions.txt` states it: `LocationsAPI names photon`.
+/// A breach of a rule by a module, as `Tests/Architecture/Exceptions.txt` states it: `LocationsAPI names photon`.
 struct Finding: Hashable, CustomStringConvertible {
   let module: String
   let rule: Rule

@@ -110,7 +110,7 @@ public struct ImportReport: Hashable, Sendable {
   ///   - deleted: the number of deleted places; `nil` where the import deleted none on purpose.
   ///   - rejected: the number of rejected rows; at least as many as the rejections.
   ///   - rejections: the first ``maximumRejections`` of them, by their numbers.
-  public init?(
+  package init?(
     created: Int, updated: Int, unchanged: Int, deleted: Int?, rejected: Int, rejections: [RejectedRow]
   ) {
     guard [created, updated, unchanged, deleted ?? 0, rejected].allSatisfy((0...1 << 53).contains) else { return nil }

@@ -52,7 +52,7 @@ public struct TileQuery: Hashable, Sendable {
   public static let zooms = TileAddress.zooms
 
   /// The highest zoom level of which all tiles are clustered.
-  public static let clusterMaximumZoom = 13
+  package static let clusterMaximumZoom = 13
 
   /// The number of places above which a tile of any zoom level is clustered.
   public static let maximumPlaces = 10_000

@@ -235,7 +235,7 @@ final class OutputBudget: Sendable {
   }
 }
 
-/// What connections and clients hold and reserve.
+/// The memory that connections and clients hold and reserve.
 private struct OutputUses {
   struct Connection {
     var reservedBytes = 0
@@ -257,9 +257,10 @@ private struct OutputUses {
   }
 
   mutating func open(_ connection: SocketAddress) {
-    change(connection) { connection, address in
+    let network = IPAddress(connection)?.clientNetwork
+    change(connection) { connection in
       connection.openCount += 1
-      if connection.client == nil { connection.client = .address(IPAddress(address)?.clientNetwork) }
+      if connection.client == nil { connection.client = .address(network) }
     }
   }
 
@@ -275,7 +276,7 @@ private struct OutputUses {
       add(-connection.heldBytes, of: former)
       add(connection.heldBytes, of: client)
     }
-    change(connection) { connection, _ in
+    change(connection) { connection in
       connection.reservedBytes += bytes
       if bytes > 0 { connection.client = client }
     }
@@ -284,13 +285,13 @@ private struct OutputUses {
   mutating func close(_ connection: SocketAddress) {
     guard let use = connections[connection] else { return }
     if use.openCount == 1 { hold(-use.heldBytes, by: connection) }
-    change(connection) { connection, _ in connection.openCount = max(0, connection.openCount - 1) }
+    change(connection) { connection in connection.openCount = max(0, connection.openCount - 1) }
   }
 
   /// Changes the use of a connection, which is forgotten when it is closed and nothing is reserved for it.
-  private mutating func change(_ address: SocketAddress, _ change: (inout Connection, SocketAddress) -> Void) {
+  private mutating func change(_ address: SocketAddress, _ change: (inout Connection) -> Void) {
     var connection = connections[address] ?? Connection()
-    change(&connection, address)
+    change(&connection)
     connections[address] = connection.openCount > 0 || connection.reservedBytes > 0 ? connection : nil
   }
 }
@@ -328,7 +329,7 @@ extension HTTPRequest {
   ///   - former: the reservation that the request has already.
   /// - Returns: the reservation, to be kept for as long; `nil` where the request was created in process.
   /// - Throws: ``Problem`` 503 `overloaded` where there is none in time.
-  nonisolated(nonsending) public func reserveMemory(
+  nonisolated(nonsending) package func reserveMemory(
     bytes: Int, isShared: Bool = false, beside former: MemoryReservation? = nil
   ) async throws(Problem) -> MemoryReservation? {
     guard let server else { return nil }

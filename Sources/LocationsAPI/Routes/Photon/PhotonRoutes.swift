@@ -253,14 +253,27 @@ struct PhotonSearch: Sendable {
       if query.after == nil || matches.isComplete { return matches.places }
     }
     let snapshot = try await service.mapSnapshot(as: .matches, for: request, text: ExactText(query.text))
-    return try await request.computing { () throws(Problem) in
-      repeat {
-        let page = try request.reportingSearchErrors { () throws(PointStoreError) in
-          try service.matches(of: query, in: snapshot, isRecorded: query.after == nil)
-        }
-        try matches.add(page.matches.map(\.point))
-        query.after = page.next
-      } while query.after != nil && !matches.isComplete
+    return try await completing(matches) { () throws(PointStoreError) in
+      let page = try service.matches(of: query, in: snapshot, isRecorded: query.after == nil)
+      query.after = page.next
+      return (page.matches.map(\.point), page.next != nil)
+    }
+  }
+
+  /// Returns the places of matches and of further pages, which are one computation.
+  ///
+  /// - Parameter nextPage: returns the places of the next page, and whether there is another one.
+  private func completing(
+    _ matches: PhotonMatches,
+    with nextPage: () throws(PointStoreError) -> (places: [PointOfInterest], hasNext: Bool)
+  ) async throws(Problem) -> [PhotonPlace] {
+    try await request.computing { () throws(Problem) in
+      var (matches, hasNext) = (matches, true)
+      while hasNext, !matches.isComplete {
+        let page = try request.reportingSearchErrors { () throws(PointStoreError) in try nextPage() }
+        try matches.add(page.places)
+        hasNext = page.hasNext
+      }
       return matches.places
     }
   }
@@ -290,15 +303,10 @@ struct PhotonSearch: Sendable {
       repeat { try await addPage() } while query.after != nil && !matches.isComplete
       return matches.places
     }
-    return try await request.computing { () throws(Problem) in
-      repeat {
-        let page = try request.reportingSearchErrors { () throws(PointStoreError) in
-          try service.page(matching: query, in: snapshot, isRecorded: query.after == nil)
-        }
-        try matches.add(page.points.map(\.point))
-        query.after = page.next
-      } while query.after != nil && !matches.isComplete
-      return matches.places
+    return try await completing(matches) { () throws(PointStoreError) in
+      let page = try service.page(matching: query, in: snapshot, isRecorded: query.after == nil)
+      query.after = page.next
+      return (page.points.map(\.point), page.next != nil)
     }
   }
 }
