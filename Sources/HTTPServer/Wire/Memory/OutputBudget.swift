@@ -53,12 +53,12 @@ final class OutputBudget: Sendable {
       timeout: TimeAmount(timeouts.share), maximumCount: limits.requestsWaitingForMemory, eventLoop: eventLoop)
   }
 
-  var isShort: Bool { heldBytes > highWaterMark || queue.dueCount > 0 }
+  var isShort: Bool { heldBytes > highWaterMark || queue.count > 0 }
 
   /// The number of bytes that are held, but for what ledgers have not passed on.
   var heldBytes: Int { used.load(ordering: .relaxed) }
 
-  fileprivate var needsObservation: Bool { heldBytes > observedMark || queue.count > 0 }
+  fileprivate var needsObservation: Bool { heldBytes > observedMark || isShort }
 
   /// The number of bytes to be released until memory is no longer short.
   ///
@@ -93,9 +93,7 @@ final class OutputBudget: Sendable {
     try await queue.wait(
       bytes: needed, of: client, isDue: { self.isWithinShare(client, bytes: needed, beside: former) }
     ) {
-      guard self.isWithinShare(client, bytes: needed, beside: former), self.hasShare, self.take(bytes) else {
-        return false
-      }
+      guard self.hasShare, self.take(bytes) else { return false }
       self.record(bytes, isShare: true, of: client, on: connection)
       return true
     } whenWaiting: {
@@ -611,6 +609,19 @@ final class ShareQueue: Sendable {
     let continuation: Waiter
   }
 
+  /// The clients with a request that is kept back, in one pass over those that wait. Their later ones are kept back too,
+  /// so that each client is looked at once.
+  private struct KeptClients {
+    private var clients: Set<RequestSender> = []
+
+    mutating func isDue(_ request: Waiting) -> Bool {
+      if clients.contains(request.client) { return false }
+      if request.isDue() { return true }
+      clients.insert(request.client)
+      return false
+    }
+  }
+
   private struct State {
     /// Ordered by turn, and in a turn by arrival.
     var waiting = CircularBuffer<Waiting>()
@@ -708,9 +719,10 @@ final class ShareQueue: Sendable {
     let granted = state.withLock { state in
       var granted: [Waiter] = []
       var passed = 0
+      var kept = KeptClients()
       while passed < state.waiting.count {
         let index = state.waiting.index(state.waiting.startIndex, offsetBy: passed)
-        guard state.waiting[index].take() else {
+        guard kept.isDue(state.waiting[index]), state.waiting[index].take() else {
           passed += 1
           continue
         }
@@ -730,7 +742,8 @@ final class ShareQueue: Sendable {
 
   private func note(_ state: State) {
     waitingCount.store(state.waiting.count, ordering: .relaxed)
-    let due = state.waiting.filter { $0.isDue() }
+    var kept = KeptClients()
+    let due = state.waiting.filter { kept.isDue($0) }
     dueWaitingCount.store(due.count, ordering: .relaxed)
     let first = due.prefix { $0.turn == due.first?.turn }
     dueWaitingBytes.store(first.reduce(0) { $0 + $1.bytes }, ordering: .relaxed)
