@@ -95,7 +95,7 @@ class Generator:
         nonzero = f"NULLIF({right_sql}, 0)"
         sql = {
             "/": f"({left_sql} / {nonzero})", "div": f"trunc({left_sql} / {nonzero})",
-            "%": f"mod({left_sql}::numeric, {nonzero}::numeric)::float8", "^": f"power({left_sql}, 2)",
+            "%": f"mod(exact({left_sql}), exact({nonzero}))::float8", "^": f"power({left_sql}, 2)",
         }.get(operator, f"({left_sql} {operator} {right_sql})")
         return f"({text})", sql
 
@@ -290,9 +290,24 @@ class Generator:
                          self.array)
 
 
+# The decimal number that a binary one is, since a cast to numeric rounds to 15 digits.
+EXACT = """
+CREATE FUNCTION exact(value float8) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN value = 0 THEN 0 ELSE
+    sign(value)::numeric * mantissa * CASE WHEN exponent >= 0 THEN power(2::numeric, exponent)
+      ELSE power(5::numeric, -exponent) * ('1e' || exponent)::numeric END END
+  FROM (
+    SELECT (bits & 4503599627370495) + CASE WHEN bits >> 52 & 2047 = 0 THEN 0 ELSE 4503599627370496 END AS mantissa,
+      greatest((bits >> 52 & 2047)::int, 1) - 1075 AS exponent
+    FROM (SELECT ('x' || encode(float8send(value), 'hex'))::bit(64)::bigint AS bits) AS representation
+  ) AS parts
+$$"""
+
+
 def load(server, rows):
     server.query(
         "CREATE EXTENSION postgis",
+        EXACT,
         'CREATE TABLE places (id int, name text, kind text, population int, height float8, open boolean, built date,'
         ' starts timestamptz, ends timestamptz, labels text[], geometry geometry)')
     values = []
