@@ -133,14 +133,6 @@ CREATE INDEX areas_shape ON areas USING gist (shape);
 CREATE TABLE area_state (version bigint NOT NULL);
 INSERT INTO area_state (version) VALUES (nextval('point_versions'));
 
--- The outcomes of writes of areas with an idempotency key, as JSON.
-CREATE TABLE area_keys (
-  key text COLLATE "C" PRIMARY KEY,
-  request_hash bigint NOT NULL,
-  outcome text NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now()
-);
-
 -- The endpoints that changes of places are sent to. A document has all of a webhook, its secret, its position in the
 -- change log and the message that is sent next; programs alone read it.
 CREATE TABLE webhooks (
@@ -188,40 +180,14 @@ CREATE INDEX suggestions_state ON suggestions (state, id);
 CREATE INDEX suggestions_place ON suggestions (place_id, id);
 CREATE INDEX suggestions_expiry ON suggestions (expires_at);
 
--- The outcomes of creations, batches and imports with an idempotency key, which are the responses to repeats.
+-- The outcomes of requests with an idempotency key, which are the responses to repeats. The keys of writes of areas end
+-- with ' areas'.
 CREATE TABLE idempotency_keys (
   key text COLLATE "C" PRIMARY KEY,
   request_hash bigint NOT NULL,
-
-  -- The place as it was created, whatever has become of it since; null, with version 1, for others.
-  point_id uuid,
-  lat double precision,
-  long double precision,
-  name text COLLATE "C",
-  category text COLLATE "C",
-  tags json,
-  source text COLLATE "C",
-  source_id text COLLATE "C",
-  created_at timestamptz NOT NULL,
-  version bigint NOT NULL DEFAULT 1,
-
-  -- The report of an import; null for others.
-  created bigint,
-  updated bigint,
-  unchanged bigint,
-  rejected bigint,
-  -- The first rows that were rejected, by number, and why.
-  rejected_rows bigint[],
-  rejected_details text[] COLLATE "C",
-  deleted bigint,
-
-  -- The results of the operations of a batch, in a form of the program's, and their versions, 0 for none; null for
-  -- others.
-  results text[] COLLATE "C",
-  result_versions bigint[],
-
-  CONSTRAINT idempotency_keys_response CHECK (
-    point_id IS NOT NULL OR created IS NOT NULL OR results IS NOT NULL)
+  -- All of an outcome; programs alone read it.
+  outcome json NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- To find the oldest: each new key removes a few that have expired.

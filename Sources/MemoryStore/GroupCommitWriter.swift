@@ -40,8 +40,7 @@ actor GroupCommitWriter {
 
   /// The greatest version that the journal has.
   private var committedVersion: Int64
-  private var keys: IdempotencyKeyCache<KeptOutcome>
-  private var evictedKeys: [String] = []
+  private var keys: IdempotencyKeyCache
   private var sources: [ExactText: DataSource]
 
   /// The ids of removed places by their source references that are committed. A plan of an import reads it without a
@@ -50,8 +49,6 @@ actor GroupCommitWriter {
 
   /// The named areas that are committed.
   nonisolated let areas: Mutex<Areas>
-
-  private var areaKeys: IdempotencyKeyCache<AreaRecord.Outcome>
 
   /// The suggestions that are committed.
   nonisolated let suggestions: Mutex<Suggestions>
@@ -98,11 +95,10 @@ actor GroupCommitWriter {
   init(
     index: PointIndex,
     journal: (any PointJournal)?,
-    keys: IdempotencyKeyCache<KeptOutcome>,
+    keys: IdempotencyKeyCache,
     sources: [DataSource],
     formerIDs: [SourceReference: PointID],
     areas: Areas,
-    areaKeys: IdempotencyKeyCache<AreaRecord.Outcome>,
     suggestions: Suggestions,
     versions: VersionCounter,
     committedVersion: Int64,
@@ -116,7 +112,6 @@ actor GroupCommitWriter {
     self.formerIDs = Mutex(formerIDs)
     self.areas = Mutex(areas)
     self.suggestions = Mutex(suggestions)
-    self.areaKeys = areaKeys
     self.index = index
     self.journal = journal
     self.keys = keys
@@ -129,30 +124,14 @@ actor GroupCommitWriter {
     self.clock = clock
   }
 
-  /// Returns the record of an earlier request with the key of an import; `nil` if there is none.
+  /// Returns the record of an earlier request with a key; `nil` if there is none.
   ///
-  /// - Throws: ``Points/PointStoreError/keysExhausted`` if there is none, and no room for the report of one.
-  func record(of key: ImportKey) throws(PointStoreError) -> KeptRecord<KeptOutcome>? {
+  /// - Throws: ``Points/PointStoreError/keysExhausted`` if there is none, and no room for the report of an import.
+  func record(of key: String, client: String) throws(PointStoreError) -> IdempotencyRecord? {
     let now = clock.now()
-    evictedKeys += keys.removeExpired(at: now)
-    if let record = keys.record(of: key.text, at: now) { return record }
-    guard keys.hasRoom(for: IdempotencyKeyLimits.reportBytes, of: key.client) else { throw .keysExhausted }
-    return nil
-  }
-
-  /// Returns the outcome of an earlier write of areas with a key; `nil` if there is none.
-  ///
-  /// - Throws: ``Points/PointStoreError/keysExhausted`` if there is none, and no room for the outcome of one.
-  func areaRecord(of key: IdempotencyKey) throws(PointStoreError) -> AreaRecord? {
-    let now = clock.now()
-    // The journal removes expired ones itself.
-    _ = areaKeys.removeExpired(at: now)
-    if let record = areaKeys.record(of: key.text, at: now) {
-      return AreaRecord(
-        key: IdempotencyKey(text: key.text, requestHash: record.requestHash, client: record.client),
-        outcome: record.outcome)
-    }
-    guard areaKeys.hasRoom(for: IdempotencyKeyLimits.reportBytes, of: key.client) else { throw .keysExhausted }
+    keys.removeExpired(at: now)
+    if let record = keys.record(of: key, at: now) { return record }
+    guard keys.hasRoom(for: IdempotencyRecord.Outcome.reportBytes, of: client) else { throw .keysExhausted }
     return nil
   }
 
@@ -254,9 +233,8 @@ actor GroupCommitWriter {
   }
 
   private func commit(_ group: [PendingWrite]) async -> ([Completion], Result<Void, PointStoreError>) {
-    // While nothing else refers to the keys, so that they are not copied. Expired ones leave the journal with the next
-    // batch.
-    evictedKeys += keys.removeExpired(at: clock.now())
+    // While nothing else refers to the keys, so that they are not copied.
+    keys.removeExpired(at: clock.now())
     // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
     // this actor go on meanwhile.
     let takesLong = group[0].isAlone || group.reduce(0) { $0 + $1.size } > Self.maximumAtOnce
@@ -270,16 +248,13 @@ actor GroupCommitWriter {
         try await journal?.commit(batch)
         committedVersion = batch.highestVersion
       }
-      // Others may have expired meanwhile.
-      evictedKeys.removeFirst(batch.evictedKeys.count)
       if !batch.suggestions.isEmpty { suggestions.withLock { $0 = nextSuggestions } }
       if !batch.hasOnlySuggestions {
-        for record in batch.records { keys.insert(record.kept) }
+        for record in batch.records { keys.insert(record) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
         for name in batch.removedSources { sources[ExactText(name)] = nil }
         if !batch.formerIDs.isEmpty { formerIDs.withLock { $0.merge(batch.formerIDs) { $1 } } }
         areas.withLock { $0 = nextAreas }
-        if let record = batch.areaRecord { areaKeys.insert(record.kept) }
         let former = index.snapshot
         index.replace(with: next, version: dataVersions.next())
         if batch.hasChanges {
@@ -365,7 +340,7 @@ actor GroupCommitWriter {
   private func groupWork() -> GroupWork {
     let snapshot = index.snapshot
     return GroupWork(
-      snapshot: snapshot, isJournaled: journal != nil, sources: sources, evictedKeys: evictedKeys,
+      snapshot: snapshot, isJournaled: journal != nil, sources: sources,
       committedVersion: committedVersion,
       transaction: WriteTransaction(
         on: snapshot, keys: keys, formerIDs: formerIDs.withLock { $0 }, areas: areas.withLock { $0 },
@@ -376,7 +351,6 @@ actor GroupCommitWriter {
     let snapshot: PointSnapshot
     let isJournaled: Bool
     let sources: [ExactText: DataSource]
-    let evictedKeys: [String]
     let committedVersion: Int64
     let transaction: WriteTransaction
 
@@ -396,12 +370,8 @@ actor GroupCommitWriter {
         return merged == known ? nil : merged
       }
       batch.removalVersion = min(committedVersion, PointOfInterest.versionLimit) + 1
-      if batch.isEmpty {
-        // Versions that were passed over are not committed: the time of the last write stays.
-        batch.highestVersion = committedVersion
-      } else {
-        batch.evictedKeys = evictedKeys
-      }
+      // Versions that were passed over are not committed: the time of the last write stays.
+      if batch.isEmpty { batch.highestVersion = committedVersion }
       // So that the snapshot is built while their memory is freed.
       if !isJournaled, batch.putCount > MemoryChangeLog.capacity { batch.puts = PointBuffer() }
       return (

@@ -103,8 +103,7 @@ package final class MemoryStore: PointStore, StoreIndex {
     journal: (any PointJournal)?,
     runs: [ChangeRun]? = nil,
     dropped: Int64 = 0,
-    keyBytes: Int = IdempotencyKeyLimits.bytes,
-    areaKeyBytes: Int = IdempotencyKeyLimits.areaBytes,
+    keyBytes: Int = IdempotencyKeyCache.maximumBytes,
     text configuration: TextIndexConfiguration = .init(),
     clock: any WallClock
   ) {
@@ -131,10 +130,8 @@ package final class MemoryStore: PointStore, StoreIndex {
       runs: runs ?? [ChangeRun(number: .random(in: .min ... .max), start: contents.highestVersion)],
       version: max(contents.highestVersion, 0), dropped: dropped)
     changes = ChangeHub(changeLog)
-    var keys = IdempotencyKeyCache<KeptOutcome>(bytes: keyBytes)
-    for record in contents.records { keys.insert(record.kept) }
-    var areaKeys = IdempotencyKeyCache<AreaRecord.Outcome>(bytes: areaKeyBytes)
-    for record in contents.areaRecords.sorted(by: { $0.time < $1.time }) { areaKeys.insert(record.kept) }
+    var keys = IdempotencyKeyCache(bytes: keyBytes)
+    for record in contents.records { keys.insert(record) }
     writer = GroupCommitWriter(
       index: places,
       journal: journal,
@@ -142,7 +139,6 @@ package final class MemoryStore: PointStore, StoreIndex {
       sources: contents.sources,
       formerIDs: contents.formerIDs,
       areas: Areas(contents.areas, version: max(contents.highestVersion, 0)),
-      areaKeys: areaKeys,
       suggestions: Suggestions(contents.suggestions),
       versions: versions,
       committedVersion: contents.highestVersion,
@@ -249,15 +245,12 @@ package final class MemoryStore: PointStore, StoreIndex {
     _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
   ) async throws(PointWriteError) -> PointOfInterest {
     try await write(bytes: place.textBytes) { transaction throws(PointWriteError) in
-      if let key, let record = try transaction.record(of: key, orRoomFor: IdempotencyKeyLimits.creationBytes) {
-        guard record.requestHash == key.requestHash, case .created(let id, let version) = record.outcome else {
-          throw .keyReused
-        }
-        // The repeat has the place that the first request had.
-        return PointOfInterest(id: id, draft: place, version: version, createdAt: record.time, updatedAt: record.time)
+      let keyBytes = IdempotencyRecord.Outcome.creationBytes
+      if let key, let record = try transaction.record(of: key, orRoomFor: keyBytes) {
+        return try record.repeated(by: key) { $0.point(place) }
       }
       let point = try transaction.create(place, reusingID: reusesID)
-      if let key { transaction.record(.created(point), of: key) }
+      if let key { transaction.record(.created(point.id, version: point.version), of: key) }
       return point
     }
   }
@@ -276,12 +269,9 @@ package final class MemoryStore: PointStore, StoreIndex {
 
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
     try await write(size: batch.operations.count) { transaction throws(PointWriteError) in
-      let keyBytes = batch.operations.count * IdempotencyKeyLimits.resultBytes
+      let keyBytes = batch.operations.count * IdempotencyRecord.Outcome.resultBytes
       if let key = batch.key, let record = try transaction.record(of: key, orRoomFor: keyBytes) {
-        guard record.requestHash == key.requestHash, case .applied(let results) = record.outcome else {
-          throw .keyReused
-        }
-        return try batch.repeated(results)
+        return try batch.repeated(try record.repeated(by: key, \.results))
       }
       if batch.isTooLarge({ transaction.point(id: $0) }) { throw .tooLarge }
       return transaction.apply(batch)
@@ -366,10 +356,10 @@ package final class MemoryStore: PointStore, StoreIndex {
       }
       return try report.get()
     }
-    if let key = options.key, let record = try await writer.record(of: key) {
+    if let key = options.key, let record = try await writer.record(of: key.text, client: key.client) {
       // The hash that distinguishes a repeat from another request covers the whole body.
       for try await _ in batches {}
-      return try record.report(forRepeat: key.hashed())
+      return try record.repeated(by: key.hashed(), \.report)
     }
     let staged = try await staged(batches, ids: NewIDs(at: clock.now()), options.reserve)
     await writer.beginImport()
@@ -481,8 +471,12 @@ extension MemoryStore: AreaStore {
 
   package func recentAreas() -> Areas? { writer.areas.withLock { $0 } }
 
-  package func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? {
-    try await writer.areaRecord(of: key)
+  package func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? {
+    do throws(PointStoreError) {
+      return try await writer.record(of: key.text, client: key.client)
+    } catch {
+      throw .store(error)
+    }
   }
 
   package func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
@@ -520,16 +514,6 @@ extension MemoryStore: SuggestionStore {
   }
 }
 
-extension KeptRecord<KeptOutcome> {
-  /// Returns the report of the import for a repeat of it.
-  ///
-  /// - Throws: ``Points/PointWriteError/keyReused`` for another request.
-  fileprivate func report(forRepeat repeated: IdempotencyKey) throws(PointWriteError) -> ImportReport {
-    guard requestHash == repeated.requestHash, case .imported(let report) = outcome else { throw .keyReused }
-    return report
-  }
-}
-
 extension WriteTransaction {
   /// Returns the report of an earlier import with the key; `nil` if there is none, and room for that of this import.
   ///
@@ -537,7 +521,7 @@ extension WriteTransaction {
   ///   ``Points/PointStoreError/keysExhausted`` if there is none, and no room.
   fileprivate func report(forRepeat key: IdempotencyKey?) throws(PointWriteError) -> ImportReport? {
     guard let key else { return nil }
-    return try record(of: key, orRoomFor: IdempotencyKeyLimits.reportBytes)?.report(forRepeat: key)
+    return try record(of: key, orRoomFor: IdempotencyRecord.Outcome.reportBytes)?.repeated(by: key, \.report)
   }
 
   /// Notes the data sets and the key of an import.

@@ -98,9 +98,6 @@ package struct JournalContents: Sendable {
   /// The named areas.
   package var areas: [Area] = []
 
-  /// The outcomes of writes of areas with idempotency keys.
-  package var areaRecords: [TimedAreaRecord] = []
-
   package var suggestions: [Suggestion] = []
 
   /// A Boolean value that indicates whether no place was ever committed, not even one that was removed since.
@@ -137,7 +134,8 @@ package struct JournalBatch: Sendable {
   /// The ids of the places that were removed, each once.
   package internal(set) var removals: [PointID] = []
 
-  /// The outcomes of requests with idempotency keys, the oldest first.
+  /// The outcomes of requests with idempotency keys, all of the same time. A journal may
+  /// drop those that have expired by then.
   package internal(set) var records: [IdempotencyRecord] = []
 
   /// The data sets that were registered or changed.
@@ -155,14 +153,8 @@ package struct JournalBatch: Sendable {
   /// The ids of the areas that were removed.
   package internal(set) var removedAreas: [PointID] = []
 
-  /// The outcome of a write of areas with an idempotency key.
-  package internal(set) var areaRecord: TimedAreaRecord?
-
   /// The suggestions that were added or changed, or `nil` for those that were removed.
   package internal(set) var suggestions: [PointID: Suggestion?] = [:]
-
-  /// The idempotency keys whose records are to be deleted.
-  package internal(set) var evictedKeys: [String] = []
 
   /// The greatest version given so far, by these writes or before them.
   package internal(set) var highestVersion: Int64 = 0
@@ -186,54 +178,10 @@ package struct JournalBatch: Sendable {
 
   /// A Boolean value that indicates whether nothing but suggestions is committed.
   var hasOnlySuggestions: Bool {
-    !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty && removedSources.isEmpty
-      && areas.isEmpty && removedAreas.isEmpty && areaRecord == nil
+    !hasChanges && records.isEmpty && sources.isEmpty && removedSources.isEmpty && areas.isEmpty
+      && removedAreas.isEmpty
   }
 
   /// A Boolean value that indicates whether a place was created, changed or removed.
   package var hasChanges: Bool { putCount > 0 || !removals.isEmpty }
-}
-
-/// The outcome of a write of areas with an idempotency key, and the time of the request.
-package struct TimedAreaRecord: Hashable, Sendable {
-  package let record: AreaRecord
-  package let time: Timestamp
-
-  package init(record: AreaRecord, time: Timestamp) {
-    (self.record, self.time) = (record, time)
-  }
-
-  /// The time before which records have expired.
-  package static func expiry(at now: Timestamp) -> Timestamp {
-    let lifetime = IdempotencyKey.lifetime.components.seconds * 1_000_000
-    return Timestamp(microsecondsSinceEpoch: now.microsecondsSinceEpoch - lifetime)
-  }
-}
-
-/// The outcome of a request with an idempotency key, which a repeat of the request returns again.
-package struct IdempotencyRecord: Hashable, Sendable {
-  /// The key, with the hash of the request.
-  package let key: IdempotencyKey
-
-  /// The time of the request.
-  package let time: Timestamp
-
-  /// The outcome of the request.
-  package let outcome: Outcome
-
-  /// The outcome of a request.
-  package enum Outcome: Hashable, Sendable {
-    /// A place was created; this is its first version.
-    case created(PointOfInterest)
-    /// Places were imported.
-    case imported(ImportReport)
-    /// A batch was applied.
-    case applied([PointOperationResult])
-  }
-
-  package init(key: IdempotencyKey, time: Timestamp, outcome: Outcome) {
-    self.key = key
-    self.time = time
-    self.outcome = outcome
-  }
 }

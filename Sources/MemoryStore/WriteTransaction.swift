@@ -10,7 +10,7 @@ struct WriteTransaction: PointTransaction, Sendable {
   /// The time of all the writes.
   let now: Timestamp
 
-  private let keys: IdempotencyKeyCache<KeptOutcome>
+  private let keys: IdempotencyKeyCache
 
   /// The ids of the places that were removed before, by their source references.
   private let formerIDs: [SourceReference: PointID]
@@ -41,7 +41,6 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   private var changedAreas: [Area] = []
   private var removedAreas: [PointID] = []
-  private var areaRecord: TimedAreaRecord?
 
   /// The suggestions after the writes.
   private(set) var suggestions: Suggestions
@@ -53,7 +52,7 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   /// Creates a transaction without writes.
   init(
-    on snapshot: PointSnapshot, keys: IdempotencyKeyCache<KeptOutcome>, formerIDs: [SourceReference: PointID],
+    on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
     areas: Areas, suggestions: Suggestions, versions: VersionCounter, now: Timestamp
   ) {
     self.snapshot = snapshot
@@ -90,8 +89,8 @@ struct WriteTransaction: PointTransaction, Sendable {
   /// - Throws: ``Points/PointStoreError/keysExhausted`` if there is none, and no room.
   func record(
     of key: IdempotencyKey, orRoomFor bytes: Int
-  ) throws(PointWriteError) -> KeptRecord<KeptOutcome>? {
-    if let record = records.last(where: { $0.key.text.hasSameBytes(as: key.text) }) { return record.kept }
+  ) throws(PointWriteError) -> IdempotencyRecord? {
+    if let record = records.last(where: { $0.key.text.hasSameBytes(as: key.text) }) { return record }
     if let record = keys.record(of: key.text, at: now) { return record }
     let ownBytes = recordBytes[ExactText(key.client)] ?? 0
     guard keys.hasRoom(for: bytes, of: key.client, beside: ownBytes, inAll: allRecordBytes) else {
@@ -191,7 +190,7 @@ struct WriteTransaction: PointTransaction, Sendable {
         updatedAt: former.map { max($0.updatedAt, now) } ?? now)
     }
     removedAreas = change.removals
-    areaRecord = change.record.map { TimedAreaRecord(record: $0, time: now) }
+    if let (key, outcome) = change.record { record(outcome, of: key) }
     areas = areas.applying(puts: changedAreas, removals: removedAreas, version: next)
     return areas
   }
@@ -232,7 +231,7 @@ struct WriteTransaction: PointTransaction, Sendable {
   mutating func record(_ outcome: IdempotencyRecord.Outcome, of key: IdempotencyKey) {
     let record = IdempotencyRecord(key: key, time: now, outcome: outcome)
     records.append(record)
-    let bytes = record.kept.bytes
+    let bytes = record.keptBytes
     recordBytes[ExactText(key.client), default: 0] += bytes
     allRecordBytes += bytes
   }
@@ -256,7 +255,7 @@ struct WriteTransaction: PointTransaction, Sendable {
     JournalBatch(
       puts: changes.puts, putCount: changes.puts.count, removals: changes.removals, records: records, sources: sources,
       removedSources: removedSources,
-      formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas, areaRecord: areaRecord,
+      formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas,
       suggestions: changedSuggestions, highestVersion: versions.last, anchor: anchor)
   }
 }

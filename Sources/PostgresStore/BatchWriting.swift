@@ -40,43 +40,14 @@ enum BatchStatements {
     LEFT JOIN former_ids USING (source, source_id)
     """)
 
-  /// The statement that returns the results of an earlier request with a key. Value: key. It also deletes a few expired
-  /// keys, and that one if it has expired.
-  ///
-  /// It updates the key's row without a change, so that the response to a repeat is as durable as the first one.
-  static let results = Statement(
-    "batch_results",
-    """
-    WITH pruned AS (
-      DELETE FROM idempotency_keys
-      WHERE key IN (
-        SELECT key
-        FROM idempotency_keys
-        WHERE created_at < \(WriteStatements.expiry) AND key <> $1::text
-        ORDER BY created_at
-        LIMIT 4
-        FOR UPDATE SKIP LOCKED
-      ) OR key = $1::text AND created_at < \(WriteStatements.expiry)
-    ), known AS (
-      UPDATE idempotency_keys
-      SET request_hash = request_hash
-      WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
-      RETURNING request_hash, results, result_versions
-    )
-    SELECT request_hash, results IS NULL, number, result, version
-    FROM known
-    LEFT JOIN LATERAL unnest(results, result_versions) WITH ORDINALITY AS kept (result, version, number) ON true
-    ORDER BY number
-    """)
-
   /// The number of locks on ids above which batches are written one after the other, as the server has room for some
   /// thousands of locks.
   private static let manyLocks = WriteStatements.deleteBatchLength
 
   /// The statement that writes a wave, if the places that it depends on are as they were read. Values: the ids that were
   /// read and their versions, 0 for no place; the places to create or replace; the ids to delete; the key or null, the
-  /// hash of the request, the results of all operations as text, and for each the id whose version it has, and its
-  /// version if it is known.
+  /// hash of the request, the texts of the results of all operations, and for each the number of the place whose version
+  /// follows, counted from 1, 0 for none.
   ///
   /// It returns whether the places were as they were read, and the versions of those that were created or replaced.
   ///
@@ -134,14 +105,14 @@ enum BatchStatements {
     ), written AS (
       SELECT id, version FROM updated UNION ALL SELECT id, version FROM inserted
     ), kept AS (
-      INSERT INTO idempotency_keys (key, request_hash, results, result_versions, created_at)
-      SELECT $12::text, $13::int8, $14::text[],
+      INSERT INTO idempotency_keys (key, request_hash, outcome)
+      SELECT $12::text, $13::int8,
         (
-          SELECT array_agg(coalesce(written.version, result.version) ORDER BY number)
-          FROM unnest($15::uuid[], $16::int8[]) WITH ORDINALITY AS result (id, version, number)
-          LEFT JOIN written USING (id)
-        ),
-        now()
+          SELECT json_build_object(
+            'applied', coalesce(json_agg(text || coalesce(' ' || version::text, '') ORDER BY number), '[]'))
+          FROM unnest($14::text[], $15::int8[]) WITH ORDINALITY AS result (text, put, number)
+          LEFT JOIN written ON written.id = ($3::uuid[])[put]
+        )
       FROM state
       WHERE is_current AND $12::text IS NOT NULL
     ), greatest_version AS (
@@ -164,11 +135,15 @@ extension PostgresStore {
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
     try await retrying { () async throws(PointWriteError) -> [PointOperationResult]? in
       do {
-        if let key = batch.key, let results = try await storedResults(of: key, count: batch.operations.count) {
-          return try batch.repeated(results)
-        }
-        if let key = batch.key, !hasRoom(forKey: key.text, of: key.client, outcome: batch.maximumKeptBytes) {
-          throw PointWriteError.store(.keysExhausted)
+        if let key = batch.key {
+          let known = try await write(WriteStatements.outcome, Parameters { $0.add(key.text) })
+          if let row = known.rows.first {
+            return try repeated(key, row) { $0.results.flatMap { try? batch.repeated($0) } }
+          }
+          let outcomeBytes = batch.operations.count * IdempotencyRecord.Outcome.resultBytes
+          guard hasRoom(forKey: key.text, of: key.client, outcome: outcomeBytes) else {
+            throw PointWriteError.store(.keysExhausted)
+          }
         }
         var plan = BatchPlan(batch)
         try await prepare(&plan) { try await self.read($0, $1) }
@@ -194,7 +169,7 @@ extension PostgresStore {
   /// Counts the key of a batch that was applied, if its results were kept.
   private func countKey(of batch: PointBatch, _ results: [PointOperationResult]) {
     guard let key = batch.key, let kept = batch.kept(results) else { return }
-    count(key: key.text, of: key.client, outcome: kept.reduce(0) { $0 + $1.keptBytes })
+    count(key: key.text, of: key.client, outcome: kept.reduce(0) { $0 + $1.text.utf8.count + 4 })
   }
 
   /// Applies a batch some of whose operations depend on the effects of others, which takes several statements.
@@ -291,57 +266,20 @@ extension PostgresStore {
       }
     } while plan.needsMore
   }
-
-  /// Returns the results of an earlier batch with a key; `nil` if there was none.
-  ///
-  /// - Parameter count: the number of operations of the batch.
-  /// - Throws: ``PointWriteError/keyReused``, ``PointStoreError``.
-  private func storedResults(of key: IdempotencyKey, count: Int) async throws -> [PointOperationResult]? {
-    let result = try await write(BatchStatements.results, Parameters { $0.add(key.text) })
-    guard result.count > 0 else { return nil }
-    var results: [PointOperationResult] = []
-    for row in result.rows {
-      guard UInt64(bitPattern: try row.integer(0)) == key.requestHash else { throw PointWriteError.keyReused }
-      // A batch without operations has no results, which is a row without the number of one.
-      if try !row.boolean(1), row.isNull(2) { continue }
-      let version = row.optionalInteger(4)
-      guard let kept = row.optionalText(3).flatMap({ PointOperationResult(text: $0) }),
-        version != nil || kept.version == nil
-      else { throw unreadable(key, reason: "the results are not those of a batch") }
-      results.append(kept.with(version: version))
-    }
-    guard results.count == count else {
-      throw unreadable(key, reason: "there are \(results.count) results of \(count) operations")
-    }
-    return results
-  }
-}
-
-extension PointBatch {
-  /// The maximum number of bytes of the kept results, but for rare long ones.
-  fileprivate var maximumKeptBytes: Int { operations.count * 300 }
 }
 
 extension PointOperationResult {
-  /// The approximate number of bytes in the database: those of the text, its length and the version.
-  fileprivate var keptBytes: Int { text.utf8.count + 12 }
-
   /// Returns the result with another version, if it has one.
-  fileprivate func with(version: Int64?) -> PointOperationResult {
-    guard let version else { return self }
-    return switch self {
+  fileprivate func with(version: Int64) -> PointOperationResult {
+    switch self {
     case .created(let id, _): .created(id, version: version)
     case .changed(let id, _): .changed(id, version: version)
     case .deleted, .originTaken, .notFound, .conditionFailed, .forbidden, .rejected: self
     }
   }
 
-  fileprivate var version: Int64? {
-    switch self {
-    case .created(_, let version), .changed(_, let version): version
-    case .deleted, .originTaken, .notFound, .conditionFailed, .forbidden, .rejected: nil
-    }
-  }
+  /// The text without the version, which is its last part.
+  fileprivate var textBeforeVersion: String { String(text.prefix(upTo: text.lastIndex(of: " ") ?? text.endIndex)) }
 }
 
 /// The places that the operations of a batch depend on, as far as they were looked up.
@@ -541,13 +479,18 @@ private struct BatchPlan {
       $0.add(wave.removals)
       let kept = reachesEnd && batch.key != nil ? batch.kept(results) : nil
       let key = kept == nil ? nil : batch.key
-      var ids = (kept ?? []).map { _ in PointID(high: 0, low: 0) }
-      if key != nil { for (index, put) in zip(written, wave.puts) { ids[index] = put.id } }
+      var texts = (kept ?? []).map(\.text)
+      var puts = texts.map { _ in Int64(0) }
+      if let kept {
+        for (number, index) in written.enumerated() {
+          texts[index] = kept[index].textBeforeVersion
+          puts[index] = Int64(number) + 1
+        }
+      }
       $0.add(key?.text)
       $0.add(optional: (key?.requestHash).map { Int64(bitPattern: $0) })
-      $0.add((kept ?? []).map(\.text))
-      $0.add(ids)
-      $0.add((kept ?? []).map { $0.version ?? 0 })
+      $0.add(texts)
+      $0.add(puts)
     }
   }
 

@@ -592,7 +592,7 @@ extension PostgresStore {
       }
       if let report {
         if let key = options.key, !options.dryRun, !report.isFailure {
-          count(key: key.text, of: key.client, outcome: report.keptBytes)
+          count(key: key.text, of: key.client, outcome: IdempotencyRecord.Outcome.imported(report).json.utf8.count)
         }
         return report
       }
@@ -627,7 +627,7 @@ extension PostgresStore {
     )
     if let key {
       if try await claim(key, session) { return nil }
-      guard hasRoom(forKey: key.text, of: key.client, outcome: ImportReport.maximumKeptBytes) else {
+      guard hasRoom(forKey: key.text, of: key.client, outcome: IdempotencyRecord.Outcome.reportBytes) else {
         throw PointStoreError.keysExhausted
       }
     }
@@ -1117,14 +1117,6 @@ extension ImportMerge {
   }
 }
 
-extension ImportReport {
-  /// The maximum number of bytes of a kept report, but for rare long details.
-  static let maximumKeptBytes = 16 << 10
-
-  /// The approximate number of bytes of the report in the database.
-  var keptBytes: Int { 60 + rejections.reduce(0) { $0 + 12 + $1.detail.utf8.count } }
-}
-
 extension Timestamp {
   /// The current time of the system clock.
   fileprivate static var now: Timestamp {
@@ -1135,52 +1127,20 @@ extension Timestamp {
 }
 
 /// The SQL of the idempotency keys of imports. They share the table with those of created places, so that a key belongs
-/// to one request; their place id is null.
+/// to one request.
 private enum ImportKeyStatements {
   /// The query that claims a key until the transaction ends. Value: key. It returns whether the lock was acquired.
   ///
   /// ``find``, a later statement, sees what was committed before the lock was acquired.
   static let claim = "SELECT pg_try_advisory_xact_lock(\(WriteStatements.keyLockClass), hashtext($1::text))"
 
-  static let find = """
-    SELECT 1 FROM idempotency_keys WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
-    """
+  static let find = WriteStatements.knownOutcome(of: "$1::text")
 
-  /// The statement that stores the report of an import. Values: key, hash, four counts, numbers and details of rejected
-  /// rows, and the number of deleted places or null.
-  static let storeReport = """
-    INSERT INTO idempotency_keys (
-      key, request_hash, created, updated, unchanged, rejected, rejected_rows, rejected_details, deleted, created_at
-    )
-    VALUES ($1::text, $2::int8, $3::int8, $4::int8, $5::int8, $6::int8, $7::int8[], $8::text[], $9::int8, now())
-    ON CONFLICT (key) DO UPDATE
-    SET request_hash = excluded.request_hash, created = excluded.created, updated = excluded.updated,
-      unchanged = excluded.unchanged, rejected = excluded.rejected, rejected_rows = excluded.rejected_rows,
-      rejected_details = excluded.rejected_details, deleted = excluded.deleted, created_at = excluded.created_at,
-      point_id = NULL
-    WHERE idempotency_keys.created_at < \(WriteStatements.expiry)
+  /// The statement that stores the outcome of an import. Values: key, hash and outcome.
+  static let store = """
+    INSERT INTO idempotency_keys (key, request_hash, outcome) VALUES ($1::text, $2::int8, $3::json)
+    \(WriteStatements.replacingExpired)
     """
-
-  /// The statement that returns the stored report of a key, one row for each rejected row, or nothing. Values: key,
-  /// hash.
-  ///
-  /// It updates the key's row without a change: a commit that has written something waits for the standbys, so that the
-  /// replayed response is as durable as the first one should have been.
-  static let report = Statement(
-    "import_report",
-    """
-    WITH known AS (
-      UPDATE idempotency_keys
-      SET request_hash = request_hash
-      WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
-      RETURNING request_hash = $2::int8 AND point_id IS NULL AS is_same, created, updated, unchanged, rejected,
-        rejected_rows, rejected_details, deleted
-    )
-    SELECT is_same, created, updated, unchanged, rejected, number, detail, deleted
-    FROM known LEFT JOIN LATERAL unnest(rejected_rows, rejected_details) AS rejections (number, detail) ON true
-    ORDER BY number
-    """
-  )
 }
 
 extension PostgresStore {
@@ -1199,14 +1159,11 @@ extension PostgresStore {
   /// Stores the report of an import in its transaction.
   private func storeReport(_ key: IdempotencyKey, _ report: ImportReport, _ session: Session) async throws {
     try await session.run(
-      ImportKeyStatements.storeReport,
+      ImportKeyStatements.store,
       Parameters {
         $0.add(key.text)
         $0.add(Int64(bitPattern: key.requestHash))
-        for count in [report.created, report.updated, report.unchanged, report.rejected] { $0.add(Int64(count)) }
-        $0.add(report.rejections.map { Int64($0.number) })
-        $0.add(report.rejections.map(\.detail))
-        $0.add(optional: report.deleted.map { Int64($0) })
+        $0.add(IdempotencyRecord.Outcome.imported(report).json)
       }
     )
   }
@@ -1215,36 +1172,12 @@ extension PostgresStore {
   ///
   /// - Throws: ``PointWriteError/keyReused``, ``PointStoreError``.
   private func storedReport(_ key: IdempotencyKey) async throws -> ImportReport {
-    let result = try await write(
-      ImportKeyStatements.report,
-      Parameters {
-        $0.add(key.text)
-        $0.add(Int64(bitPattern: key.requestHash))
-      }
-    )
-    guard let first = result.rows.first else {
+    let result = try await write(WriteStatements.outcome, Parameters { $0.add(key.text) })
+    guard let row = result.rows.first else {
       throw PointStoreError.unavailable(
         reason: "the idempotency key of an import has expired, or is missing on another server")
     }
-    guard try first.boolean(0) else { throw PointWriteError.keyReused }
-    do throws(PointStoreError) {
-      var rejections: [RejectedRow] = []
-      for row in result.rows where !row.isNull(5) || !row.isNull(6) {
-        rejections.append(RejectedRow(number: Int(try row.integer(5)), detail: try row.text(6)))
-      }
-      let report = ImportReport(
-        created: Int(try first.integer(1)),
-        updated: Int(try first.integer(2)),
-        unchanged: Int(try first.integer(3)),
-        deleted: first.isNull(7) ? nil : Int(try first.integer(7)),
-        rejected: Int(try first.integer(4)),
-        rejections: rejections
-      )
-      guard let report else { throw .unexpected(reason: "a count is negative or too great") }
-      return report
-    } catch {
-      throw unreadable(key, reason: "\(error)")
-    }
+    return try repeated(key, row, \.report)
   }
 }
 

@@ -2,7 +2,7 @@ import Basics
 import Points
 import Synchronization
 
-/// The bytes that clients have written into the tables of idempotency keys in the last day to day and a half, as far as
+/// The bytes that clients have written into the table of idempotency keys in the last day to day and a half, as far as
 /// this instance has seen since its start.
 ///
 /// The share of each client is a part of what is free, as in the memory store. Nothing is counted in the database, where

@@ -50,14 +50,12 @@ private enum AreaStatements {
       SET name = excluded.name, names = excluded.names, kind = excluded.kind, level = excluded.level,
         importance = excluded.importance, tags = excluded.tags, source = excluded.source,
         source_id = excluded.source_id, shape = excluded.shape
-    ), expired AS (
-      DELETE FROM area_keys
-      WHERE created_at < \(WriteStatements.expiry) AND key <> $13::text AND EXISTS (SELECT FROM state)
+    ), pruned AS (
+      \(WriteStatements.prune(besides: "$13::text"))
     ), kept AS (
-      INSERT INTO area_keys (key, request_hash, outcome)
-      SELECT $13::text, $14::int8, $15::text FROM state WHERE $13::text IS NOT NULL
-      ON CONFLICT (key) DO UPDATE
-      SET request_hash = excluded.request_hash, outcome = excluded.outcome, created_at = now()
+      INSERT INTO idempotency_keys (key, request_hash, outcome)
+      SELECT $13::text, $14::int8, $15::json FROM state WHERE $13::text IS NOT NULL
+      \(WriteStatements.replacingExpired)
     )
     SELECT EXISTS (SELECT FROM state)
     """
@@ -67,12 +65,7 @@ private enum AreaStatements {
 
   static let commitStatement = Statement("areas_commit", planning: .eachTime, commit)
 
-  static let record = Statement(
-    "area_record",
-    """
-    SELECT request_hash, outcome FROM area_keys WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
-    """
-  )
+  static let record = Statement("area_record", WriteStatements.knownOutcome(of: "$1::text"))
 }
 
 /// The named areas of a database, held in memory.
@@ -230,17 +223,18 @@ package final class PostgresAreas: AreaStore {
     return try decoded.get()
   }
 
-  package func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? {
-    guard let row = try await store.read(AreaStatements.record, Parameters { $0.add(key.text) }).rows.first else {
-      guard store.hasRoom(forKey: key.text, of: key.client, outcome: ImportReport.maximumKeptBytes) else {
-        throw .keysExhausted
-      }
-      return nil
+  package func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? {
+    let known: QueryResult
+    do throws(PointStoreError) {
+      known = try await store.read(AreaStatements.record, Parameters { $0.add(key.text) })
+    } catch {
+      throw .store(error)
     }
-    let known = IdempotencyKey(text: key.text, requestHash: UInt64(bitPattern: try row.integer(0)))
-    if let record = AreaRecord(key: known, json: try row.text(1)) { return record }
-    store.damagedRows?.note(key: key.text, in: "area_keys", reason: "the outcome is not that of a write of areas")
-    return AreaRecord(key: known, outcome: .unreadable)
+    if let row = known.rows.first { return try store.repeated(key, row) { $0 } }
+    guard store.hasRoom(forKey: key.text, of: key.client, outcome: IdempotencyRecord.Outcome.reportBytes) else {
+      throw .store(.keysExhausted)
+    }
+    return nil
   }
 
   /// The number of bytes of a change up to which it is committed within the timeout of statements.
@@ -272,8 +266,8 @@ package final class PostgresAreas: AreaStore {
 
   /// Counts the key of a change that was committed.
   private func countKey(of change: AreaChange) {
-    guard let record = change.record else { return }
-    store.count(key: record.key.text, of: record.key.client, outcome: record.json.utf8.count)
+    guard let (key, outcome) = change.record else { return }
+    store.count(key: key.text, of: key.client, outcome: outcome.json.utf8.count)
   }
 
   package func commitDespiteOthers(
@@ -351,7 +345,7 @@ extension Parameters {
     add(drafts.map { Hexadecimal.encode($0.outline.wkb) })
     add(change.record?.key.text)
     add(optional: (change.record?.key.requestHash).map { Int64(bitPattern: $0) })
-    add(change.record?.json)
+    add(change.record?.outcome.json)
   }
 }
 

@@ -45,60 +45,43 @@ enum WriteStatements {
   /// The statement that creates a place if its idempotency key is new. Values: id, place, key, hash of the request, a
   /// flag that allows the id of a deleted place, and one that allows a new key.
   ///
-  /// It returns the key's hash, whether the key was known, and the place; a null hash where another request with the
-  /// key is in progress; or nothing where such a request has just succeeded, in which case the statement must be
+  /// It returns the columns of ``knownOutcome(of:)``, and whether the key was known; nulls where another request with
+  /// the key is in progress; or nothing where such a request has just succeeded, in which case the statement must be
   /// retried, and where the key is new and none is allowed.
   ///
-  /// The key is inserted first, and the place is created from it, so that neither exists without the other. Each
-  /// execution also deletes a few expired keys, so that no separate job is needed.
+  /// The key is inserted first, and the place is created because of it, so that neither exists without the other.
   static let createOnce = Statement(
     "create_once",
     """
     WITH known AS (
-      SELECT request_hash, point_id, \(columns), version, created_at
-      FROM idempotency_keys
-      WHERE key = $9::text AND created_at >= \(expiry)
+      \(knownOutcome(of: "$9::text"))
     ), confirmed AS MATERIALIZED (
       \(confirmation) WHERE EXISTS (SELECT FROM known)
     ), turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(\(keyLockClass), hashtext($9::text)) AS is_ours
       WHERE NOT EXISTS (SELECT FROM known) AND $12::bool
-    ), \(newID(reusingIf: "$11")), claimed AS (
-      INSERT INTO idempotency_keys (key, request_hash, point_id, \(columns), version, created_at)
-      SELECT $9::text, $10::int8, new_id.id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text,
-        $8::text, \(VersionStatements.next), now()
-      FROM turn CROSS JOIN new_id
-      WHERE is_ours
-      ON CONFLICT (key) DO UPDATE
-      SET request_hash = excluded.request_hash, point_id = excluded.point_id, lat = excluded.lat, long = excluded.long,
-        name = excluded.name, category = excluded.category, tags = excluded.tags, source = excluded.source,
-        source_id = excluded.source_id, version = excluded.version, created_at = excluded.created_at
-      WHERE idempotency_keys.created_at < \(expiry)
-      RETURNING request_hash, point_id, \(columns), version, created_at
+    ), \(newID(reusingIf: "$11")), new_place AS MATERIALIZED (
+      SELECT id, \(VersionStatements.next) AS version FROM turn CROSS JOIN new_id WHERE is_ours
+    ), claimed AS (
+      INSERT INTO idempotency_keys (key, request_hash, outcome)
+      SELECT $9::text, $10::int8, json_build_object('created', id, 'version', version) FROM new_place
+      \(replacingExpired)
+      RETURNING request_hash, outcome, created_at
     ), inserted AS (
       INSERT INTO points (id, \(columns), version, created_at, updated_at)
-      SELECT point_id, \(columns), version, created_at, created_at
-      FROM claimed
-      RETURNING \(PointColumns.all)
+      SELECT id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text, version, created_at,
+        created_at
+      FROM claimed CROSS JOIN new_place
     ), pruned AS (
-      DELETE FROM idempotency_keys
-      WHERE key IN (
-        SELECT key
-        FROM idempotency_keys
-        WHERE created_at < \(expiry) AND key <> $9::text
-        ORDER BY created_at
-        LIMIT 4
-        FOR UPDATE SKIP LOCKED
-      )
+      \(prune(besides: "$9::text"))
     )
-    SELECT \(PointColumns.all), $10::int8, false
-    FROM inserted
+    SELECT request_hash, outcome, created_at, false
+    FROM claimed
     UNION ALL
-    SELECT point_id, lat, long, name, category, tags, version, created_at, created_at, source, source_id,
-      request_hash, true
+    SELECT request_hash, outcome, created_at, true
     FROM known CROSS JOIN confirmed
     UNION ALL
-    SELECT $1::uuid, $2::float8, $3::float8, '', NULL, '{}', 1, now(), now(), NULL, NULL, NULL, false
+    SELECT NULL, NULL, NULL, false
     FROM turn
     WHERE NOT is_ours
     """
@@ -240,6 +223,52 @@ enum WriteStatements {
   /// The creation time before which keys have expired.
   static let expiry = "now() - interval '24 hours'"
 
+  /// Returns a query for the outcome of an earlier request with a key: the hash of the request, the outcome and the time.
+  static func knownOutcome(of key: String) -> String {
+    "SELECT request_hash, outcome, created_at FROM idempotency_keys WHERE key = \(key) AND created_at >= \(expiry)"
+  }
+
+  /// The end of an insertion of a key, which replaces one that has expired.
+  static let replacingExpired = """
+    ON CONFLICT (key) DO UPDATE
+    SET request_hash = excluded.request_hash, outcome = excluded.outcome, created_at = excluded.created_at
+    WHERE idempotency_keys.created_at < \(expiry)
+    """
+
+  /// Returns a statement that deletes a few expired keys, but for one. Each new key does, so that no separate job is
+  /// needed.
+  static func prune(besides key: String) -> String {
+    """
+    DELETE FROM idempotency_keys
+    WHERE key IN (
+      SELECT key
+      FROM idempotency_keys
+      WHERE created_at < \(expiry) AND key <> \(key)
+      ORDER BY created_at
+      LIMIT 4
+      FOR UPDATE SKIP LOCKED
+    )
+    """
+  }
+
+  /// The statement that returns the outcome of an earlier request with a key, with the columns of
+  /// ``knownOutcome(of:)``. Value: key. It also deletes that key if it has expired.
+  ///
+  /// It updates the key's row without a change: a commit that has written something waits for the standbys, so that the
+  /// response to a repeat is as durable as the first one should have been.
+  static let outcome = Statement(
+    "outcome",
+    """
+    WITH pruned AS (
+      \(prune(besides: "$1::text")) OR key = $1::text AND created_at < \(expiry)
+    )
+    UPDATE idempotency_keys
+    SET request_hash = request_hash
+    WHERE key = $1::text AND created_at >= \(expiry)
+    RETURNING request_hash, outcome, created_at
+    """
+  )
+
   /// A query of one row whose commit waits as that of a write does: for the disk, and for synchronous standbys.
   ///
   /// The rows that a statement finds may have been committed without that wait, because PostgreSQL keeps a commit whose
@@ -266,39 +295,42 @@ extension PostgresStore {
         guard let row = try await change(WriteStatements.create, parameters)?.rows.first else { return nil }
         return try Self.decoding { () throws(PointStoreError) in try row.point() }
       }
-      let hash = Int64(bitPattern: key.requestHash)
       parameters.add(key.text)
-      parameters.add(hash)
+      parameters.add(Int64(bitPattern: key.requestHash))
       parameters.add(reusesID)
-      let mayAdd = hasRoom(forKey: key.text, of: key.client, outcome: draft.textBytes)
+      let outcomeBytes = IdempotencyRecord.Outcome.creationBytes
+      let mayAdd = hasRoom(forKey: key.text, of: key.client, outcome: outcomeBytes)
       parameters.add(mayAdd)
       guard let result = try await change(WriteStatements.createOnce, parameters) else { return nil }
       guard let row = result.rows.first else {
         if mayAdd { return nil }
         throw .store(.keysExhausted)
       }
-      if row.isNull(PointColumns.count) { throw .keyInFlight }
-      let (firstHash, isRepeat) = try Self.decoding { () throws(PointStoreError) in
-        (try row.integer(PointColumns.count), try row.boolean(PointColumns.count + 1))
-      }
-      if firstHash != hash { throw .keyReused }
-      guard isRepeat else {
-        count(key: key.text, of: key.client, outcome: draft.textBytes)
-        return try Self.decoding { () throws(PointStoreError) in try row.point() }
-      }
-      do throws(PointStoreError) {
-        return try row.keptPoint()
-      } catch {
-        throw unreadable(key, reason: "\(error)")
-      }
+      if row.isNull(0) { throw .keyInFlight }
+      let isRepeat = try Self.decoding { () throws(PointStoreError) in try row.boolean(3) }
+      if !isRepeat { count(key: key.text, of: key.client, outcome: outcomeBytes) }
+      return try repeated(key, row) { $0.point(draft) }
     }
   }
 
-  /// Returns the error of a repeat of a request whose outcome can't be decoded, after a line in the log. The request was
-  /// done, and must not be done again.
-  func unreadable(_ key: IdempotencyKey, reason: String) -> PointWriteError {
-    damagedRows?.note(key: key.text, in: "idempotency_keys", reason: reason)
-    return .keyReused
+  /// Returns what a closure takes from the outcome of an earlier request with a key, in the columns of
+  /// ``WriteStatements/knownOutcome(of:)``.
+  ///
+  /// - Throws: ``PointWriteError``: `keyReused` for another request, and, after a line in the log, if the outcome can't
+  ///   be decoded or the closure returns `nil`. The request was done, and must not be done again.
+  func repeated<Value>(
+    _ key: IdempotencyKey, _ row: QueryResult.Row, _ value: (IdempotencyRecord) -> Value?
+  ) throws(PointWriteError) -> Value {
+    let (hash, time) = try Self.decoding { () throws(PointStoreError) in (try row.integer(0), try row.timestamp(2)) }
+    if UInt64(bitPattern: hash) != key.requestHash { throw .keyReused }
+    if Timestamp.storedMicroseconds.contains(time.microsecondsSinceEpoch),
+      let outcome = row.optionalText(1).flatMap({ IdempotencyRecord.Outcome(json: $0) }),
+      let value = value(IdempotencyRecord(key: key, time: time, outcome: outcome))
+    {
+      return value
+    }
+    damagedRows?.note(key: key.text, in: "idempotency_keys", reason: "the outcome is not that of such a request")
+    throw .keyReused
   }
 
   /// Replaces the place with an id, or creates it; see ``Points/PointStore/put(_:id:if:)``.
@@ -423,27 +455,6 @@ extension PostgresStore {
     } catch {
       throw .store(error)
     }
-  }
-}
-
-extension QueryResult.Row {
-  /// Returns the place that was created with a key, from the columns of ``PointColumns/all``. The table has no
-  /// constraints on it.
-  fileprivate func keptPoint() throws(PointStoreError) -> PointOfInterest {
-    let point = try point()
-    guard let tags = bytes(5).flatMap({ Tags(verifying: $0) }), point.version >= 1,
-      Timestamp.storedMicroseconds.contains(point.createdAt.microsecondsSinceEpoch)
-    else { throw .unexpected(reason: "the tags, the version or the time is not that of a place") }
-    let draft: PointDraft
-    do throws(InvalidPoint) {
-      draft = try PointDraft(
-        verifyingName: point.draft.name, category: point.draft.category, coordinate: point.draft.coordinate, tags: tags,
-        source: optionalText(9), sourceID: optionalText(10))
-    } catch {
-      throw .unexpected(reason: error.description)
-    }
-    return PointOfInterest(
-      id: point.id, draft: draft, version: point.version, createdAt: point.createdAt, updatedAt: point.updatedAt)
   }
 }
 

@@ -3,7 +3,6 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import Geo
-import JSONText
 package import MemoryStore
 package import Points
 
@@ -225,26 +224,11 @@ enum Committing {
       version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at
     """
 
-  private static let deleteCreation = "DELETE FROM answered_key WHERE text = ?"
-  private static let deleteImport = "DELETE FROM answered_import WHERE text = ?"
-
-  private static let insertCreation = """
-    INSERT OR REPLACE INTO answered_key
-      (id, name, category, latitude, longitude, tags, source, source_id, version, created_at, updated_at,
-       text, request_hash, time)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    """
-
   private static let updateCounter = "UPDATE version_counter SET highest = ?, has_changes = has_changes OR ?"
-  private static let insertImport = """
-    INSERT OR REPLACE INTO answered_import
-      (text, request_hash, time, created, updated, unchanged, rejected, rejections, deleted)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    """
 
-  private static let deleteBatch = "DELETE FROM answered_batch WHERE text = ?"
-  private static let insertBatch =
-    "INSERT OR REPLACE INTO answered_batch (text, request_hash, time, results) VALUES (?, ?, ?, ?)"
+  private static let expireOutcomes = "DELETE FROM outcome WHERE time <= ?"
+  private static let putOutcome =
+    "INSERT OR REPLACE INTO outcome (key, request_hash, time, document) VALUES (?, ?, ?, ?)"
 
   private static let putSource = "INSERT OR REPLACE INTO source (name, licence, attribution, url) VALUES (?, ?, ?, ?)"
 
@@ -258,9 +242,6 @@ enum Committing {
     """
 
   private static let removeArea = "DELETE FROM area WHERE id = ?"
-  private static let expireAreaKeys = "DELETE FROM area_key WHERE time < ?"
-  private static let putAreaKey =
-    "INSERT OR REPLACE INTO area_key (text, request_hash, time, outcome) VALUES (?, ?, ?, ?)"
 
   private static let hasAnchors = "SELECT EXISTS (SELECT 1 FROM index_anchor)"
   private static let removeAnchors = "DELETE FROM index_anchor"
@@ -279,22 +260,18 @@ enum Committing {
     try run(removeSource, database, batch.removedSources) { [$0] }
     try run(putFormerID, database, batch.formerIDs) { [$0.key.source, $0.key.sourceID, $0.value.bytes] }
     try run(updateCounter, database, CollectionOfOne(batch)) { [$0.highestVersion, $0.hasChanges] }
-    for statement in [deleteCreation, deleteImport, deleteBatch] {
-      try run(statement, database, batch.evictedKeys) { [$0] }
-    }
-    for record in batch.records { try commit(record, to: database) }
-    try run(removeArea, database, batch.removedAreas) { [$0.bytes] }
-    try run(putArea, database, batch.areas, values(of:))
-    if let record = batch.areaRecord {
-      let expiry = TimedAreaRecord.expiry(at: record.time)
-      try run(expireAreaKeys, database, CollectionOfOne(expiry)) { [$0.microsecondsSinceEpoch] }
-      try run(putAreaKey, database, CollectionOfOne(record)) {
-        [
-          $0.record.key.text, Int64(bitPattern: $0.record.key.requestHash), $0.time.microsecondsSinceEpoch,
-          $0.record.json,
-        ]
+    if let time = batch.records.last?.time {
+      try run(expireOutcomes, database, CollectionOfOne(IdempotencyKey.expiry(at: time))) {
+        [$0.microsecondsSinceEpoch]
       }
     }
+    try run(putOutcome, database, batch.records) {
+      [
+        $0.key.text, Int64(bitPattern: $0.key.requestHash), $0.time.microsecondsSinceEpoch, $0.outcome.json,
+      ]
+    }
+    try run(removeArea, database, batch.removedAreas) { [$0.bytes] }
+    try run(putArea, database, batch.areas, values(of:))
     for (id, suggestion) in batch.suggestions {
       if let suggestion {
         let document = try suggestion.document
@@ -310,28 +287,6 @@ enum Committing {
   private static func commit(_ anchor: JournalBatch.NewAnchor, version: Int64, to database: Database) throws {
     try run(removeOtherAnchors, database, CollectionOfOne(anchor)) { [$0.former?.token] }
     try run(putAnchor, database, CollectionOfOne(anchor)) { [$0.token, version] }
-  }
-
-  private static func commit(_ record: IdempotencyRecord, to database: Database) throws {
-    let key: StatementArguments = [
-      record.key.text, Int64(bitPattern: record.key.requestHash), record.time.microsecondsSinceEpoch,
-    ]
-    // An expired record of the key may be of another kind.
-    for statement in [deleteCreation, deleteImport, deleteBatch] {
-      try run(statement, database, CollectionOfOne(record.key.text)) { [$0] }
-    }
-    switch record.outcome {
-    case .created(let point):
-      try run(insertCreation, database, CollectionOfOne(point)) { values(of: $0) + key }
-    case .applied(let results):
-      let texts = JSONValue.array(results.map { .string($0.text) })
-      try run(insertBatch, database, CollectionOfOne(String(decoding: texts.text, as: UTF8.self))) { key + [$0] }
-    case .imported(let report):
-      let rejections = try JournalRejection.text(of: report.rejections)
-      try run(insertImport, database, CollectionOfOne(report)) { report in
-        key + [report.created, report.updated, report.unchanged, report.rejected, rejections, report.deleted]
-      }
-    }
   }
 
   private static func values(of point: PointOfInterest) -> StatementArguments {
@@ -388,24 +343,13 @@ struct Loading {
       WHERE token = ? AND version = ?)
     """
 
-  private static let creations = """
-    SELECT \(placeColumns), text, request_hash, time, rowid FROM answered_key ORDER BY time, rowid
-    """
-
-  private static let imports = """
-    SELECT text, request_hash, time, created, updated, unchanged, rejected, rejections, rowid, deleted
-    FROM answered_import
-    """
-
-  private static let batches = "SELECT text, request_hash, time, results, rowid FROM answered_batch"
+  private static let outcomes = "SELECT key, request_hash, time, document, rowid FROM outcome ORDER BY time, rowid"
 
   private static let areas = """
     SELECT id, name, names, kind, level, importance, shape, tags, source, source_id, version, created_at, updated_at,
       rowid
     FROM area
     """
-
-  private static let areaKeys = "SELECT text, request_hash, time, outcome, rowid FROM area_key"
 
   private static let sources = "SELECT name, licence, attribution, url, rowid FROM source ORDER BY name"
 
@@ -450,25 +394,16 @@ struct Loading {
       ids.reserveCapacity(count)
       try readPlaces(database, Self.places)
     }
-    try StoredRow.forEach(database, Self.creations) { row in
+    try StoredRow.forEach(database, Self.outcomes) { row in
       do throws(RowDamage) {
-        contents.records.append(try Self.creationRecord(row))
+        let key = IdempotencyKey(
+          text: try row.text(0, "key"), requestHash: UInt64(bitPattern: try row.integer(1, "request_hash")))
+        guard let outcome = IdempotencyRecord.Outcome(json: try row.text(3, "document")) else {
+          throw RowDamage("document is not that of an outcome")
+        }
+        contents.records.append(IdempotencyRecord(key: key, time: try row.time(2, "time"), outcome: outcome))
       } catch {
-        note(error, in: "answered_key", row: try? row.integer(14, "rowid"))
-      }
-    }
-    try StoredRow.forEach(database, Self.imports) { row in
-      do throws(RowDamage) {
-        contents.records.append(try Self.importRecord(row))
-      } catch {
-        note(error, in: "answered_import", row: try? row.integer(8, "rowid"))
-      }
-    }
-    try StoredRow.forEach(database, Self.batches) { row in
-      do throws(RowDamage) {
-        contents.records.append(try Self.batchRecord(row))
-      } catch {
-        note(error, in: "answered_batch", row: try? row.integer(4, "rowid"))
+        note(error, in: "outcome", row: try? row.integer(4, "rowid"))
       }
     }
     try StoredRow.forEach(database, Self.sources) { row in
@@ -496,18 +431,6 @@ struct Loading {
         note(error, in: "area", row: try? row.integer(13, "rowid"))
       }
     }
-    try StoredRow.forEach(database, Self.areaKeys) { row in
-      do throws(RowDamage) {
-        let key = IdempotencyKey(
-          text: try row.text(0, "text"), requestHash: UInt64(bitPattern: try row.integer(1, "request_hash")))
-        guard let record = AreaRecord(key: key, json: try row.text(3, "outcome")) else {
-          throw RowDamage("outcome is not one of a write")
-        }
-        contents.areaRecords.append(TimedAreaRecord(record: record, time: try row.time(2, "time")))
-      } catch {
-        note(error, in: "area_key", row: try? row.integer(4, "rowid"))
-      }
-    }
     try StoredRow.forEach(database, SuggestionRows.all) { row in
       do throws(RowDamage) {
         contents.suggestions.append(try row.suggestion())
@@ -522,7 +445,6 @@ struct Loading {
         note(error, in: "change_run", row: try? row.integer(1, "number"))
       }
     }
-    contents.records.sort { $0.time < $1.time }
     contents.isNew = try Bool.fetchOne(database, sql: Self.isNew) ?? false
     var highest: Int64?
     try StoredRow.forEach(database, Self.highestVersion) { highest = try? $0.integer(0, "highest") }
@@ -555,56 +477,6 @@ struct Loading {
   private mutating func note(_ damage: RowDamage, in table: String, row: Int64?) {
     damageCount += 1
     if firstDamage == nil { firstDamage = "row \(row.map(String.init) ?? "?") of table \(table): \(damage.reason)" }
-  }
-
-  private static func creationRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
-    IdempotencyRecord(
-      key: IdempotencyKey(
-        text: try row.text(11, "text"),
-        requestHash: UInt64(bitPattern: try row.integer(12, "request_hash"))
-      ),
-      time: try row.time(13, "time"),
-      outcome: .created(try row.point())
-    )
-  }
-
-  private static func batchRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
-    var results: [PointOperationResult] = []
-    guard case .array(let elements)? = try? JSONReader.value(of: try row.text(3, "results").utf8) else {
-      throw RowDamage("results are not a list")
-    }
-    for element in elements {
-      guard case .string(let text) = element, let result = PointOperationResult(text: text) else {
-        throw RowDamage("results are not those of a batch")
-      }
-      results.append(result)
-    }
-    return IdempotencyRecord(
-      key: IdempotencyKey(
-        text: try row.text(0, "text"), requestHash: UInt64(bitPattern: try row.integer(1, "request_hash"))),
-      time: try row.time(2, "time"), outcome: .applied(results))
-  }
-
-  private static func importRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
-    let text = try row.text(7, "rejections")
-    guard let rejections = JournalRejection.rows(of: text) else { throw RowDamage("rejections are not a list of rows") }
-    let report = ImportReport(
-      created: Int(try row.integer(3, "created")),
-      updated: Int(try row.integer(4, "updated")),
-      unchanged: Int(try row.integer(5, "unchanged")),
-      deleted: try row.optionalInteger(9, "deleted").map { Int($0) },
-      rejected: Int(try row.integer(6, "rejected")),
-      rejections: rejections
-    )
-    guard let report else { throw RowDamage("a count is negative or too great") }
-    return IdempotencyRecord(
-      key: IdempotencyKey(
-        text: try row.text(0, "text"),
-        requestHash: UInt64(bitPattern: try row.integer(1, "request_hash"))
-      ),
-      time: try row.time(2, "time"),
-      outcome: .imported(report)
-    )
   }
 }
 
@@ -714,21 +586,4 @@ struct DamagedJournal: Error, CustomStringConvertible {
   let count: Int
 
   var description: String { count == 1 ? first : "\(first); \(count - 1) more rows are damaged" }
-}
-
-/// The stored form of a rejected row of an import.
-struct JournalRejection: Codable {
-  private let number: Int
-  private let detail: String
-
-  static func text(of rows: [RejectedRow]) throws -> String {
-    let rows = rows.map { JournalRejection(number: $0.number, detail: $0.detail) }
-    return String(decoding: try JSONEncoder().encode(rows), as: UTF8.self)
-  }
-
-  /// Returns the rows of the JSON; `nil` where it is not such a list.
-  static func rows(of text: String) -> [RejectedRow]? {
-    let rows = try? JSONDecoder().decode([JournalRejection].self, from: Data(text.utf8))
-    return rows?.map { RejectedRow(number: $0.number, detail: $0.detail) }
-  }
 }

@@ -18,38 +18,23 @@ enum Schema {
   /// The version of the schema, SQLite's user version.
   private static let version: Int64 = 1
 
-  private static let placeColumns = """
-    name TEXT NOT NULL, category TEXT, latitude REAL NOT NULL, longitude REAL NOT NULL, tags TEXT NOT NULL,
-    source TEXT, source_id TEXT, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
-    """
-
   private static let createTables = """
     CREATE TABLE place (
       id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
-      \(placeColumns)
+      name TEXT NOT NULL, category TEXT, latitude REAL NOT NULL, longitude REAL NOT NULL, tags TEXT NOT NULL,
+      source TEXT, source_id TEXT, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
     ) STRICT;
-    -- The outcomes of creations with idempotency keys.
-    CREATE TABLE answered_key (
-      text TEXT NOT NULL PRIMARY KEY,
+    -- The outcomes of requests with idempotency keys, which repeats get again. The keys of writes of areas end with
+    -- " areas".
+    CREATE TABLE outcome (
+      key TEXT NOT NULL PRIMARY KEY,
       request_hash INTEGER NOT NULL,
       time INTEGER NOT NULL,
-      id BLOB NOT NULL,
-      \(placeColumns)
+      -- All of an outcome as JSON.
+      document TEXT NOT NULL
     ) STRICT;
-    -- The outcomes of imports with idempotency keys. A key is here or in answered_key.
-    CREATE TABLE answered_import (
-      text TEXT NOT NULL PRIMARY KEY,
-      request_hash INTEGER NOT NULL,
-      time INTEGER NOT NULL,
-      created INTEGER NOT NULL,
-      updated INTEGER NOT NULL,
-      unchanged INTEGER NOT NULL,
-      -- Null where the import deleted none on purpose.
-      deleted INTEGER,
-      rejected INTEGER NOT NULL,
-      -- The first rows that were rejected: [{"number":7,"detail":"…"}].
-      rejections TEXT NOT NULL
-    ) STRICT;
+    -- To remove those that have expired.
+    CREATE INDEX outcome_time ON outcome (time);
     CREATE TABLE source (
       name TEXT NOT NULL PRIMARY KEY,
       licence TEXT,
@@ -106,18 +91,6 @@ enum Schema {
       shape BLOB NOT NULL,
       tags TEXT NOT NULL, source TEXT, source_id TEXT,
       version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
-    ) STRICT;
-    -- The outcomes of writes of areas with idempotency keys, as JSON.
-    CREATE TABLE area_key (
-      text TEXT NOT NULL PRIMARY KEY, request_hash INTEGER NOT NULL, time INTEGER NOT NULL, outcome TEXT NOT NULL
-    ) STRICT;
-    -- The outcomes of batches with idempotency keys. A key is here, in answered_key or in answered_import.
-    CREATE TABLE answered_batch (
-      text TEXT NOT NULL PRIMARY KEY,
-      request_hash INTEGER NOT NULL,
-      time INTEGER NOT NULL,
-      -- The result of each operation: ["deleted 0199…"].
-      results TEXT NOT NULL
     ) STRICT;
     """
 

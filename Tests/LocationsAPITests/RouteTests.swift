@@ -209,7 +209,7 @@ import Testing
     func recentAreas() -> Areas? { nil }
     var isAwaited: Bool { true }
     func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? { nil }
-    func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? { nil }
+    func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? { nil }
   }
 
   @Test func serverIsNotReadyBeforeTheAreasAreInMemory() async throws {

@@ -75,7 +75,37 @@ import Testing
     let new = try await store.create(place, once: IdempotencyKey(text: "again", requestHash: 2))
 
     #expect(new.id != old.id)
-    #expect(try await database.run("SELECT key, request_hash, point_id FROM idempotency_keys") == "again|2|\(new.id)")
+    let rows = try await database.run("SELECT key, request_hash, outcome->>'created' FROM idempotency_keys")
+    #expect(rows == "again|2|\(new.id)")
+  }
+
+  @Test func placeAndAreaMayHaveTheSameKey() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let editor = AreaEditor(PostgresAreas(store))
+    let (first, second) = (IdempotencyKey(text: "a:1", requestHash: 1), IdempotencyKey(text: "a:1", requestHash: 2))
+    let place = try await store.create(try .sample("a"), once: first)
+
+    let area = try await editor.create(.sample("a"), once: second)
+
+    #expect(try await store.create(try .sample("a"), once: first) == place)
+    #expect(try await editor.create(.sample("a"), once: second) == area)
+    #expect(try await database.run("SELECT count(*) FROM idempotency_keys") == "2")
+  }
+
+  @Test func expiredKeyOfAnAreaMayBeReusedAndOthersArePruned() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let editor = AreaEditor(PostgresAreas(store))
+    let old = try await editor.create(.sample("a"), once: IdempotencyKey(text: "again", requestHash: 1))
+    _ = try await store.create(try .sample("other"), once: IdempotencyKey(text: "other", requestHash: 1))
+    try await database.run("UPDATE idempotency_keys SET created_at = created_at - interval '25 hours'")
+
+    let new = try await editor.create(.sample("a"), once: IdempotencyKey(text: "again", requestHash: 2))
+
+    #expect(new.id != old.id)
+    let rows = try await database.run("SELECT key, request_hash, outcome->>'created' FROM idempotency_keys")
+    #expect(rows == "again areas|2|\(new.id)")
   }
 
   @Test func changeLogHasEachChangeOnceInOrder() async throws {

@@ -194,22 +194,24 @@ import Webhooks
   }
 
   @Test(arguments: [
-    ("answered_key", "name = ''"), ("answered_batch", "results = '[\"created\"]'"), ("answered_import", "created = -1"),
-    ("answered_import", "unchanged = \(Int64.max)"), ("area_key", "outcome = '{}'"),
+    (1, "document = '{\"created\":\"a\",\"version\":1}'"), (1, "document = json_set(document, '$.version', 0)"),
+    (1, "time = \(Int64.max)"), (2, "document = '{\"applied\":[\"created\"]}'"),
+    (3, "document = json_set(document, '$.imported[0]', -1)"),
+    (3, "document = json_set(document, '$.imported[2]', \(Int64.max))"), (4, "document = '{}'"), (4, "document = ''"),
   ])
-  func damagedOutcomeOfAKeyIsNamedAndNothingIsLoaded(table: String, damage: String) async throws {
+  func damagedOutcomeOfAKeyIsNamedAndNothingIsLoaded(row: Int, damage: String) async throws {
     let folder = try JournalFolder()
     let former = try await SQLiteJournal.open(path: folder.path)
     try await Self.writeKeyed(try await MemoryStore(journal: former))
     await former.close()
     let file = try DatabaseQueue(path: folder.path)
-    try await file.write { try $0.execute(sql: "UPDATE \(table) SET \(damage)") }
+    try await file.write { try $0.execute(sql: "UPDATE outcome SET \(damage) WHERE rowid = \(row)") }
     try file.close()
     let journal = try await SQLiteJournal.open(path: folder.path)
 
     let error = await #expect(throws: PointStoreError.self) { try await MemoryStore(journal: journal) }
 
-    #expect(error?.description.contains("row 1 of table \(table): ") == true)
+    #expect(error?.description.contains("row \(row) of table outcome: ") == true)
   }
 
   @Test func repeatOfABatchWithTheResultsOfAnotherIsNotDoneAgain() async throws {
@@ -218,7 +220,9 @@ import Webhooks
     try await Self.writeKeyed(try await MemoryStore(journal: former))
     await former.close()
     let file = try DatabaseQueue(path: folder.path)
-    try await file.write { try $0.execute(sql: "UPDATE answered_batch SET results = '[]'") }
+    try await file.write {
+      try $0.execute(sql: "UPDATE outcome SET document = '{\"applied\":[]}' WHERE key = 'client:2'")
+    }
     try file.close()
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)

@@ -92,6 +92,22 @@ import Testing
     await #expect(throws: PointWriteError.keyReused) { try await importing(into: reopened, hash: 1) }
   }
 
+  @Test func nextRequestWithAKeyRemovesThoseThatHaveExpired() async throws {
+    let folder = try JournalFolder()
+    let start = Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000)
+    for (number, hours) in [0, 1, 24].enumerated() {
+      let journal = try await SQLiteJournal.open(path: folder.path)
+      let store = try await MemoryStore(journal: journal, clock: FixedClock(start.adding(.seconds(hours * 3600))))
+      _ = try await store.create(try .sample("a"), once: IdempotencyKey(text: "a:\(number)", requestHash: 1))
+      await journal.close()
+    }
+
+    let file = try DatabaseQueue(path: folder.path)
+    let keys = try await file.read { try String.fetchAll($0, sql: "SELECT key FROM outcome ORDER BY time") }
+
+    #expect(keys == ["a:1", "a:2"])
+  }
+
   @Test func processKilledBetweenWritesLosesNone() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))

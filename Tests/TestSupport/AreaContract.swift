@@ -223,7 +223,9 @@ private struct BusyAreas: AreaStore {
 
   func recentAreas() -> Areas? { store.recentAreas() }
 
-  func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? { try await store.record(of: key) }
+  func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? {
+    try await store.record(of: key)
+  }
 
   func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
     do {

@@ -366,7 +366,7 @@ struct NoAreas: AreaStore {
 
   func recentAreas() -> Areas? { Areas() }
 
-  func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? { nil }
+  func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? { nil }
 
   func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
     throw .readOnly(reason: "it has no areas")

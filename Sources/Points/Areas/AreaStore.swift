@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 
 /// A store of named areas, of which every instance holds all in memory.
 ///
@@ -36,11 +35,11 @@ public protocol AreaStore: Sendable {
     _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas
 
-  /// Returns the outcome of an earlier request with a key; `nil` if there was none within
-  /// ``IdempotencyKey/lifetime``.
+  /// Returns the record of an earlier request with a key; `nil` if there was none within ``IdempotencyKey/lifetime``.
   ///
-  /// - Throws: ``PointStoreError``; `keysExhausted` if there was none and the store has no room for the outcome of one.
-  func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord?
+  /// - Throws: ``PointWriteError``: `keyReused` if there was one whose outcome can't be decoded, `keysExhausted` if there
+  ///   was none and the store has no room for the outcome of one.
+  func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord?
 }
 
 extension AreaStore {
@@ -111,8 +110,8 @@ public struct ObservedAreas: AreaStore {
     return try result.get()
   }
 
-  public func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? {
-    try await observers.observe(.areas) { () throws(PointStoreError) in try await store.record(of: key) }
+  public func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? {
+    try await observers.observe(.areas) { () throws(PointWriteError) in try await store.record(of: key) }
   }
 }
 
@@ -123,30 +122,11 @@ public struct AreaChange: Sendable {
   public var removals: [PointID] = []
 
   /// The outcome to keep under a key; `nil` for none.
-  public var record: AreaRecord?
+  public var record: (key: IdempotencyKey, outcome: IdempotencyRecord.Outcome)?
 
   public init() {}
 
   package var isEmpty: Bool { puts.isEmpty && removals.isEmpty && record == nil }
-}
-
-/// The outcome of a request with an idempotency key.
-public struct AreaRecord: Hashable, Sendable {
-  /// The outcome of a request.
-  public enum Outcome: Hashable, Sendable {
-    case created(PointID)
-    case imported(ImportReport)
-    /// The stored outcome can't be decoded.
-    case unreadable
-  }
-
-  public let key: IdempotencyKey
-  public let outcome: Outcome
-
-  public init(key: IdempotencyKey, outcome: Outcome) {
-    self.key = key
-    self.outcome = outcome
-  }
 }
 
 /// A row of an import of areas.
@@ -169,6 +149,9 @@ public struct AreaEditor: Sendable {
 
   public init(_ store: any AreaStore) { self.store = store }
 
+  /// The scope of the keys of writes of areas, which are independent of those of places.
+  private static let keyScope = "areas"
+
   /// The number of attempts at a write before others have to wait for it.
   private static let attemptsBesideOthers = 3
 
@@ -177,20 +160,20 @@ public struct AreaEditor: Sendable {
 
   /// Decides a change on the present areas and commits it; again, if another one came between.
   ///
-  /// - Parameter decide: receives the areas, and the outcome of an earlier request with the key. It returns the change,
+  /// - Parameter decide: receives the areas, and the record of an earlier request with the key. It returns the change,
   ///   and what the call returns of the areas after it.
   private func commit<Outcome>(
     once key: IdempotencyKey? = nil,
-    _ decide: (Areas, AreaRecord?) async throws(PointWriteError) -> (change: AreaChange, outcome: (Areas) -> Outcome)
+    _ decide: (Areas, IdempotencyRecord?) async throws(PointWriteError) -> (
+      change: AreaChange, outcome: (Areas) -> Outcome
+    )
   ) async throws(PointWriteError) -> Outcome {
     var outcome: ((Areas) -> Outcome)?
     func change(_ areas: Areas) async throws(PointWriteError) -> AreaChange {
-      var (areas, record) = (areas, nil as AreaRecord?)
+      var (areas, record) = (areas, nil as IdempotencyRecord?)
       if let key {
         // After the areas: a record that is written in between makes the commit fail.
-        record = try await Self.reportingErrors { () throws(PointStoreError) -> AreaRecord? in
-          try await store.record(of: key)
-        }
+        record = try await store.record(of: key)
         // The areas of before may lack what the record names.
         if record != nil {
           areas = try await Self.reportingErrors { () throws(PointStoreError) -> Areas in
@@ -226,16 +209,17 @@ public struct AreaEditor: Sendable {
   ///
   /// - Throws: ``PointWriteError``.
   public func create(_ draft: AreaDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> Area {
+    let key = key?.scoped(to: Self.keyScope)
     let created: Area? = try await commit(once: key) { areas, record throws(PointWriteError) in
       if let record {
-        guard case .created(let id) = record.outcome else { throw .keyReused }
+        guard case .created(let id, _) = record.outcome else { throw .keyReused }
         return (AreaChange(), { $0[id] })
       }
       if let origin = draft.origin, areas[origin] != nil { throw .originTaken }
       let id = Self.newID(of: draft) { areas[$0] != nil }
       var change = AreaChange()
       change.puts = [(id, draft)]
-      change.record = key.map { AreaRecord(key: $0, outcome: .created(id)) }
+      change.record = key.map { ($0, .created(id, version: nil)) }
       return (change, { $0[id] })
     }
     guard let created else { throw .notFound }
@@ -327,11 +311,12 @@ public struct AreaEditor: Sendable {
     _ rows: [AreaRow], mode: ImportMode = .partial, dryRun: Bool = false, once key: IdempotencyKey? = nil,
     replacing replacement: (source: String, limit: DeletionLimit)? = nil
   ) async throws -> ImportReport {
+    let key = dryRun ? nil : key?.scoped(to: Self.keyScope)
     let result: Result<ImportReport, any Error> = try await commit(
-      once: dryRun ? nil : key
+      once: key
     ) { areas, record async throws(PointWriteError) in
       if let record {
-        guard case .imported(let report) = record.outcome else { throw .keyReused }
+        guard let report = record.report else { throw .keyReused }
         return (AreaChange(), { _ in .success(report) })
       }
       let (planned, takesNothing) = await offThreadPool {
@@ -353,7 +338,7 @@ public struct AreaEditor: Sendable {
       case .success(let plan): (change, report) = plan
       }
       if dryRun || takesNothing { return (AreaChange(), { [report] _ in .success(report) }) }
-      if !report.isFailure { change.record = key.map { AreaRecord(key: $0, outcome: .imported(report)) } }
+      if !report.isFailure { change.record = key.map { ($0, .imported(report)) } }
       return (change, { [report] _ in .success(report) })
     }
     return try result.get()
@@ -434,49 +419,5 @@ public struct AreaEditor: Sendable {
     }
     var generator = SystemRandomNumberGenerator()
     return PointID(at: SystemClock().now(), using: &generator)
-  }
-}
-
-extension AreaRecord {
-  /// The outcome as JSON: the id of a created area, or the report of an import.
-  package var json: String {
-    switch outcome {
-    case .created(let id): return "{\"id\":\"\(id)\"}"
-    case .imported(let report):
-      let counts = [report.created, report.updated, report.unchanged, report.rejected].map { JSONValue.number("\($0)") }
-      let rows = report.rejections.map { JSONValue.array([.number("\($0.number)"), .string($0.detail)]) }
-      let members: [JSONValue.Member] = [
-        .init(name: "counts", value: .array(counts)), .init(name: "rows", value: .array(rows)),
-      ]
-      let deletions = report.deleted.map { JSONValue.Member(name: "deleted", value: .number("\($0)")) }
-      return String(decoding: JSONValue.object(members + [deletions].compactMap(\.self)).text, as: UTF8.self)
-    case .unreadable: return "{}"
-    }
-  }
-
-  /// Creates a record from the ``json`` of its outcome; `nil` for another text.
-  package init?(key: IdempotencyKey, json: String) {
-    guard let value = try? JSONReader.value(of: json.utf8) else { return nil }
-    if case .string(let text)? = value["id"], let id = PointID(text) {
-      self.init(key: key, outcome: .created(id))
-      return
-    }
-    func number(_ value: JSONValue) -> Int? {
-      if case .number(let text) = value { Int(text) } else { nil }
-    }
-    guard case .array(let values)? = value["counts"], case .array(let rows)? = value["rows"] else { return nil }
-    let counts = values.compactMap(number)
-    let rejections = rows.compactMap { row -> RejectedRow? in
-      guard case .array(let parts) = row, parts.count == 2, let number = number(parts[0]),
-        case .string(let detail) = parts[1]
-      else { return nil }
-      return RejectedRow(number: number, detail: detail)
-    }
-    guard counts.count == 4,
-      let report = ImportReport(
-        created: counts[0], updated: counts[1], unchanged: counts[2], deleted: value["deleted"].flatMap(number),
-        rejected: counts[3], rejections: rejections)
-    else { return nil }
-    self.init(key: key, outcome: .imported(report))
   }
 }
