@@ -155,18 +155,18 @@ let package = Package(
     module(
       "SQLiteJournal",
       [
-        "Basics", "Geo", "JSONText", "MemoryStore", "Points", "Webhooks", .product(name: "GRDB", package: "GRDB.swift"),
+        "Basics", "Geo", "JSONText", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
-      tests: ["PointIndex"]
+      tests: ["PointIndex", "Webhooks"]
     ),
     module(
       "PostgresClient", ["CLibPQ", .product(name: "DequeModule", package: "swift-collections")],
       tests: ["PostgresTestSupport"]
     ),
     module(
-      "PostgresStore", ["Basics", "CMigrations", "Geo", "JSONText", "Points", "PostgresClient", "Webhooks"],
-      tests: ["PostgresTestSupport"]),
+      "PostgresStore", ["Basics", "CMigrations", "Geo", "JSONText", "Points", "PostgresClient"],
+      tests: ["PostgresTestSupport", "Webhooks"]),
     module(
       "IndexedStore",
       ["Basics", "Geo", "PointIndex", "Points", "PostgresStore", logging],

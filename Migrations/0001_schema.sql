@@ -133,22 +133,22 @@ CREATE INDEX areas_shape ON areas USING gist (shape);
 CREATE TABLE area_state (version bigint NOT NULL);
 INSERT INTO area_state (version) VALUES (nextval('point_versions'));
 
--- The endpoints that changes of places are sent to. A document has all of a webhook, its secret, its position in the
--- change log and the message that is sent next; programs alone read it.
-CREATE TABLE webhooks (
-  id uuid PRIMARY KEY,
+-- The records of features: small documents in collections, which the features alone read.
+CREATE TABLE records (
+  collection text COLLATE "C",
+  id text COLLATE "C",
   -- Grows with each change, so that of two concurrent changes one fails and is repeated.
   revision bigint NOT NULL,
-  document json NOT NULL
+  -- What records are found by: an object of strings.
+  fields jsonb NOT NULL DEFAULT '{}',
+  expires_at timestamptz,
+  -- The time of removal; null for never.
+  kept_until timestamptz,
+  document json NOT NULL,
+  PRIMARY KEY (collection, id)
 );
-
--- One row: the instance that sends, until the time at which another one may.
-CREATE TABLE webhook_lease (
-  owner bigint NOT NULL,
-  expires_at timestamptz NOT NULL
-);
-CREATE UNIQUE INDEX webhook_lease_single ON webhook_lease ((true));
-INSERT INTO webhook_lease (owner, expires_at) VALUES (0, '-infinity');
+CREATE INDEX records_fields ON records USING gin (fields jsonb_path_ops);
+CREATE INDEX records_end ON records (collection, kept_until) WHERE kept_until IS NOT NULL;
 
 -- The decisions on whether two places are the same. The ids may be those of deleted places.
 CREATE TABLE duplicate_decisions (

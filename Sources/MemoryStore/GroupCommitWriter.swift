@@ -53,6 +53,9 @@ actor GroupCommitWriter {
   /// The suggestions that are committed.
   nonisolated let suggestions: Mutex<Suggestions>
 
+  /// The records of features that are committed.
+  nonisolated let featureRecords: Mutex<RecordTable>
+
   private var pending: [PendingWrite] = []
 
   /// The large writes that wait.
@@ -100,6 +103,7 @@ actor GroupCommitWriter {
     formerIDs: [SourceReference: PointID],
     areas: Areas,
     suggestions: Suggestions,
+    featureRecords: RecordTable,
     versions: VersionCounter,
     committedVersion: Int64,
     dataVersions: DataVersionSequence,
@@ -112,6 +116,7 @@ actor GroupCommitWriter {
     self.formerIDs = Mutex(formerIDs)
     self.areas = Mutex(areas)
     self.suggestions = Mutex(suggestions)
+    self.featureRecords = Mutex(featureRecords)
     self.index = index
     self.journal = journal
     self.keys = keys
@@ -238,7 +243,7 @@ actor GroupCommitWriter {
     // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
     // this actor go on meanwhile.
     let takesLong = group[0].isAlone || group.reduce(0) { $0 + $1.size } > Self.maximumAtOnce
-    let (batch, next, nextAreas, nextSuggestions, completions) =
+    let (batch, next, nextAreas, nextSuggestions, nextRecords, completions) =
       takesLong
       ? await offThreadPool { [work = groupWork()] in work.applied(group) } : groupWork().applied(group)
     // Even if the commit fails: the journal may have kept the batch all the same.
@@ -249,7 +254,8 @@ actor GroupCommitWriter {
         committedVersion = batch.highestVersion
       }
       if !batch.suggestions.isEmpty { suggestions.withLock { $0 = nextSuggestions } }
-      if !batch.hasOnlySuggestions {
+      if !batch.featureRecords.isEmpty { featureRecords.withLock { $0 = nextRecords } }
+      if !batch.hasOnlyFeatureRecords {
         for record in batch.records { keys.insert(record) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
         for name in batch.removedSources { sources[ExactText(name)] = nil }
@@ -344,7 +350,8 @@ actor GroupCommitWriter {
       committedVersion: committedVersion,
       transaction: WriteTransaction(
         on: snapshot, keys: keys, formerIDs: formerIDs.withLock { $0 }, areas: areas.withLock { $0 },
-        suggestions: suggestions.withLock { $0 }, versions: versions, now: clock.now()))
+        suggestions: suggestions.withLock { $0 }, featureRecords: featureRecords.withLock { $0 }, versions: versions,
+        now: clock.now()))
   }
 
   private struct GroupWork: Sendable {
@@ -358,7 +365,8 @@ actor GroupCommitWriter {
     func applied(
       _ group: [PendingWrite]
     ) -> (
-      batch: JournalBatch, next: PointSnapshot, areas: Areas, suggestions: Suggestions, completions: [Completion]
+      batch: JournalBatch, next: PointSnapshot, areas: Areas, suggestions: Suggestions, featureRecords: RecordTable,
+      completions: [Completion]
     ) {
       var transaction = transaction
       let completions = group.map { $0.apply(&transaction) }
@@ -376,7 +384,7 @@ actor GroupCommitWriter {
       if !isJournaled, batch.putCount > MemoryChangeLog.capacity { batch.puts = PointBuffer() }
       return (
         batch, snapshot.applying(changes, joiningUpTo: PointSnapshot.largestPartOfChange), transaction.areas,
-        transaction.suggestions, completions
+        transaction.suggestions, transaction.featureRecords, completions
       )
     }
   }

@@ -140,6 +140,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       formerIDs: contents.formerIDs,
       areas: Areas(contents.areas, version: max(contents.highestVersion, 0)),
       suggestions: Suggestions(contents.suggestions),
+      featureRecords: RecordTable(contents.featureRecords),
       versions: versions,
       committedVersion: contents.highestVersion,
       dataVersions: dataVersions,
@@ -511,6 +512,37 @@ extension MemoryStore: SuggestionStore {
 
   package func pruneSuggestions(at now: Timestamp) async throws(PointStoreError) -> Int {
     try await writer.commit { $0.pruneSuggestions(at: now) }
+  }
+}
+
+extension MemoryStore: RecordStore {
+  package var isShared: Bool { false }
+
+  package var damagedRows: DamagedRows? { journal?.damagedRows }
+
+  package func records(matching query: RecordQuery) async throws(PointStoreError) -> [Record] {
+    let all = writer.featureRecords.withLock { $0 }
+    return query.id == nil ? await offThreadPool { all.matching(query) } : all.matching(query)
+  }
+
+  package func summary(of query: RecordQuery) async throws(PointStoreError) -> RecordSummary {
+    let all = writer.featureRecords.withLock { $0 }
+    return await offThreadPool { all.summary(of: query) }
+  }
+
+  package func commit(
+    applying batch: PointBatch?, within limits: RecordLimits?,
+    _ changes: @escaping @Sendable ([PointOperationResult]) throws(PointStoreError) -> [RecordChange]
+  ) async throws(PointWriteError) -> RecordOutcome {
+    try await write(size: max(batch?.operations.count ?? 1, 1)) { transaction throws(PointWriteError) in
+      try transaction.commit(applying: batch, within: limits, changes)
+    }
+  }
+
+  package func removeRecords(
+    of collection: RecordCollection, keptUntil now: Timestamp
+  ) async throws(PointStoreError) -> Int {
+    try await writer.commit { $0.removeRecords(of: collection, keptUntil: now) }
   }
 }
 

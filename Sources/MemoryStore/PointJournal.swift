@@ -5,6 +5,9 @@ package import Points
 ///
 /// The store makes one call at a time: it loads once, before anything else, and commits one batch after another.
 package protocol PointJournal: Sendable {
+  /// The log of records that can't be decoded; `nil` for none.
+  var damagedRows: DamagedRows? { get }
+
   /// Returns the contents: of the places those that have changed since an anchor, or all if the journal does not have
   /// the anchor.
   ///
@@ -39,6 +42,10 @@ package protocol PointJournal: Sendable {
   /// - Returns: their number, and the greatest version of one that was ever dropped.
   /// - Throws: ``PointStoreError``.
   func dropRemovals(before version: Int64) async throws(PointStoreError) -> (count: Int, dropped: Int64)
+}
+
+extension PointJournal {
+  package var damagedRows: DamagedRows? { nil }
 }
 
 /// A mark in a journal, committed together with the state of the places that it stands for.
@@ -100,6 +107,9 @@ package struct JournalContents: Sendable {
 
   package var suggestions: [Suggestion] = []
 
+  /// The records of features.
+  package var featureRecords: [Record] = []
+
   /// A Boolean value that indicates whether no place was ever committed, not even one that was removed since.
   package var isNew: Bool
 
@@ -156,6 +166,9 @@ package struct JournalBatch: Sendable {
   /// The suggestions that were added or changed, or `nil` for those that were removed.
   package internal(set) var suggestions: [PointID: Suggestion?] = [:]
 
+  /// The records of features that were added or changed, or `nil` for those that were removed.
+  package internal(set) var featureRecords: [RecordKey: Record?] = [:]
+
   /// The greatest version given so far, by these writes or before them.
   package internal(set) var highestVersion: Int64 = 0
 
@@ -174,10 +187,10 @@ package struct JournalBatch: Sendable {
   }
 
   /// A Boolean value that indicates whether there is nothing to commit but an anchor.
-  package var isEmpty: Bool { hasOnlySuggestions && suggestions.isEmpty }
+  package var isEmpty: Bool { hasOnlyFeatureRecords && suggestions.isEmpty && featureRecords.isEmpty }
 
-  /// A Boolean value that indicates whether nothing but suggestions is committed.
-  var hasOnlySuggestions: Bool {
+  /// A Boolean value that indicates whether nothing but suggestions and records of features is committed.
+  var hasOnlyFeatureRecords: Bool {
     !hasChanges && records.isEmpty && sources.isEmpty && removedSources.isEmpty && areas.isEmpty
       && removedAreas.isEmpty
   }

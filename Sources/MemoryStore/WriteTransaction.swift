@@ -47,17 +47,23 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   private var changedSuggestions: [PointID: Suggestion?] = [:]
 
+  /// The records of features after the writes.
+  private(set) var featureRecords: RecordTable
+
+  private var changedFeatureRecords: [RecordKey: Record?] = [:]
+
   /// The anchor of the state after the writes; `nil` for none.
   var anchor: JournalBatch.NewAnchor?
 
   /// Creates a transaction without writes.
   init(
     on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
-    areas: Areas, suggestions: Suggestions, versions: VersionCounter, now: Timestamp
+    areas: Areas, suggestions: Suggestions, featureRecords: RecordTable, versions: VersionCounter, now: Timestamp
   ) {
     self.snapshot = snapshot
     self.areas = areas
     self.suggestions = suggestions
+    self.featureRecords = featureRecords
     self.keys = keys
     self.formerIDs = formerIDs
     self.versions = versions
@@ -227,6 +233,43 @@ struct WriteTransaction: PointTransaction, Sendable {
     changedSuggestions.merge(changes) { $1 }
   }
 
+  /// Commits changes of records; see ``Points/RecordStore/commit(applying:within:_:)``.
+  mutating func commit(
+    applying batch: PointBatch?, within limits: RecordLimits?,
+    _ changes: ([PointOperationResult]) throws(PointStoreError) -> [RecordChange]
+  ) throws(PointWriteError) -> RecordOutcome {
+    let former = self
+    var results: [PointOperationResult] = []
+    if let batch {
+      if batch.isTooLarge({ point(id: $0) }) { throw .tooLarge }
+      results = apply(batch)
+      if let last = results.last, last.isFailure { return .failed(last) }
+    }
+    do throws(PointStoreError) {
+      let changes = try changes(results)
+      if let refusal = featureRecords.refusal(of: changes, within: limits) {
+        self = former
+        return refusal
+      }
+      changeRecords(changes)
+      return .committed(results)
+    } catch {
+      self = former
+      throw .store(error)
+    }
+  }
+
+  /// Removes records, and returns their number; see ``Points/RecordStore/removeRecords(of:keptUntil:)``.
+  mutating func removeRecords(of collection: RecordCollection, keptUntil now: Timestamp) -> Int {
+    let removals = featureRecords.removals(in: collection, keptUntil: now)
+    changeRecords(removals)
+    return removals.count
+  }
+
+  private mutating func changeRecords(_ changes: [RecordChange]) {
+    if !changes.isEmpty { changedFeatureRecords.merge(featureRecords.apply(changes)) { $1 } }
+  }
+
   /// Records the outcome of the request with a key.
   mutating func record(_ outcome: IdempotencyRecord.Outcome, of key: IdempotencyKey) {
     let record = IdempotencyRecord(key: key, time: now, outcome: outcome)
@@ -256,7 +299,8 @@ struct WriteTransaction: PointTransaction, Sendable {
       puts: changes.puts, putCount: changes.puts.count, removals: changes.removals, records: records, sources: sources,
       removedSources: removedSources,
       formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas,
-      suggestions: changedSuggestions, highestVersion: versions.last, anchor: anchor)
+      suggestions: changedSuggestions, featureRecords: changedFeatureRecords, highestVersion: versions.last,
+      anchor: anchor)
   }
 }
 

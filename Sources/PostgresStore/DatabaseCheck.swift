@@ -55,7 +55,7 @@ package struct DatabaseCheck: Sendable {
         to_regclass('changes_pruned'), to_regclass('idempotency_keys'), to_regclass('searches'),
         to_regclass('sources'), to_regclass('source_imports'), to_regclass('former_ids'), to_regclass('areas'),
         to_regclass('area_state'), to_regclass('duplicate_decisions'),
-        to_regclass('suggestions'), to_regclass('webhooks'), to_regclass('webhook_lease'),
+        to_regclass('suggestions'), to_regclass('records'),
         to_regclass('index_anchors'), to_regclass('change_anchors')]::oid[])
       AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
     ORDER BY relation.relname
@@ -302,7 +302,7 @@ enum MissingPrivileges {
     ("duplicate_decisions", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("index_anchors", ["SELECT", "INSERT", "DELETE"]), ("change_anchors", ["SELECT", "INSERT", "DELETE"]),
     ("suggestions", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
-    ("webhooks", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("webhook_lease", ["SELECT", "UPDATE"]),
+    ("records", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
   ]
 
   /// The privileges for recording searches.

@@ -17,7 +17,7 @@ package final class PostgresStore: Sendable {
   let followedServer = Mutex<FollowedServer?>(nil)
   let keyShares = Mutex(KeyShares())
   private let migrations: [Migration]
-  let damagedRows: DamagedRows?
+  package let damagedRows: DamagedRows?
 
   /// Creates a store, which connects on the first call.
   ///

@@ -51,6 +51,22 @@ extension SQLiteJournal: DuplicateStore {
   }
 }
 
+extension SQLiteJournal {
+  /// Runs a statement, and returns a Boolean value that indicates whether it changed a row. On return the change is on
+  /// the disk.
+  private func write(_ sql: String, _ arguments: StatementArguments) async throws(PointStoreError) -> Bool {
+    try checkFiles()
+    let isChanged = try await reportingErrors { database in
+      try await database.write { database in
+        try database.execute(sql: sql, arguments: arguments)
+        return database.changesCount == 1
+      }
+    }
+    try checkFiles()
+    return isChanged
+  }
+}
+
 extension StoredRow {
   /// Returns a decision, from the columns of ``DuplicateRows/select``.
   fileprivate func decision() throws(RowDamage) -> (PlacePair, DuplicateState) {

@@ -14,7 +14,7 @@ package import Points
 package final class SQLiteJournal: Sendable {
   let database: DatabaseQueue
   private let files: JournalFiles
-  let damagedRows: DamagedRows?
+  package let damagedRows: DamagedRows?
 
   private init(database: DatabaseQueue, path: String, damagedRows: DamagedRows?) {
     self.database = database
@@ -24,7 +24,7 @@ package final class SQLiteJournal: Sendable {
 
   /// Opens a file, or creates it for its owner alone. A file of another program is not changed.
   ///
-  /// - Parameter damagedRows: the log of webhooks that can't be decoded, of which none prevents the others.
+  /// - Parameter damagedRows: the log of records of features that can't be decoded, of which none prevents the others.
   /// - Throws: ``Points/PointStoreError``: `unavailable` where the file can't be opened or is in use by another
   ///   process, `schemaMismatch` where it is not a journal or one of another schema version, `unexpected` where it
   ///   is damaged. The reason names the file.
@@ -120,9 +120,13 @@ package final class SQLiteJournal: Sendable {
 extension SQLiteJournal: PointJournal {
   /// Returns the contents, verified row by row. O(n) for n rows that are read.
   package func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents {
-    try await reportingErrors { database in
+    try await reportingErrors { [damagedRows] database in
       do {
-        let contents = try await database.read { try Loading.contents($0, after: anchor) }
+        let contents = try await database.read { database in
+          var contents = try Loading.contents(database, after: anchor)
+          contents.featureRecords = try RecordRows.load(database, damagedRows)
+          return contents
+        }
         // No removals are logged for index files that are not used. A full disk does not prevent a start.
         if contents.isComplete { try? await database.write { try Committing.removeAnchors($0) } }
         return contents
@@ -280,6 +284,7 @@ enum Committing {
         try run(SuggestionRows.remove, database, CollectionOfOne(id)) { [$0.bytes] }
       }
     }
+    try RecordRows.commit(batch.featureRecords, to: database)
     if let anchor = batch.anchor { try commit(anchor, version: batch.highestVersion, to: database) }
   }
 

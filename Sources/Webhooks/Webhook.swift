@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import Foundation
 package import Points
@@ -15,7 +16,7 @@ package struct Webhook: Codable, Sendable {
   /// The hash of the request that created it, if that had an idempotency key.
   fileprivate var requestHash: UInt64?
 
-  /// Grows with each stored change; see ``WebhookStore/replace(_:)``.
+  /// Grows with each stored change; see ``Webhooks/replace(_:)``.
   package var revision: Int64 = 1
 
   /// The address that messages are sent to.
@@ -282,45 +283,90 @@ package struct WebhookSecrets: Codable, Sendable {
   }
 }
 
-/// The place where webhooks are kept, as durably as the places.
-package protocol WebhookStore: Sendable {
+/// The webhooks of a store of records.
+package struct Webhooks: Sendable {
+  private static let collection = RecordCollection("webhooks")
+
+  /// The collection of the lease of the sender, which is one record.
+  private static let leases = RecordCollection("webhook-lease")
+  private static let leaseID: ExactText = "sender"
+
+  /// The number of repetitions of an update that others come before.
+  private static let updateLimit = 20
+
+  private let records: any RecordStore
+
+  package init(_ records: any RecordStore) { self.records = records }
+
   /// Returns the webhook of an id, or all by id.
   ///
   /// - Throws: ``PointStoreError``.
-  func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook]
+  package func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook] {
+    var webhooks: [Webhook] = []
+    for record in try await records.records(matching: RecordQuery(Self.collection, id: id.map(Self.id))) {
+      do throws(PointStoreError) {
+        webhooks.append(try Webhook(record))
+      } catch {
+        records.damagedRows?.note(record: record.id, in: Self.collection, reason: "\(error)")
+      }
+    }
+    return webhooks
+  }
 
   /// Adds a webhook.
   ///
   /// - Returns: `false` if there are ``Webhook/maximumCount`` already, or one with its id.
   /// - Throws: ``PointStoreError``.
-  func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool
+  package func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
+    let limits = RecordLimits(of: Self.collection, at: webhook.createdAt, [.init(Webhook.maximumCount)])
+    return try await records.commit([.insert(try Self.record(of: webhook))], within: limits).isCommitted
+  }
 
   /// Replaces the webhook of the same id and revision, and increments the revision. Of two calls with one revision
   /// exactly one succeeds.
   ///
   /// - Returns: `false` if there is none.
   /// - Throws: ``PointStoreError``.
-  func replace(_ webhook: Webhook) async throws(PointStoreError) -> Bool
+  package func replace(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
+    try await records.commit([.replace(try Self.record(of: webhook))]).isCommitted
+  }
 
   /// Removes a webhook.
   ///
   /// - Returns: `false` if there is none.
   /// - Throws: ``PointStoreError``.
-  func removeWebhook(id: PointID) async throws(PointStoreError) -> Bool
+  package func removeWebhook(id: PointID) async throws(PointStoreError) -> Bool {
+    try await records.commit([.remove(Self.collection, id: Self.id(id))]).isCommitted
+  }
 
   /// Acquires or extends the lease of the sender. It saves work: what a sender without it does is right too, because
-  /// of ``replace(_:)``.
+  /// of ``replace(_:)``. Nothing is written without webhooks, or if no other process has the records.
   ///
-  /// - Returns: `false` if another sender has it, or if there is no webhook.
+  /// - Returns: `false` if another sender has it, or if other processes have the records and there is no webhook.
   /// - Throws: ``PointStoreError``.
-  func acquireLease(
+  package func acquireLease(
     owner: Int64, at now: Timestamp, until expiry: Timestamp
-  ) async throws(PointStoreError) -> Bool
-}
+  ) async throws(PointStoreError) -> Bool {
+    guard records.isShared else { return true }
+    let former = try await records.record(Self.leaseID, in: Self.leases)
+    let document = "\(owner)"
+    if let former, !former.document.hasSameBytes(as: document), let end = former.expiresAt, now < end { return false }
+    if try await records.records(matching: RecordQuery(Self.collection, limit: 1)).isEmpty { return false }
+    let lease = Record(
+      Self.leases, id: Self.leaseID, revision: former?.revision ?? 1, expiresAt: expiry, document: document)
+    return try await records.commit([former == nil ? .insert(lease) : .replace(lease)]).isCommitted
+  }
 
-extension WebhookStore {
-  /// The number of repetitions of an update that others come before.
-  private static var updateLimit: Int { 20 }
+  private static func id(_ id: PointID) -> ExactText { ExactText(id.description) }
+
+  private static func record(of webhook: Webhook) throws(PointStoreError) -> Record {
+    do {
+      let document = String(decoding: try JSONEncoder().encode(webhook), as: UTF8.self)
+      return Record(collection, id: id(webhook.id), revision: webhook.revision, document: document)
+    } catch {
+      throw .unexpected(reason: "a webhook can't be encoded: \(error)")
+    }
+  }
 
   /// Creates a webhook, or returns the one that a request with the same idempotency key has created, as it is now.
   ///
@@ -376,27 +422,16 @@ extension Webhook {
     return webhook
   }
 
-  /// The webhook as a store keeps it.
-  package var document: String {
-    get throws(PointStoreError) {
-      do {
-        return String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
-      } catch {
-        throw .unexpected(reason: "a webhook can't be encoded: \(error)")
-      }
-    }
-  }
-
-  /// Creates the webhook of a stored row.
-  package init(document: String, id: PointID, revision: Int64) throws(PointStoreError) {
+  /// Creates the webhook of a record.
+  fileprivate init(_ record: Record) throws(PointStoreError) {
     do {
-      self = try JSONDecoder().decode(Webhook.self, from: Data(document.utf8))
+      self = try JSONDecoder().decode(Webhook.self, from: Data(record.document.utf8))
     } catch {
       throw .unexpected(reason: "a stored webhook can't be decoded: \(error)")
     }
-    guard self.id == id, 0...1 << 32 ~= pending?.attempts ?? 0 else {
+    guard PointID(record.id.text) == id, 0...1 << 32 ~= pending?.attempts ?? 0 else {
       throw .unexpected(reason: "a stored webhook has the id of another one, or an impossible number of attempts")
     }
-    self.revision = revision
+    revision = record.revision
   }
 }

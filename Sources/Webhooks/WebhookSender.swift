@@ -76,7 +76,7 @@ package final class WebhookSender: Sendable {
   /// The time to wait until the changes of a message were sent to subscriptions.
   private static let deliveryTimeout = Duration.seconds(10)
 
-  package let store: any WebhookStore
+  package let store: Webhooks
   package let changes: any PointFeed
   private let suggestions: (any SuggestionStore)?
   package let transport: any WebhookTransport
@@ -130,7 +130,7 @@ package final class WebhookSender: Sendable {
   ///   - placeURL: returns the address of a place.
   ///   - jitter: returns a random number from 0 to 1.
   package init(
-    store: any WebhookStore, changes: any PointFeed, suggestions: (any SuggestionStore)? = nil,
+    store: Webhooks, changes: any PointFeed, suggestions: (any SuggestionStore)? = nil,
     transport: any WebhookTransport,
     conditions: @escaping @Sendable (String) async throws -> (query: PointQuery, areaMark: String?),
     placeURL: @escaping @Sendable (PointID) -> String,

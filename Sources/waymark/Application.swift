@@ -231,11 +231,11 @@ extension Application {
   private static func buildWebhooks(
     _ configuration: ServeConfiguration, store: RunningStore, filtering: Filtering, logger: Logger
   ) -> WebhookSender? {
-    guard let webhooks = store.webhooks else { return nil }
+    guard let records = store.keptRecords else { return nil }
     let requests = WebhookRequests(
       networks: configuration.webhookNetworks, authorities: configuration.webhookAuthorities)
     return WebhookSender(
-      store: webhooks, changes: store.changes, suggestions: store.suggestions, transport: requests,
+      store: Webhooks(records), changes: store.changes, suggestions: store.suggestions, transport: requests,
       conditions: { [areas = store.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },

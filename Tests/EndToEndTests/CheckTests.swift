@@ -22,7 +22,7 @@ import Testing
       """
       GRANT SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, sources, source_imports,
         former_ids, index_anchors, change_anchors, areas, area_state, duplicate_decisions, suggestions,
-        webhooks, webhook_lease
+        records
       TO \(role)
       """)
     let reader = try await WaymarkProcess.run(["check"], environment: clerk)

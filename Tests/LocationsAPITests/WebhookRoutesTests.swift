@@ -13,40 +13,6 @@ import Testing
 
 /// The calls of webhooks over places in memory.
 @Suite struct WebhookRoutesTests {
-  /// Webhooks in memory.
-  private final class Webhooks: WebhookStore {
-    private let all = Mutex<[PointID: Webhook]>([:])
-
-    func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook] {
-      all.withLock { all in all.values.filter { id == nil || $0.id == id }.sorted { $0.id < $1.id } }
-    }
-
-    func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
-      all.withLock { all in
-        guard all.count < Webhook.maximumCount, all[webhook.id] == nil else { return false }
-        all[webhook.id] = webhook
-        return true
-      }
-    }
-
-    func replace(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
-      all.withLock { all in
-        guard all[webhook.id]?.revision == webhook.revision else { return false }
-        all[webhook.id] = webhook
-        all[webhook.id]?.revision += 1
-        return true
-      }
-    }
-
-    func removeWebhook(id: PointID) async throws(PointStoreError) -> Bool {
-      all.withLock { $0.removeValue(forKey: id) != nil }
-    }
-
-    func acquireLease(
-      owner: Int64, at now: Timestamp, until expiry: Timestamp
-    ) async throws(PointStoreError) -> Bool { true }
-  }
-
   /// An endpoint that responds with 500, and is on no host that is called internal. Too many hosts are being looked up
   /// beside one that is called busy.
   private struct Endpoint: WebhookTransport {
@@ -61,7 +27,8 @@ import Testing
   }
 
   private let places = MemoryStore()
-  private let webhooks = Webhooks()
+
+  private var webhooks: Webhooks { Webhooks(places) }
 
   private var changes: any PointFeed { places.changes }
 

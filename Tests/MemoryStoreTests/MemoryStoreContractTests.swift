@@ -47,6 +47,11 @@ import Testing
     try await behaviour.check(MemoryStore())
   }
 
+  @Test(arguments: RecordContract.all)
+  func contractOfRecordsIsKept(_ behaviour: RecordContract) async throws {
+    try await behaviour.check(MemoryStore())
+  }
+
   @Test(arguments: ChangeContract.all)
   func contractOfChangesIsKept(_ behaviour: ChangeContract) async throws {
     let store = MemoryStore()

@@ -20,25 +20,26 @@ import Webhooks
 
   @Test(arguments: [
     "'{}'", "'null'", "'1'", "jsonb_set(document::jsonb, '{positionTime}', '\(Int64.max)')::json",
-    "(SELECT document FROM webhooks ORDER BY id LIMIT 1)",
+    "(SELECT document FROM records ORDER BY id LIMIT 1)",
   ])
   func webhookThatCannotBeDecodedIsLoggedOnceAndPreventsNoOther(_ document: String) async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await store(database)
+    let webhooks = Webhooks(store)
     for number: UInt64 in 1...3 {
       let webhook = Webhook(
         id: .sample(number), url: "https://example.com", filter: nil, secrets: WebhookSecrets(.generate()),
         position: "1.2", createdAt: Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000))
-      #expect(try await store.insert(webhook))
+      #expect(try await webhooks.insert(webhook))
     }
-    _ = try await database.run("UPDATE webhooks SET document = \(document) WHERE id = '\(PointID.sample(2))'")
+    _ = try await database.run("UPDATE records SET document = \(document) WHERE id = '\(PointID.sample(2))'")
 
-    for _ in 0..<2 { #expect(try await store.webhooks(id: nil).map(\.id) == [.sample(1), .sample(3)]) }
+    for _ in 0..<2 { #expect(try await webhooks.webhooks(id: nil).map(\.id) == [.sample(1), .sample(3)]) }
 
-    #expect(try await store.webhooks(id: .sample(2)).isEmpty)
+    #expect(try await webhooks.webhooks(id: .sample(2)).isEmpty)
     #expect(log.lines.count == 1)
     #expect(log.lines.first?.contains("webhooks") == true && log.lines.first?.contains("\(PointID.sample(2))") == true)
-    #expect(try await store.removeWebhook(id: .sample(2)))
+    #expect(try await webhooks.removeWebhook(id: .sample(2)))
     await store.shutDown()
   }
 

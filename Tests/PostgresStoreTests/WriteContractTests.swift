@@ -19,6 +19,11 @@ import Testing
     try await behaviour.check(try await TemporaryDatabase.make().migratedStore())
   }
 
+  @Test(arguments: RecordContract.all)
+  func contractOfRecordsIsKept(_ behaviour: RecordContract) async throws {
+    try await behaviour.check(try await TemporaryDatabase.make().migratedStore())
+  }
+
   @Test(arguments: AreaContract.all)
   func contractOfAreasIsKeptByTwoInstances(_ behaviour: AreaContract) async throws {
     let store = try await TemporaryDatabase.make().migratedStore()

@@ -86,6 +86,37 @@ import Testing
     #expect(kept.decision?.reason?.hasSameBytes(as: "seen") == true)
   }
 
+  @Test(arguments: RecordContract.all)
+  func contractOfRecordsIsKept(_ behaviour: RecordContract) async throws {
+    let folder = try JournalFolder()
+    try await behaviour.check(try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path)))
+  }
+
+  @Test func recordsOutlastARestartWithThePlacesOfTheirCommit() async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let former = try await MemoryStore(journal: journal)
+    let notes = RecordCollection("notes")
+    let time = Timestamp(microsecondsSinceEpoch: 1_795_000_000_123_456)
+    let changed = Points.Record(
+      notes, id: "a", fields: ["key": "é"], expiresAt: time, keptUntil: time.adding(.seconds(1)), document: "[1]")
+    let removed = Points.Record(notes, id: "b", document: "1")
+    _ = try await former.commit([.insert(changed), .insert(removed)])
+    let batch = PointBatch([.create(try .sample("new"))], isAtomic: true)
+    _ = try await former.commit(applying: batch, within: nil) { _ in
+      [.replace(changed), .remove(notes, id: "b")]
+    }
+    let versions = try await former.allPoints().map(\.version)
+    await journal.close()
+
+    let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+
+    var kept = changed
+    kept.revision = 2
+    #expect(try await store.records(matching: RecordQuery(notes)) == [kept])
+    #expect(try await store.allPoints().map(\.version) == versions && versions.count == 1)
+  }
+
   @Test(arguments: ChangeContract.all)
   func contractOfChangesIsKept(_ behaviour: ChangeContract) async throws {
     let folder = try JournalFolder()

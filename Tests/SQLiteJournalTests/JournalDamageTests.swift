@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import GRDB
 import JSONText
@@ -285,29 +286,61 @@ import Webhooks
   @Test(arguments: [
     "'{}'", "'null'", "'{'", "''", "json_set(document, '$.positionTime', \(Int64.max))",
     "json_set(document, '$.secrets.current.text', 'whsec_')",
-    "(SELECT document FROM webhook ORDER BY id LIMIT 1)",
+    "(SELECT document FROM record ORDER BY id LIMIT 1)",
   ])
   func webhookThatCannotBeDecodedIsLoggedOnceAndPreventsNoOther(_ document: String) async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
-    for number in 1...3 { #expect(try await journal.insert(.sample(UInt64(number)))) }
+    let former = Webhooks(try await MemoryStore(journal: journal))
+    for number in 1...3 { #expect(try await former.insert(.sample(UInt64(number)))) }
     await journal.close()
     let file = try DatabaseQueue(path: folder.path)
     try await file.write { database in
       try database.execute(
-        sql: "UPDATE webhook SET document = \(document) WHERE id = ?", arguments: [PointID.sample(2).bytes])
+        sql: "UPDATE record SET document = \(document) WHERE id = ?", arguments: [PointID.sample(2).description])
     }
     try file.close()
     let log = LogRecorder()
     let reopened = try await SQLiteJournal.open(path: folder.path, damagedRows: DamagedRows(logger: log.logger))
+    let webhooks = Webhooks(try await MemoryStore(journal: reopened))
 
-    for _ in 0..<2 { #expect(try await reopened.webhooks(id: nil).map(\.id) == [.sample(1), .sample(3)]) }
+    for _ in 0..<2 { #expect(try await webhooks.webhooks(id: nil).map(\.id) == [.sample(1), .sample(3)]) }
 
-    #expect(try await reopened.webhooks(id: .sample(2)).isEmpty)
+    #expect(try await webhooks.webhooks(id: .sample(2)).isEmpty)
     #expect(log.lines.count == 1)
     #expect(log.lines.first?.contains("webhook") == true && log.lines.first?.contains("\(PointID.sample(2))") == true)
-    #expect(try await reopened.removeWebhook(id: .sample(2)))
+    #expect(try await webhooks.removeWebhook(id: .sample(2)))
     await reopened.close()
+  }
+
+  @Test func damagedRecordIsLoggedPreventsNoOtherAndCanBeRemoved() async throws {
+    let folder = try await folder(places: 2)
+    let file = try DatabaseQueue(path: folder.path)
+    try await file.write { database in
+      try database.execute(
+        sql: """
+          DROP TABLE record;
+          CREATE TABLE record (collection, id, revision, fields, expires_at, kept_until, document);
+          INSERT INTO record VALUES
+            (NULL, NULL, NULL, NULL, NULL, NULL, NULL), ('notes', x'00', 1, '{}', NULL, NULL, '1'),
+            ('notes', 'a', 1, '{"n":"1"}', NULL, NULL, '1'), ('notes', 'b', 1, '{"n":1}', NULL, NULL, '1'),
+            ('notes', 'c', 1, '{}', 'x', NULL, '1'), ('notes', 'd', 3, '{}', NULL, NULL, CAST(x'80FF' AS TEXT))
+          """)
+    }
+    try file.close()
+    let log = LogRecorder()
+    let journal = try await SQLiteJournal.open(path: folder.path, damagedRows: DamagedRows(logger: log.logger))
+
+    let store = try await MemoryStore(journal: journal)
+
+    let notes = RecordCollection("notes")
+    let records = try await store.records(matching: RecordQuery(notes))
+    #expect(records.map(\.id) == ["a", "b", "c", "d"] && records.map(\.document) == ["1", "", "", ""])
+    #expect(try await store.record("a", in: notes)?.fields == ["n": "1"])
+    #expect(try await store.commit([.remove(notes, id: "d")]).isCommitted)
+    #expect(try await store.records(matching: RecordQuery(notes)).count == 3)
+    #expect(log.lines.count == 4 && log.lines.allSatisfy { $0.contains("record") })
+    await journal.close()
   }
 }
 

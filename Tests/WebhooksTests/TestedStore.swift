@@ -21,9 +21,11 @@ enum TestedStore: CaseIterable {
   /// The parts of a store.
   struct Parts: Sendable {
     let places: any PointStore
-    let webhooks: any WebhookStore
+    let records: any RecordStore
     let changes: any PointFeed
     let suggestions: any SuggestionStore
+
+    var webhooks: Webhooks { Webhooks(records) }
   }
 
   func with(_ body: (Parts) async throws -> Void) async throws {
@@ -34,12 +36,12 @@ enum TestedStore: CaseIterable {
       defer { try? FileManager.default.removeItem(at: folder) }
       let journal = try await SQLiteJournal.open(path: folder.appending(path: "places.db").path)
       let store = try await MemoryStore(journal: journal)
-      try await body(Parts(places: store, webhooks: journal, changes: store.changes, suggestions: store))
+      try await body(Parts(places: store, records: store, changes: store.changes, suggestions: store))
       await journal.close()
     case .postgres:
       let store = try await TemporaryDatabase.make().migratedStore()
       let changes = ChangeHub(try ChangeFeed(store))
-      try await body(Parts(places: store, webhooks: store, changes: changes, suggestions: store))
+      try await body(Parts(places: store, records: store, changes: changes, suggestions: store))
       await store.shutDown()
     }
   }
@@ -99,7 +101,7 @@ final class RecordingEndpoint: WebhookTransport {
 extension WebhookSender {
   /// Creates a sender of a test.
   static func testing(
-    _ store: any WebhookStore, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock,
+    _ store: Webhooks, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock,
     suggestions: (any SuggestionStore)? = nil, areaMark: @escaping @Sendable () -> String? = { nil }
   ) -> WebhookSender {
     WebhookSender(
@@ -120,7 +122,7 @@ extension WebhookSender {
   }
 }
 
-extension WebhookStore {
+extension Webhooks {
   /// Adds a webhook and returns it as it is stored.
   func add(
     _ number: UInt64, at position: String, filter: String? = nil, _ clock: SimulatedClock

@@ -608,52 +608,58 @@ import Testing
 
   /// A store whose calls fail from some call on, before or after the call has had its effect, as if the process had been
   /// killed there.
-  private final class KilledStore: WebhookStore {
-    private let store: any WebhookStore
+  private final class KilledStore: RecordStore {
+    private let store: any RecordStore
     private let rest: Mutex<Int>
     private let isAfterEffect: Bool
 
-    init(_ store: any WebhookStore, afterCalls count: Int, isAfterEffect: Bool) {
+    init(_ store: any RecordStore, afterCalls count: Int, isAfterEffect: Bool) {
       self.store = store
       rest = Mutex(count)
       self.isAfterEffect = isAfterEffect
     }
 
-    private func call<Value>(
-      _ body: () async throws(PointStoreError) -> Value
-    ) async throws(PointStoreError) -> Value {
+    private func call<Value, Failure: Error>(
+      orThrow failure: Failure, _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
       let rest = rest.withLock { rest in
         rest -= 1
         return rest
       }
       if rest < 0 {
         if rest == -1, isAfterEffect { _ = try await body() }
-        throw .unavailable(reason: "killed")
+        throw failure
       }
       return try await body()
     }
 
-    func webhooks(id: PointID?) async throws(PointStoreError) -> [Webhook] {
-      try await call { () throws(PointStoreError) in try await store.webhooks(id: id) }
+    private static let killed = PointStoreError.unavailable(reason: "killed")
+
+    var isShared: Bool { store.isShared }
+    var damagedRows: DamagedRows? { store.damagedRows }
+
+    func records(matching query: RecordQuery) async throws(PointStoreError) -> [Record] {
+      try await call(orThrow: Self.killed) { () throws(PointStoreError) in try await store.records(matching: query) }
     }
 
-    func insert(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
-      try await call { () throws(PointStoreError) in try await store.insert(webhook) }
+    func summary(of query: RecordQuery) async throws(PointStoreError) -> RecordSummary {
+      try await call(orThrow: Self.killed) { () throws(PointStoreError) in try await store.summary(of: query) }
     }
 
-    func replace(_ webhook: Webhook) async throws(PointStoreError) -> Bool {
-      try await call { () throws(PointStoreError) in try await store.replace(webhook) }
+    func commit(
+      applying batch: PointBatch?, within limits: RecordLimits?,
+      _ changes: @escaping @Sendable ([PointOperationResult]) throws(PointStoreError) -> [RecordChange]
+    ) async throws(PointWriteError) -> RecordOutcome {
+      try await call(orThrow: .store(Self.killed)) { () throws(PointWriteError) in
+        try await store.commit(applying: batch, within: limits, changes)
+      }
     }
 
-    func removeWebhook(id: PointID) async throws(PointStoreError) -> Bool {
-      try await call { () throws(PointStoreError) in try await store.removeWebhook(id: id) }
-    }
-
-    func acquireLease(
-      owner: Int64, at now: Timestamp, until expiry: Timestamp
-    ) async throws(PointStoreError) -> Bool {
-      try await call { () throws(PointStoreError) in
-        try await store.acquireLease(owner: owner, at: now, until: expiry)
+    func removeRecords(
+      of collection: RecordCollection, keptUntil now: Timestamp
+    ) async throws(PointStoreError) -> Int {
+      try await call(orThrow: Self.killed) { () throws(PointStoreError) in
+        try await store.removeRecords(of: collection, keptUntil: now)
       }
     }
   }
@@ -670,9 +676,9 @@ import Testing
       // A server that is killed after some calls of the store, and another one once its lease has expired.
       func serveAndKill() async {
         let killed = KilledStore(
-          store.webhooks, afterCalls: Int.random(in: 0...8, using: &random),
+          store.records, afterCalls: Int.random(in: 0...8, using: &random),
           isAfterEffect: Bool.random(using: &random))
-        let sender = WebhookSender.testing(killed, store.changes, endpoint, clock)
+        let sender = WebhookSender.testing(Webhooks(killed), store.changes, endpoint, clock)
         for _ in 0..<3 { await sender.runOnce() }
         clock.advance(by: WebhookSender.leaseDuration)
       }

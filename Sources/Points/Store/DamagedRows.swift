@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 package import Logging
 import Synchronization
 
@@ -18,6 +18,13 @@ package final class DamagedRows: Sendable {
   /// - Parameter id: the id of the row; `nil` if it can't be decoded either.
   package func note(_ id: PointID?, in table: String, reason: String) {
     note("a row can't be decoded and is left out", id.map { "\($0)" } ?? "unknown", in: table, reason: reason)
+  }
+
+  /// Logs a record, unless that was done before.
+  package func note(record id: ExactText, in collection: RecordCollection, reason: String) {
+    note(
+      "a row can't be decoded and is left out", id.text, in: "records, collection \(collection.name)",
+      reason: reason)
   }
 
   /// Logs the row of an idempotency key, unless that was done before. Requests with the key are rejected.

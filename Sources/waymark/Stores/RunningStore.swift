@@ -10,7 +10,6 @@ import PostgresClient
 import PostgresStore
 import SQLiteJournal
 import ServiceLifecycle
-import Webhooks
 
 /// The configured store, filled or connected, and closed at shutdown.
 struct RunningStore: Service {
@@ -43,8 +42,8 @@ struct RunningStore: Service {
   /// Copies the file in which the places are kept; `nil` where there is none.
   private(set) var backup: BackupAction?
 
-  /// The webhooks; `nil` if nothing is kept.
-  private(set) var webhooks: (any WebhookStore)?
+  /// The records of features; `nil` if nothing is kept.
+  private(set) var keptRecords: (any RecordStore)?
 
   /// The decisions on pairs of places that may be the same.
   private(set) var duplicates: any DuplicateStore = VolatileDuplicates()
@@ -135,7 +134,7 @@ struct RunningStore: Service {
     ]
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
-    running.webhooks = journal
+    running.keptRecords = memory
     running.duplicates = journal
     if let indexFiles {
       running.indexUpkeep = {
@@ -203,7 +202,7 @@ struct RunningStore: Service {
       PoolCollector(store, limit: database.poolSize, factory: metrics), ImportsCollector(store, factory: metrics),
     ]
     running.searchLog = searchLog
-    running.webhooks = store
+    running.keptRecords = store
     running.duplicates = store
     running.close = {
       await searchLog?.shutDown()
