@@ -150,16 +150,6 @@ CREATE TABLE records (
 CREATE INDEX records_fields ON records USING gin (fields jsonb_path_ops);
 CREATE INDEX records_end ON records (collection, kept_until) WHERE kept_until IS NOT NULL;
 
--- The decisions on whether two places are the same. The ids may be those of deleted places.
-CREATE TABLE duplicate_decisions (
-  first_id uuid NOT NULL,
-  second_id uuid NOT NULL,
-  state text COLLATE "C" NOT NULL CHECK (state IN ('confirmed', 'refuted')),
-  decided_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (first_id, second_id),
-  CHECK (first_id < second_id)
-);
-
 -- The edits that were suggested. A document has all of a suggestion, which programs alone read; the columns repeat what
 -- it is found by.
 CREATE TABLE suggestions (

@@ -20,8 +20,8 @@ package struct LocationsAPI: Sendable {
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
-    /// The decisions on pairs of places that may be the same.
-    package var duplicates: any DuplicateStore = VolatileDuplicates()
+    /// The decisions on pairs of places that may be the same; without them there are no calls of duplicates.
+    package var duplicates: DuplicateDecisions?
 
     /// The streams of changes.
     package var changeStreams = ChangeStreams()
@@ -206,15 +206,18 @@ package struct LocationsAPI: Sendable {
       ChangesRoute(
         changes: configuration.changes, service: service, filtering: filtering, access: configuration.access,
         streams: configuration.changeStreams, areas: configuration.areas, restriction: configuration.restriction),
-      DuplicatesRoute(
-        service: service, duplicates: configuration.duplicates, filtering: filtering, address: configuration.address),
-      DecideDuplicateRoute(service: service, duplicates: configuration.duplicates),
       LiveRoute(),
       ReadyRoute(
         service: service, areas: configuration.areas, uptime: configuration.uptime, isDraining: configuration.isDraining
       ),
     ]
     handlers += areaHandlers
+    if let decisions = configuration.duplicates {
+      handlers += [
+        DuplicatesRoute(service: service, decisions: decisions, filtering: filtering, address: configuration.address),
+        DecideDuplicateRoute(service: service, decisions: decisions),
+      ]
+    }
     if let metrics = configuration.metrics {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }

@@ -77,7 +77,7 @@ struct Application {
     var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
     api.changes = store.changes
     api.areas = ObservedAreas(store.areas, observers: store.observers)
-    api.duplicates = store.duplicates
+    api.duplicates = DuplicateDecisions(store.records)
     api.changeStreams = changeStreams
     api.importMemory = ImportMemory(limit: AvailableMemory.ofProcess.importBytes)
     api.access = access
@@ -231,11 +231,11 @@ extension Application {
   private static func buildWebhooks(
     _ configuration: ServeConfiguration, store: RunningStore, filtering: Filtering, logger: Logger
   ) -> WebhookSender? {
-    guard let records = store.keptRecords else { return nil }
+    guard store.keepsRecords else { return nil }
     let requests = WebhookRequests(
       networks: configuration.webhookNetworks, authorities: configuration.webhookAuthorities)
     return WebhookSender(
-      store: Webhooks(records), changes: store.changes, suggestions: store.suggestions, transport: requests,
+      store: Webhooks(store.records), changes: store.changes, suggestions: store.suggestions, transport: requests,
       conditions: { [areas = store.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },

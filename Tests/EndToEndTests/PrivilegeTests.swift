@@ -44,7 +44,7 @@ import Testing
     "SELECT, INSERT, UPDATE, DELETE ON source_imports", "SELECT ON former_ids",
     "SELECT, INSERT, DELETE ON index_anchors, change_anchors",
     "SELECT, INSERT, UPDATE, DELETE ON areas", "SELECT, UPDATE ON area_state",
-    "SELECT, INSERT, UPDATE, DELETE ON duplicate_decisions, suggestions, records",
+    "SELECT, INSERT, UPDATE, DELETE ON suggestions, records",
   ]
 
   private let json = ["Content-Type": "application/json"]

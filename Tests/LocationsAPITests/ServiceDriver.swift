@@ -42,6 +42,7 @@ struct ServiceDriver {
   ) {
     var api = LocationsAPI.Configuration(service: PointsService(store: store, clock: clock), version: "1.2.3")
     api.areas = store as? any AreaStore ?? api.areas
+    api.duplicates = (store as? any RecordStore).map { DuplicateDecisions($0) }
     api.metrics = metrics
     api.filtering = filtering
     api.uptime = uptime

@@ -90,9 +90,4 @@ import Testing
     }
     #expect(try DuplicatePair.pairs(among: candidates, [:]).count == 20_000)
   }
-
-  @Test func contractIsKeptInMemory() async throws {
-    let store = VolatileDuplicates()
-    try await DuplicateContract.check(store, store)
-  }
 }

@@ -34,9 +34,4 @@ import Testing
     let store = try await TemporaryDatabase.make().migratedStore()
     try await AreaContract.checkSourceOfAreas(store, PostgresAreas(store))
   }
-
-  @Test func contractOfDuplicatesIsKept() async throws {
-    let store = try await TemporaryDatabase.make().migratedStore()
-    try await DuplicateContract.check(store, store)
-  }
 }

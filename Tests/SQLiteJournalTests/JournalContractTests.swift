@@ -27,19 +27,6 @@ import Testing
     try await behaviour.check((store, store))
   }
 
-  @Test func contractOfDuplicatesIsKeptAndOutlastsARestart() async throws {
-    let folder = try JournalFolder()
-    let journal = try await SQLiteJournal.open(path: folder.path)
-    try await DuplicateContract.check(journal, journal)
-    let pair = try #require(PlacePair(PointID(high: 1, low: 2), PointID(high: 1, low: 3)))
-    try await journal.decide(.confirmed, on: pair)
-    await journal.close()
-
-    let opened = try await SQLiteJournal.open(path: folder.path)
-
-    #expect(try await opened.decisions()[pair] == .confirmed)
-  }
-
   @Test func areasAndTheirKeysOutlastARestart() async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)

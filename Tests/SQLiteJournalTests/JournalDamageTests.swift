@@ -96,35 +96,6 @@ import Webhooks
     #expect(error?.description.contains("table version_counter") == true)
   }
 
-  @Test func damagedDecisionIsLoggedAndPreventsNoOther() async throws {
-    let folder = try await folder(places: 2)
-    let file = try DatabaseQueue(path: folder.path)
-    let (first, second) = (PointID.sample(1).bytes, PointID.sample(2).bytes)
-    try await file.write { database in
-      try database.execute(
-        sql: """
-          DROP TABLE duplicate_decision;
-          CREATE TABLE duplicate_decision (first_id, second_id, state);
-          INSERT INTO duplicate_decision VALUES (NULL, NULL, NULL), (1, 'a', 2.5), (x'00', x'', 'confirmed')
-          """)
-      for id in [first, second] {
-        try database.execute(
-          sql: "INSERT INTO duplicate_decision VALUES (?, ?, 'confirmed'), (?, ?, 'else')",
-          arguments: [id, second, first, second])
-      }
-    }
-    try file.close()
-    let log = LogRecorder()
-    let journal = try await SQLiteJournal.open(path: folder.path, damagedRows: DamagedRows(logger: log.logger))
-
-    let decisions = try await journal.decisions()
-    await journal.close()
-
-    let pair = try #require(PlacePair(.sample(1), .sample(2)))
-    #expect(decisions == [pair: .confirmed])
-    #expect(!log.lines.isEmpty && log.lines.allSatisfy { $0.contains("duplicate_decision") })
-  }
-
   @Test func damagedRowsThatWereDeletedByHandPreventNoOther() async throws {
     let folder = try await folder()
     func execute(_ statement: String) async throws {

@@ -4,7 +4,7 @@ import HTTPServer
 import JSONText
 import NIOHTTP1
 import PointFormats
-import Points
+package import Points
 
 /// `GET /duplicates`: pairs of places of two data sets that are likely the same.
 struct DuplicatesRoute: CallHandler {
@@ -40,7 +40,7 @@ struct DuplicatesRoute: CallHandler {
   private static let candidateBytes = 512
 
   let service: PointsService
-  let duplicates: any DuplicateStore
+  let decisions: DuplicateDecisions
   let filtering: Filtering
   let address: PublicAddress
 
@@ -49,7 +49,7 @@ struct DuplicatesRoute: CallHandler {
     let snapshot = try await service.mapSnapshot(as: .duplicates, for: request)
     // First, since it may wait for a database, during which no candidates are held.
     let decisions = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.decisions(in: duplicates)
+      try await service.observe(.records) { () throws(PointStoreError) in try await self.decisions.all() }
     }
     let found = try await request.computing { () throws(Problem) in
       try request.reportingSearchErrors { () throws(PointStoreError) in
@@ -248,7 +248,7 @@ struct DecideDuplicateRoute: CallHandler {
     responses: [.init(200, "The decision, as it is kept.", media: .json(.component("DecidedDuplicate")))])
 
   let service: PointsService
-  let duplicates: any DuplicateStore
+  let decisions: DuplicateDecisions
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
@@ -265,7 +265,9 @@ struct DecideDuplicateRoute: CallHandler {
       if point == nil { throw .notFound("there is no place with the id \(id)") }
     }
     try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.decide(state, on: pair, in: duplicates)
+      try await service.observe(.records, isWrite: true) { () throws(PointStoreError) in
+        try await decisions.decide(state, on: pair)
+      }
     }
     var json = JSONWriter()
     json.beginObject()
@@ -294,6 +296,60 @@ struct DecideDuplicateRoute: CallHandler {
     try reader.check()
     guard let state else { throw .internal }
     return state
+  }
+}
+
+/// The decisions of people on pairs of places. They are made one by one.
+package struct DuplicateDecisions: Sendable {
+  private static let collection = RecordCollection("duplicate-decisions")
+
+  /// The number of repetitions of a decision that others come before.
+  private static let decisionLimit = 20
+
+  private let records: any RecordStore
+
+  package init(_ records: any RecordStore) { self.records = records }
+
+  /// Returns all decisions. O(n).
+  ///
+  /// - Throws: ``PointStoreError``.
+  package func all() async throws(PointStoreError) -> [PlacePair: DuplicateState] {
+    var states: [PlacePair: DuplicateState] = [:]
+    for record in try await records.records(matching: RecordQuery(Self.collection)) {
+      if let pair = PlacePair(record.id.text), let state = Self.state(of: record) {
+        states[pair] = state
+      } else {
+        records.damagedRows?.note(
+          record: record.id, in: Self.collection, reason: "it is no decision on two places")
+      }
+    }
+    return states
+  }
+
+  /// Records the decision on a pair; that it is open removes the former one. When the call returns, it is as durable as
+  /// a write of a place.
+  ///
+  /// - Throws: ``PointStoreError``.
+  package func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError) {
+    let id = ExactText(pair.description)
+    for _ in 0..<Self.decisionLimit {
+      let former = try await records.record(id, in: Self.collection)
+      if (former.map(Self.state) ?? .open) == state { return }
+      let record = Record(
+        Self.collection, id: id, revision: former?.revision ?? 1, document: Self.document(of: state))
+      let change: RecordChange =
+        state == .open ? .remove(Self.collection, id: id) : former == nil ? .insert(record) : .replace(record)
+      if try await records.commit([change]).isCommitted { return }
+    }
+    throw .overloaded
+  }
+
+  /// The name of the state as a JSON string.
+  private static func document(of state: DuplicateState) -> String { "\"\(state.rawValue)\"" }
+
+  /// Returns the state of a record; `nil` if it is none.
+  private static func state(of record: Record) -> DuplicateState? {
+    [.confirmed, .refuted].first { record.document.hasSameBytes(as: document(of: $0)) }
   }
 }
 

@@ -1,6 +1,5 @@
 package import Basics
 package import Geo
-import Synchronization
 
 /// Two places, whichever of them is named first.
 package struct PlacePair: Hashable, Sendable, BitwiseCopyable {
@@ -220,32 +219,5 @@ package struct DuplicatePair: Hashable, Sendable {
       // The only error of the closure.
       throw .filterTimeout
     }
-  }
-}
-
-/// A store of the decisions on pairs of places.
-package protocol DuplicateStore: Sendable {
-  /// Returns all decisions, which people made one by one. O(n).
-  ///
-  /// - Throws: ``PointStoreError``.
-  func decisions() async throws(PointStoreError) -> [PlacePair: DuplicateState]
-
-  /// Records the decision on a pair; that it is open removes the former one. When the call returns, it is as durable as
-  /// a write of a place.
-  ///
-  /// - Throws: ``PointStoreError``.
-  func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError)
-}
-
-/// The decisions of a store that keeps nothing.
-package final class VolatileDuplicates: DuplicateStore {
-  private let states = Mutex<[PlacePair: DuplicateState]>([:])
-
-  package init() {}
-
-  package func decisions() async throws(PointStoreError) -> [PlacePair: DuplicateState] { states.withLock(\.self) }
-
-  package func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError) {
-    states.withLock { $0[pair] = state == .open ? nil : state }
   }
 }

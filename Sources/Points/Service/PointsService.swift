@@ -233,22 +233,6 @@ public final class PointsService: Sendable {
     try compute(.duplicates) { () throws(PointStoreError) in try snapshot.duplicates(matching: query) }
   }
 
-  /// Returns all decisions on pairs.
-  package func decisions(
-    in duplicates: any DuplicateStore
-  ) async throws(PointStoreError) -> [PlacePair: DuplicateState] {
-    try await observe(.decisions) { () throws(PointStoreError) in try await duplicates.decisions() }
-  }
-
-  /// Records the decision on a pair.
-  package func decide(
-    _ state: DuplicateState, on pair: PlacePair, in duplicates: any DuplicateStore
-  ) async throws(PointStoreError) {
-    try await observe(.decisions, isWrite: true) { () throws(PointStoreError) in
-      try await duplicates.decide(state, on: pair)
-    }
-  }
-
   // MARK: Single places
 
   /// Returns the place of an id, or `nil`.
@@ -510,14 +494,14 @@ public protocol StoreObserver: Sendable {
 public enum StoreOperation: Int, CaseIterable, Sendable {
   case page, matches, count, point, shuffled, categories, sources, version, readiness
   case tile, clusters, facets, duplicates
-  case create, put, delete, batch, deletions, `import`, export, changes, areas, areaChanges, decisions
-  case suggestions
+  case create, put, delete, batch, deletions, `import`, export, changes, areas, areaChanges
+  case suggestions, records
 
   public var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .batch, .deletions, .import, .areaChanges: true
     case .page, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
-      .clusters, .facets, .duplicates, .export, .changes, .areas, .decisions, .suggestions:
+      .clusters, .facets, .duplicates, .export, .changes, .areas, .suggestions, .records:
       false
     }
   }

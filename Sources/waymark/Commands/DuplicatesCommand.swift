@@ -4,6 +4,7 @@ import Basics
 import Foundation
 import Geo
 import JSONText
+import LocationsAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -141,7 +142,7 @@ struct DuplicatesCommand: AsyncParsableCommand {
     text.categories = .builtIn
     let snapshot = PointSnapshot(places.withLock { $0 }, text: text)
     let candidates = try snapshot.allDuplicates(matching: query)
-    let decisions = try await store.decisions()
+    let decisions = try await DuplicateDecisions(store).all()
     var rest = try DuplicatePair.pairs(among: candidates, decisions)[...]
     while !rest.isEmpty {
       try write(rest.prefix(Self.batch).compactMap { DuplicateRow($0, in: snapshot) })

@@ -42,21 +42,23 @@ struct RunningStore: Service {
   /// Copies the file in which the places are kept; `nil` where there is none.
   private(set) var backup: BackupAction?
 
-  /// The records of features; `nil` if nothing is kept.
-  private(set) var keptRecords: (any RecordStore)?
+  /// The records of features.
+  let records: any RecordStore
 
-  /// The decisions on pairs of places that may be the same.
-  private(set) var duplicates: any DuplicateStore = VolatileDuplicates()
+  /// A Boolean value that indicates whether the records outlast the process.
+  private(set) var keepsRecords = true
 
   private var close: @Sendable () async -> Void = {}
 
   private init(
-    _ store: any PointStore, areas: any AreaStore, suggestions: any SuggestionStore, changes: any PointFeed,
+    _ store: any PointStore, areas: any AreaStore, suggestions: any SuggestionStore, records: any RecordStore,
+    changes: any PointFeed,
     observers: [any StoreObserver]
   ) {
     self.store = store
     self.areas = areas
     self.suggestions = suggestions
+    self.records = records
     self.changes = changes
     self.observers = observers
   }
@@ -101,7 +103,9 @@ struct RunningStore: Service {
     try await memory.load(files: files.isEmpty ? [MemoryStore.sampleName] : files, logger: logger)
     logger.info("places are in memory alone")
     var running = RunningStore(
-      memory, areas: memory, suggestions: memory, changes: memory.changes, observers: [StoreMetrics(metrics)])
+      memory, areas: memory, suggestions: memory, records: memory, changes: memory.changes,
+      observers: [StoreMetrics(metrics)])
+    running.keepsRecords = false
     running.collectors = [PointsCollector(memory, factory: metrics)]
     return running
   }
@@ -127,15 +131,13 @@ struct RunningStore: Service {
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
     var running = RunningStore(
-      memory, areas: memory, suggestions: memory, changes: memory.changes,
+      memory, areas: memory, suggestions: memory, records: memory, changes: memory.changes,
       observers: [StoreMetrics(metrics), outages])
     running.changeUpkeep = [
       Pruning.changes(keptFor: changesRetention, logger: logger) { try await memory.pruneChanges(before: $0) }.service
     ]
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
-    running.keptRecords = memory
-    running.duplicates = journal
     if let indexFiles {
       running.indexUpkeep = {
         await memory.keep(in: indexFiles) { reason in
@@ -202,8 +204,6 @@ struct RunningStore: Service {
       PoolCollector(store, limit: database.poolSize, factory: metrics), ImportsCollector(store, factory: metrics),
     ]
     running.searchLog = searchLog
-    running.keptRecords = store
-    running.duplicates = store
     running.close = {
       await searchLog?.shutDown()
       await store.shutDown()
@@ -234,7 +234,7 @@ struct RunningStore: Service {
     guard database.index.use != .off else {
       var running = RunningStore(
         store, areas: PostgresAreas(store, readinessLimit: database.index.readinessLimit), suggestions: store,
-        changes: changes,
+        records: store, changes: changes,
         observers: [StoreMetrics(metrics), outages])
       let poller = ChangePoller(feed, changes)
       running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
@@ -251,7 +251,7 @@ struct RunningStore: Service {
       store, maximumAge: freshness.maximumAge, staleLifetime: freshness.staleLifetime,
       readinessLimit: database.index.readinessLimit)
     var running = RunningStore(
-      indexed, areas: areas, suggestions: store, changes: changes, observers: [StoreMetrics(metrics)])
+      indexed, areas: areas, suggestions: store, records: store, changes: changes, observers: [StoreMetrics(metrics)])
     let poller = ChangePoller(feed, changes, beside: follower)
     running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
     running.indexUpkeep = { await follower.run() }

@@ -21,6 +21,7 @@ enum DescribedService {
       service: PointsService(store: store), version: "1.2.3")
     api.changes = store.changes
     api.areas = store
+    api.duplicates = DuplicateDecisions(store)
     api.suggestions = store
     api.metrics = Metrics()
     api.statusHistory = StatusHistory()
