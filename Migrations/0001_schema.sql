@@ -150,26 +150,6 @@ CREATE TABLE records (
 CREATE INDEX records_fields ON records USING gin (fields jsonb_path_ops);
 CREATE INDEX records_end ON records (collection, kept_until) WHERE kept_until IS NOT NULL;
 
--- The edits that were suggested. A document has all of a suggestion, which programs alone read; the columns repeat what
--- it is found by.
-CREATE TABLE suggestions (
-  id uuid PRIMARY KEY,
-  place_id uuid,
-  -- A suggestion that is open may have expired.
-  state text COLLATE "C" NOT NULL CHECK (state IN ('open', 'accepted', 'rejected')),
-  -- The sender, until the suggestion expires.
-  key text COLLATE "C",
-  address text COLLATE "C",
-  request_key text COLLATE "C" UNIQUE,
-  is_erased boolean NOT NULL DEFAULT false,
-  created_at timestamptz NOT NULL,
-  expires_at timestamptz NOT NULL,
-  document json NOT NULL
-);
-CREATE INDEX suggestions_state ON suggestions (state, id);
-CREATE INDEX suggestions_place ON suggestions (place_id, id);
-CREATE INDEX suggestions_expiry ON suggestions (expires_at);
-
 -- The outcomes of requests with an idempotency key, which are the responses to repeats. The keys of writes of areas end
 -- with ' areas'.
 CREATE TABLE idempotency_keys (

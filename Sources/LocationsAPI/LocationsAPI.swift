@@ -33,7 +33,7 @@ package struct LocationsAPI: Sendable {
     package var webhooks: WebhookSender?
 
     /// The suggested edits; without them there are no such calls.
-    package var suggestions: (any SuggestionStore)?
+    package var suggestions: Suggestions?
 
     /// The time for which suggested edits can be decided.
     package var suggestionLifetime = Duration.seconds(30 * 86_400)
@@ -222,9 +222,9 @@ package struct LocationsAPI: Sendable {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
     if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
-    if let store = configuration.suggestions {
+    if let suggestions = configuration.suggestions {
       let calls = SuggestedEditCalls(
-        store: store, service: service, address: configuration.address, clock: configuration.clock,
+        suggestions: suggestions, service: service, address: configuration.address, clock: configuration.clock,
         lifetime: configuration.suggestionLifetime)
       handlers += calls.handlers
     }

@@ -50,9 +50,6 @@ actor GroupCommitWriter {
   /// The named areas that are committed.
   nonisolated let areas: Mutex<Areas>
 
-  /// The suggestions that are committed.
-  nonisolated let suggestions: Mutex<Suggestions>
-
   /// The records of features that are committed.
   nonisolated let featureRecords: Mutex<RecordTable>
 
@@ -102,7 +99,6 @@ actor GroupCommitWriter {
     sources: [DataSource],
     formerIDs: [SourceReference: PointID],
     areas: Areas,
-    suggestions: Suggestions,
     featureRecords: RecordTable,
     versions: VersionCounter,
     committedVersion: Int64,
@@ -115,7 +111,6 @@ actor GroupCommitWriter {
     self.sources = Dictionary(sources.map { (ExactText($0.name), $0) }) { $1 }
     self.formerIDs = Mutex(formerIDs)
     self.areas = Mutex(areas)
-    self.suggestions = Mutex(suggestions)
     self.featureRecords = Mutex(featureRecords)
     self.index = index
     self.journal = journal
@@ -243,7 +238,7 @@ actor GroupCommitWriter {
     // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
     // this actor go on meanwhile.
     let takesLong = group[0].isAlone || group.reduce(0) { $0 + $1.size } > Self.maximumAtOnce
-    let (batch, next, nextAreas, nextSuggestions, nextRecords, completions) =
+    let (batch, next, nextAreas, nextRecords, completions) =
       takesLong
       ? await offThreadPool { [work = groupWork()] in work.applied(group) } : groupWork().applied(group)
     // Even if the commit fails: the journal may have kept the batch all the same.
@@ -253,7 +248,6 @@ actor GroupCommitWriter {
         try await journal?.commit(batch)
         committedVersion = batch.highestVersion
       }
-      if !batch.suggestions.isEmpty { suggestions.withLock { $0 = nextSuggestions } }
       if !batch.featureRecords.isEmpty { featureRecords.withLock { $0 = nextRecords } }
       if !batch.hasOnlyFeatureRecords {
         for record in batch.records { keys.insert(record) }
@@ -350,8 +344,7 @@ actor GroupCommitWriter {
       committedVersion: committedVersion,
       transaction: WriteTransaction(
         on: snapshot, keys: keys, formerIDs: formerIDs.withLock { $0 }, areas: areas.withLock { $0 },
-        suggestions: suggestions.withLock { $0 }, featureRecords: featureRecords.withLock { $0 }, versions: versions,
-        now: clock.now()))
+        featureRecords: featureRecords.withLock { $0 }, versions: versions, now: clock.now()))
   }
 
   private struct GroupWork: Sendable {
@@ -365,8 +358,7 @@ actor GroupCommitWriter {
     func applied(
       _ group: [PendingWrite]
     ) -> (
-      batch: JournalBatch, next: PointSnapshot, areas: Areas, suggestions: Suggestions, featureRecords: RecordTable,
-      completions: [Completion]
+      batch: JournalBatch, next: PointSnapshot, areas: Areas, featureRecords: RecordTable, completions: [Completion]
     ) {
       var transaction = transaction
       let completions = group.map { $0.apply(&transaction) }
@@ -384,7 +376,7 @@ actor GroupCommitWriter {
       if !isJournaled, batch.putCount > MemoryChangeLog.capacity { batch.puts = PointBuffer() }
       return (
         batch, snapshot.applying(changes, joiningUpTo: PointSnapshot.largestPartOfChange), transaction.areas,
-        transaction.suggestions, transaction.featureRecords, completions
+        transaction.featureRecords, completions
       )
     }
   }

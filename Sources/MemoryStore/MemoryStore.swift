@@ -139,7 +139,6 @@ package final class MemoryStore: PointStore, StoreIndex {
       sources: contents.sources,
       formerIDs: contents.formerIDs,
       areas: Areas(contents.areas, version: max(contents.highestVersion, 0)),
-      suggestions: Suggestions(contents.suggestions),
       featureRecords: RecordTable(contents.featureRecords),
       versions: versions,
       committedVersion: contents.highestVersion,
@@ -482,36 +481,6 @@ extension MemoryStore: AreaStore {
 
   package func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
     try await writer.commit(alone: true) { $0.apply(change, onto: version) }
-  }
-}
-
-extension MemoryStore: SuggestionStore {
-  package func suggestion(id: PointID) async throws(PointStoreError) -> Suggestion? {
-    writer.suggestions.withLock { $0 }[id]
-  }
-
-  package func suggestions(matching query: SuggestionQuery) async throws(PointStoreError) -> [Suggestion] {
-    let all = writer.suggestions.withLock { $0 }
-    return await offThreadPool { all.matching(query) }
-  }
-
-  package func add(_ suggestion: Suggestion) async throws(PointStoreError) -> SuggestionAddition {
-    try await writer.commit { $0.add(suggestion) }
-  }
-
-  package func decide(
-    _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?
-  ) async throws(PointWriteError) -> SuggestionOutcome {
-    try await write { transaction throws(PointWriteError) in transaction.decide(id, decision, changing: change) }
-  }
-
-  package func openSuggestions(at now: Timestamp) async throws(PointStoreError) -> OpenSuggestions {
-    let all = writer.suggestions.withLock { $0 }
-    return await offThreadPool { all.open(at: now) }
-  }
-
-  package func pruneSuggestions(at now: Timestamp) async throws(PointStoreError) -> Int {
-    try await writer.commit { $0.pruneSuggestions(at: now) }
   }
 }
 

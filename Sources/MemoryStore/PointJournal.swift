@@ -105,8 +105,6 @@ package struct JournalContents: Sendable {
   /// The named areas.
   package var areas: [Area] = []
 
-  package var suggestions: [Suggestion] = []
-
   /// The records of features.
   package var featureRecords: [Record] = []
 
@@ -163,9 +161,6 @@ package struct JournalBatch: Sendable {
   /// The ids of the areas that were removed.
   package internal(set) var removedAreas: [PointID] = []
 
-  /// The suggestions that were added or changed, or `nil` for those that were removed.
-  package internal(set) var suggestions: [PointID: Suggestion?] = [:]
-
   /// The records of features that were added or changed, or `nil` for those that were removed.
   package internal(set) var featureRecords: [RecordKey: Record?] = [:]
 
@@ -187,9 +182,9 @@ package struct JournalBatch: Sendable {
   }
 
   /// A Boolean value that indicates whether there is nothing to commit but an anchor.
-  package var isEmpty: Bool { hasOnlyFeatureRecords && suggestions.isEmpty && featureRecords.isEmpty }
+  package var isEmpty: Bool { hasOnlyFeatureRecords && featureRecords.isEmpty }
 
-  /// A Boolean value that indicates whether nothing but suggestions and records of features is committed.
+  /// A Boolean value that indicates whether nothing but records of features is committed.
   var hasOnlyFeatureRecords: Bool {
     !hasChanges && records.isEmpty && sources.isEmpty && removedSources.isEmpty && areas.isEmpty
       && removedAreas.isEmpty

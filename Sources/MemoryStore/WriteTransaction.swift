@@ -42,11 +42,6 @@ struct WriteTransaction: PointTransaction, Sendable {
   private var changedAreas: [Area] = []
   private var removedAreas: [PointID] = []
 
-  /// The suggestions after the writes.
-  private(set) var suggestions: Suggestions
-
-  private var changedSuggestions: [PointID: Suggestion?] = [:]
-
   /// The records of features after the writes.
   private(set) var featureRecords: RecordTable
 
@@ -58,11 +53,10 @@ struct WriteTransaction: PointTransaction, Sendable {
   /// Creates a transaction without writes.
   init(
     on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
-    areas: Areas, suggestions: Suggestions, featureRecords: RecordTable, versions: VersionCounter, now: Timestamp
+    areas: Areas, featureRecords: RecordTable, versions: VersionCounter, now: Timestamp
   ) {
     self.snapshot = snapshot
     self.areas = areas
-    self.suggestions = suggestions
     self.featureRecords = featureRecords
     self.keys = keys
     self.formerIDs = formerIDs
@@ -201,38 +195,6 @@ struct WriteTransaction: PointTransaction, Sendable {
     return areas
   }
 
-  /// Adds a suggestion; see ``Points/SuggestionStore/add(_:)``.
-  mutating func add(_ suggestion: Suggestion) -> SuggestionAddition {
-    let addition = suggestions.add(suggestion)
-    if case .added = addition { changedSuggestions[suggestion.id] = suggestion }
-    return addition
-  }
-
-  /// Decides a suggestion; see ``Points/SuggestionStore/decide(_:_:changing:)``.
-  mutating func decide(
-    _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?
-  ) -> SuggestionOutcome {
-    guard let suggestion = suggestions[id] else { return .unknown }
-    guard suggestion.state(at: decision.time) == .open else { return .closed(suggestion) }
-    let result = change.map { apply($0) }
-    if let result, result.isFailure { return .failed(result) }
-    let decided = suggestion.decided(decision, result)
-    changeSuggestions([id: decided])
-    return .decided(decided)
-  }
-
-  /// Removes and erases suggestions; see ``Points/SuggestionStore/pruneSuggestions(at:)``.
-  mutating func pruneSuggestions(at now: Timestamp) -> Int {
-    let changes = suggestions.pruning(at: now)
-    changeSuggestions(changes)
-    return changes.count
-  }
-
-  private mutating func changeSuggestions(_ changes: [PointID: Suggestion?]) {
-    suggestions.apply(changes)
-    changedSuggestions.merge(changes) { $1 }
-  }
-
   /// Commits changes of records; see ``Points/RecordStore/commit(applying:within:_:)``.
   mutating func commit(
     applying batch: PointBatch?, within limits: RecordLimits?,
@@ -299,8 +261,7 @@ struct WriteTransaction: PointTransaction, Sendable {
       puts: changes.puts, putCount: changes.puts.count, removals: changes.removals, records: records, sources: sources,
       removedSources: removedSources,
       formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas,
-      suggestions: changedSuggestions, featureRecords: changedFeatureRecords, highestVersion: versions.last,
-      anchor: anchor)
+      featureRecords: changedFeatureRecords, highestVersion: versions.last, anchor: anchor)
   }
 }
 

@@ -54,9 +54,8 @@ package struct DatabaseCheck: Sendable {
         to_regclass('waymark_migrations'), to_regclass('points'), to_regclass('changes'),
         to_regclass('changes_pruned'), to_regclass('idempotency_keys'), to_regclass('searches'),
         to_regclass('sources'), to_regclass('source_imports'), to_regclass('former_ids'), to_regclass('areas'),
-        to_regclass('area_state'),
-        to_regclass('suggestions'), to_regclass('records'),
-        to_regclass('index_anchors'), to_regclass('change_anchors')]::oid[])
+        to_regclass('area_state'), to_regclass('records'), to_regclass('index_anchors'),
+        to_regclass('change_anchors')]::oid[])
       AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
     ORDER BY relation.relname
     """
@@ -300,7 +299,6 @@ enum MissingPrivileges {
     ("source_imports", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("former_ids", ["SELECT"]),
     ("areas", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("area_state", ["SELECT", "UPDATE"]),
     ("index_anchors", ["SELECT", "INSERT", "DELETE"]), ("change_anchors", ["SELECT", "INSERT", "DELETE"]),
-    ("suggestions", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("records", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
   ]
 

@@ -276,14 +276,6 @@ enum Committing {
     }
     try run(removeArea, database, batch.removedAreas) { [$0.bytes] }
     try run(putArea, database, batch.areas, values(of:))
-    for (id, suggestion) in batch.suggestions {
-      if let suggestion {
-        let document = try suggestion.document
-        try run(SuggestionRows.put, database, CollectionOfOne(id)) { [$0.bytes, document] }
-      } else {
-        try run(SuggestionRows.remove, database, CollectionOfOne(id)) { [$0.bytes] }
-      }
-    }
     try RecordRows.commit(batch.featureRecords, to: database)
     if let anchor = batch.anchor { try commit(anchor, version: batch.highestVersion, to: database) }
   }
@@ -434,13 +426,6 @@ struct Loading {
         contents.areas.append(try row.area())
       } catch {
         note(error, in: "area", row: try? row.integer(13, "rowid"))
-      }
-    }
-    try StoredRow.forEach(database, SuggestionRows.all) { row in
-      do throws(RowDamage) {
-        contents.suggestions.append(try row.suggestion())
-      } catch {
-        note(error, in: "suggestion", row: try? row.integer(1, "rowid"))
       }
     }
     try StoredRow.forEach(database, Self.runStarts) { row in

@@ -100,9 +100,7 @@ enum Schema {
   static func create(in database: DatabaseQueue) throws {
     try database.write { database in
       guard try Int64.fetchOne(database, sql: "PRAGMA application_id") == 0 else { return }
-      for statements in [createTables, RecordRows.createTable, SuggestionRows.createTable] {
-        try database.execute(sql: statements)
-      }
+      for statements in [createTables, RecordRows.createTable] { try database.execute(sql: statements) }
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
       try database.execute(sql: "PRAGMA user_version = \(version)")
     }

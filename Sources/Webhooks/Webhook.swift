@@ -98,12 +98,12 @@ package struct Webhook: Codable, Sendable {
   }
 
   /// Returns a Boolean value that indicates whether the open suggestions have changed since the last message.
-  func isBehind(_ open: OpenSuggestions) -> Bool {
-    suggestionMark.map { !$0.utf8.elementsEqual(open.mark.utf8) } ?? false
+  func isBehind(_ open: RecordSummary) -> Bool {
+    suggestionMark.map { !$0.hasSameBytes(as: open.mark.text) } ?? false
   }
 
   /// Notes the open suggestions that a message tells.
-  mutating func note(_ open: OpenSuggestions) { suggestionMark = open.mark }
+  mutating func note(_ open: RecordSummary) { suggestionMark = open.mark.text }
 
   /// Notes the outcome of an attempt to send the pending message: a message that was received is done, one that was not
   /// is sent again later, and after the last attempt or 410 the webhook is disabled.

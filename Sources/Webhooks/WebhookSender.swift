@@ -78,7 +78,7 @@ package final class WebhookSender: Sendable {
 
   package let store: Webhooks
   package let changes: any PointFeed
-  private let suggestions: (any SuggestionStore)?
+  private let suggestions: (@Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary)?
   package let transport: any WebhookTransport
   package let clock: any WallClock
   private let conditions: @Sendable (String) async throws -> (query: PointQuery, areaMark: String?)
@@ -124,13 +124,14 @@ package final class WebhookSender: Sendable {
   /// Creates a sender, which has no effect until ``run()``.
   ///
   /// - Parameters:
-  ///   - suggestions: the suggested edits, of which webhooks may follow the open ones.
+  ///   - suggestions: returns a summary of the suggested edits that are open at a time, which webhooks may follow.
   ///   - conditions: returns the conditions of a webhook's filter, and a mark of the area that it names, which changes
   ///     with it.
   ///   - placeURL: returns the address of a place.
   ///   - jitter: returns a random number from 0 to 1.
   package init(
-    store: Webhooks, changes: any PointFeed, suggestions: (any SuggestionStore)? = nil,
+    store: Webhooks, changes: any PointFeed,
+    suggestions: (@Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary)? = nil,
     transport: any WebhookTransport,
     conditions: @escaping @Sendable (String) async throws -> (query: PointQuery, areaMark: String?),
     placeURL: @escaping @Sendable (PointID) -> String,
@@ -220,7 +221,7 @@ package final class WebhookSender: Sendable {
       guard !enabled.isEmpty else { return [] }
       let present = try await changes.presentPosition()
       noteWatches(since: present)
-      let open = enabled.contains(where: \.followsSuggestions) ? try await suggestions?.openSuggestions(at: now) : nil
+      let open = enabled.contains(where: \.followsSuggestions) ? try await suggestions?(now) : nil
       var due: [Webhook] = []
       for webhook in enabled {
         if let pending = webhook.pending {
@@ -317,7 +318,7 @@ package final class WebhookSender: Sendable {
     }
     webhook.note(areaMark: mark)
     if webhook.pending == nil, webhook.followsSuggestions,
-      let open = try await suggestions?.openSuggestions(at: clock.now()), webhook.isBehind(open)
+      let open = try await suggestions?(clock.now()), webhook.isBehind(open)
     {
       let body = WebhookBody(type: "suggestions.changed", openSuggestions: open.count, at: clock.now())
       webhook.prepare(message(body, position: webhook.position))

@@ -84,7 +84,7 @@ struct Application {
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
-    api.suggestions = store.suggestions
+    api.suggestions = Suggestions(store.records)
     api.suggestionLifetime = configuration.suggestionLifetime
     api.searches = store.searchLog
     api.backup = store.backup
@@ -162,7 +162,7 @@ struct Application {
       logger: logger)
     let services: [(any Service)?] = [
       store.indexUpkeep.map { BackgroundService($0) },
-      Pruning.suggestions(of: store.suggestions, logger: logger).service,
+      Pruning.suggestions(of: Suggestions(store.records), logger: logger).service,
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
       },
@@ -235,7 +235,10 @@ extension Application {
     let requests = WebhookRequests(
       networks: configuration.webhookNetworks, authorities: configuration.webhookAuthorities)
     return WebhookSender(
-      store: Webhooks(store.records), changes: store.changes, suggestions: store.suggestions, transport: requests,
+      store: Webhooks(store.records), changes: store.changes,
+      suggestions: { [suggestions = Suggestions(store.records)] now throws(PointStoreError) in
+        try await suggestions.open(at: now)
+      }, transport: requests,
       conditions: { [areas = store.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },

@@ -34,7 +34,7 @@ import Testing
 
   private static let reading =
     "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids, index_anchors, change_anchors, "
-    + "areas, area_state, suggestions"
+    + "areas, area_state, records"
 
   /// The privileges in the documentation's table.
   private static let serving = [
@@ -44,7 +44,7 @@ import Testing
     "SELECT, INSERT, UPDATE, DELETE ON source_imports", "SELECT ON former_ids",
     "SELECT, INSERT, DELETE ON index_anchors, change_anchors",
     "SELECT, INSERT, UPDATE, DELETE ON areas", "SELECT, UPDATE ON area_state",
-    "SELECT, INSERT, UPDATE, DELETE ON suggestions, records",
+    "SELECT, INSERT, UPDATE, DELETE ON records",
   ]
 
   private let json = ["Content-Type": "application/json"]

@@ -29,7 +29,7 @@ import Testing
 
   private func driver(_ keys: [APIKey]? = nil) -> ServiceDriver {
     var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
-    api.suggestions = store
+    api.suggestions = Suggestions(store)
     api.clock = clock
     api.access = AccessControl(AccessPolicy(keys: keys, isLoopback: true))
     return ServiceDriver(LocationsAPI(api))
@@ -105,8 +105,8 @@ import Testing
       let suggestion = Suggestion(
         id: PointID(at: now.adding(.milliseconds(index)), using: &generator), place: place.id, version: place.version,
         change: "{}", difference: #"[{"field":"/name","before":"\#(text)","after":null}]"#, comment: nil, contact: nil,
-        key: nil, address: nil, request: nil, createdAt: now, lifetime: .seconds(86_400))
-      guard case .added = try await store.add(suggestion) else { throw CancellationError() }
+        key: nil, address: nil, createdAt: now, lifetime: .seconds(86_400))
+      guard case .added = try await Suggestions(store).add(suggestion) else { throw CancellationError() }
     }
     var (ids, pages, target): ([String], Int, String?) = ([], 0, "?limit=1000")
     while let next = target, pages < 9 {
@@ -255,7 +255,7 @@ import Testing
 
   @Test func tooManyFromOneAddressAreRefused() async throws {
     for number in 0..<Suggestion.maximumOpenCountOfAddress {
-      _ = try await store.add(.sample(number, address: try #require(IPAddress("127.0.0.1")).digits))
+      _ = try await Suggestions(store).add(.sample(number, address: try #require(IPAddress("127.0.0.1")).digits))
     }
     let refused = try await driver().send(.POST, "/suggestions", json: #"{"draft":{"name":"x","lat":1,"long":2}}"#)
 

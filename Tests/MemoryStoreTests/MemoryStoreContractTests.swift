@@ -42,11 +42,6 @@ import Testing
     try await AreaContract.checkSourceOfAreas(store, store)
   }
 
-  @Test(arguments: SuggestionContract.all)
-  func contractOfSuggestionsIsKept(_ behaviour: SuggestionContract) async throws {
-    try await behaviour.check(MemoryStore())
-  }
-
   @Test(arguments: RecordContract.all)
   func contractOfRecordsIsKept(_ behaviour: RecordContract) async throws {
     try await behaviour.check(MemoryStore())

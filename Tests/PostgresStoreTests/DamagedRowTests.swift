@@ -43,32 +43,6 @@ import Webhooks
     await store.shutDown()
   }
 
-  @Test func suggestionsThatCannotBeDecodedAreLoggedOnceAndPreventNoOthers() async throws {
-    let database = try await TemporaryDatabase.make()
-    let store = try await store(database)
-    let all = (1...6).map { Suggestion.sample($0) }
-    for suggestion in all { _ = try await store.add(suggestion) }
-    let damaged = all[1...3].map { "'\($0.id)'" }.joined(separator: ",")
-    _ = try await database.run("UPDATE suggestions SET document = '{}' WHERE id IN (\(damaged))")
-    let start = Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000)
-
-    let pages = [
-      try await store.suggestions(matching: SuggestionQuery(limit: 3, now: start)),
-      try await store.suggestions(matching: SuggestionQuery(limit: 2, after: all[0].id, now: start)),
-      try await store.suggestions(matching: SuggestionQuery(limit: 9, now: start)),
-    ]
-
-    let rest = [all[0], all[4], all[5]].map(\.id)
-    #expect(pages.map { $0.map(\.id) } == [rest, Array(rest.dropFirst()), rest])
-    #expect(try await store.suggestion(id: all[1].id) == nil)
-    #expect(log.lines.count == 3 && log.lines.allSatisfy { $0.contains("suggestions") })
-    // Whoever suggested them is erased with the others.
-    #expect(try await store.pruneSuggestions(at: start.adding(.seconds(30 * 86_400))) == 6)
-    #expect(try await database.run("SELECT count(*) FROM suggestions WHERE key IS NULL AND is_erased") == "6")
-    #expect(try await store.pruneSuggestions(at: start.adding(.seconds(60 * 86_400))) == 6)
-    await store.shutDown()
-  }
-
   private let key = IdempotencyKey(text: "client:1", requestHash: 1)
 
   /// Expects that a repeat is rejected each time, that no place was added, and that the log names the key once.
@@ -146,23 +120,6 @@ import Webhooks
       _ = try await editor.create(.sample("A"), once: key)
     }
     #expect(try await database.run("SELECT count(*) FROM areas") == "1")
-    await store.shutDown()
-  }
-
-  @Test func damagedSuggestionIsNeitherAddedAgainNorDecided() async throws {
-    let database = try await TemporaryDatabase.make()
-    let store = try await store(database)
-    let suggestion = Suggestion.sample(1, request: key)
-    _ = try await store.add(suggestion)
-    try await database.run("UPDATE suggestions SET document = '{}'")
-    let decision = Suggestion.Decision(isAccepted: true, reason: nil, time: suggestion.createdAt)
-
-    let addition = try await store.add(.sample(2, request: key))
-    let outcome = try await store.decide(suggestion.id, decision, changing: nil)
-
-    if case .unreadable = addition {} else { Issue.record("\(addition)") }
-    if case .unknown = outcome {} else { Issue.record("\(outcome)") }
-    #expect(try await database.run("SELECT count(*) FROM suggestions") == "1")
     await store.shutDown()
   }
 }

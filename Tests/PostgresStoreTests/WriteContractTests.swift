@@ -14,11 +14,6 @@ import Testing
     }
   }
 
-  @Test(arguments: SuggestionContract.all)
-  func contractOfSuggestionsIsKept(_ behaviour: SuggestionContract) async throws {
-    try await behaviour.check(try await TemporaryDatabase.make().migratedStore())
-  }
-
   @Test(arguments: RecordContract.all)
   func contractOfRecordsIsKept(_ behaviour: RecordContract) async throws {
     try await behaviour.check(try await TemporaryDatabase.make().migratedStore())

@@ -47,32 +47,6 @@ import Testing
     #expect(again.version > removed.version)
   }
 
-  @Test(arguments: SuggestionContract.all)
-  func contractOfSuggestionsIsKept(_ behaviour: SuggestionContract) async throws {
-    let folder = try JournalFolder()
-    try await behaviour.check(try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path)))
-  }
-
-  @Test func suggestionsOutlastARestart() async throws {
-    let folder = try JournalFolder()
-    let journal = try await SQLiteJournal.open(path: folder.path)
-    let former = try await MemoryStore(journal: journal)
-    for number in 1...3 { _ = try await former.add(.sample(number)) }
-    let now = Timestamp(microsecondsSinceEpoch: 1_795_000_000_000_000)
-    let decision = Suggestion.Decision(isAccepted: true, reason: "seen", time: now)
-    _ = try await former.decide(Suggestion.sample(2).id, decision, changing: .create(try .sample("new")))
-    await journal.close()
-
-    let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
-
-    let states = try await store.suggestions(matching: SuggestionQuery(limit: 9, now: now)).map { $0.state(at: now) }
-    #expect(states == [.open, .accepted, .open] && store.count == 1)
-    let kept = try #require(try await store.suggestion(id: Suggestion.sample(2).id))
-    let place = try #require(kept.decision?.place)
-    #expect(try await store.point(id: place)?.version == kept.decision?.version)
-    #expect(kept.decision?.reason?.hasSameBytes(as: "seen") == true)
-  }
-
   @Test(arguments: RecordContract.all)
   func contractOfRecordsIsKept(_ behaviour: RecordContract) async throws {
     let folder = try JournalFolder()

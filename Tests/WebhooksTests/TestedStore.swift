@@ -23,7 +23,6 @@ enum TestedStore: CaseIterable {
     let places: any PointStore
     let records: any RecordStore
     let changes: any PointFeed
-    let suggestions: any SuggestionStore
 
     var webhooks: Webhooks { Webhooks(records) }
   }
@@ -36,12 +35,12 @@ enum TestedStore: CaseIterable {
       defer { try? FileManager.default.removeItem(at: folder) }
       let journal = try await SQLiteJournal.open(path: folder.appending(path: "places.db").path)
       let store = try await MemoryStore(journal: journal)
-      try await body(Parts(places: store, records: store, changes: store.changes, suggestions: store))
+      try await body(Parts(places: store, records: store, changes: store.changes))
       await journal.close()
     case .postgres:
       let store = try await TemporaryDatabase.make().migratedStore()
       let changes = ChangeHub(try ChangeFeed(store))
-      try await body(Parts(places: store, records: store, changes: changes, suggestions: store))
+      try await body(Parts(places: store, records: store, changes: changes))
       await store.shutDown()
     }
   }
@@ -102,7 +101,8 @@ extension WebhookSender {
   /// Creates a sender of a test.
   static func testing(
     _ store: Webhooks, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock,
-    suggestions: (any SuggestionStore)? = nil, areaMark: @escaping @Sendable () -> String? = { nil }
+    suggestions: (@Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary)? = nil,
+    areaMark: @escaping @Sendable () -> String? = { nil }
   ) -> WebhookSender {
     WebhookSender(
       store: store, changes: changes, suggestions: suggestions, transport: endpoint,

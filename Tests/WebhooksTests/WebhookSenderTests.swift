@@ -89,9 +89,14 @@ import Testing
   }
 
   @Test func numberOfOpenSuggestionsIsSentWheneverTheyChange() async throws {
+    let open = RecordCollection("open")
+    let expiry = clock.now().adding(.seconds(30 * 86_400))
     try await TestedStore.memory.with { store in
       let sender = WebhookSender.testing(
-        store.webhooks, store.changes, endpoint, clock, suggestions: store.suggestions)
+        store.webhooks, store.changes, endpoint, clock,
+        suggestions: { [records = store.records] now throws(PointStoreError) in
+          try await records.summary(of: RecordQuery(open, .unexpired(at: now)))
+        })
       let position = try await store.changes.presentPosition()
       _ = try await store.webhooks.add(1, at: position, clock)
       var webhook = try await store.webhooks.add(2, at: position, clock)
@@ -99,11 +104,12 @@ import Testing
       #expect(try await store.webhooks.replace(webhook))
 
       await sender.runOnce()
-      for number in 1...2 { _ = try await store.suggestions.add(.sample(number)) }
+      for id: ExactText in ["1", "2"] {
+        _ = try await store.records.commit([.insert(Record(open, id: id, expiresAt: expiry, document: "1"))])
+      }
       await sender.runOnce()
       await sender.runOnce()
-      let decision = Suggestion.Decision(isAccepted: false, reason: nil, time: clock.now())
-      _ = try await store.suggestions.decide(Suggestion.sample(1).id, decision, changing: nil)
+      _ = try await store.records.commit([.remove(open, id: "1")])
       await sender.runOnce()
       clock.advance(by: .seconds(30 * 86_400))
       await sender.runOnce()

@@ -1,10 +1,11 @@
 import Basics
+import Foundation
 import HTTPServer
 import JSONText
 import NIOCore
 import NIOHTTP1
 import PointFormats
-import Points
+package import Points
 
 /// `POST /locations/{id}/suggestions`: suggests a change of a place.
 struct SuggestEditRoute: CallHandler {
@@ -111,7 +112,7 @@ struct ListSuggestedEditsRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
     let limit = values.limit()
-    var query = SuggestionQuery(limit: limit + 1, now: calls.clock.now())
+    var query = SuggestionQuery(limit: limit, now: calls.clock.now())
     if values.has(.state) { query.state = values.choice(.state, default: Suggestion.State.open) }
     if let text = values[.place] {
       query.place = PointID(text)
@@ -120,26 +121,23 @@ struct ListSuggestedEditsRoute: CallHandler {
     query.after = values.position { PointID($0) }
     try values.check()
     let reservation = try await request.reserveMemory(
-      bytes: Self.copies * min(limit * SuggestedEditCalls.suggestionBytes, query.maximumTextBytes))
+      bytes: Self.copies * min(limit * SuggestedEditCalls.suggestionBytes, query.maximumBytes))
     defer { extendLifetime(reservation) }
-    let found = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
-      try await calls.service.observe(.suggestions) { () throws(PointStoreError) in
-        try await calls.store.suggestions(matching: query)
+    let page = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
+      try await calls.service.observe(.records) { () throws(PointStoreError) in
+        try await calls.suggestions.page(matching: query)
       }
     }
-    let page = found.prefix(PointPage.fittingCount(of: min(found.count, limit)) { found[$0].textBytes })
     let now = query.now
     let json = try await request.computing { () throws(Problem) -> JSONWriter<[UInt8]> in
       var json = JSONWriter()
-      json.writeArray(of: page) { suggestion, json in
+      json.writeArray(of: page.suggestions) { suggestion, json in
         SuggestedEditJSON.write(suggestion, at: now, withContact: true, to: &json)
       }
       return json
     }
     var response = SuggestedEditJSON.response(json)
-    // Behind a page of one long suggestion there may be none.
-    let isLong = page.reduce(0) { $0 + $1.textBytes } > query.maximumTextBytes
-    if found.count > page.count || isLong, let last = page.last {
+    if page.hasMore, let last = page.suggestions.last {
       let next = NextLink.query(request.query, cursor: last.id.description)
       let target = calls.address.target(path: "/suggestions" + next, relative: next, for: request)
       response.headers.add(name: "link", value: "<\(target)>; rel=\"next\"")
@@ -230,7 +228,7 @@ struct RejectSuggestedEditRoute: CallHandler {
 
 /// The parts that the calls of suggested edits share.
 struct SuggestedEditCalls: Sendable {
-  let store: any SuggestionStore
+  let suggestions: Suggestions
   let service: PointsService
   let address: PublicAddress
   let clock: any WallClock
@@ -256,8 +254,8 @@ struct SuggestedEditCalls: Sendable {
   func suggestion(of request: HTTPRequest) async throws(Problem) -> Suggestion {
     let id = try PointID(inPathOf: request)
     let suggestion = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.observe(.suggestions) { () throws(PointStoreError) in
-        try await store.suggestion(id: id)
+      try await service.observe(.records) { () throws(PointStoreError) in
+        try await suggestions.suggestion(id: id)
       }
     }
     guard let suggestion else { throw notFound(id) }
@@ -287,17 +285,16 @@ struct SuggestedEditCalls: Sendable {
       change: String(decoding: body.change.text, as: UTF8.self),
       difference: difference.fields, omittedDifferences: difference.omittedCount > 0 ? difference.omittedCount : nil,
       comment: body.comment, contact: body.contact, key: isKeyed ? request.principal.namespace : nil,
-      address: address.proxies.client(of: request)?.clientNetwork.digits, request: key, createdAt: now,
-      lifetime: lifetime)
+      address: address.proxies.client(of: request)?.clientNetwork.digits, createdAt: now, lifetime: lifetime)
     let addition = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.observe(.suggestions, isWrite: true) { () throws(PointStoreError) in
-        try await store.add(suggestion)
+      try await service.observe(.records, isWrite: true) { () throws(PointStoreError) in
+        try await suggestions.add(suggestion, once: key)
       }
     }
     switch addition {
     case .added: return created(suggestion, request)
-    case .repeated(let known): return created(try Self.repeated(known, key), request)
-    case .unreadable: throw Problem(PointWriteError.keyReused)
+    case .repeated(let known): return created(known, request)
+    case .keyReused: throw Problem(PointWriteError.keyReused)
     case .refused(let refusal): throw Self.problem(for: refusal)
     }
   }
@@ -307,20 +304,16 @@ struct SuggestedEditCalls: Sendable {
   /// - Throws: `Problem` 422 if that was another request.
   func suggestion(of key: IdempotencyKey?, _ request: HTTPRequest) async throws(Problem) -> Suggestion? {
     guard let key else { return nil }
-    var query = SuggestionQuery(limit: 1, now: clock.now())
-    query.requestKey = key.text
-    let found = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
-      try await service.observe(.suggestions) { () throws(PointStoreError) in
-        try await store.suggestions(matching: query)
+    let addition = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.observe(.records) { () throws(PointStoreError) in
+        try await suggestions.addition(of: key, at: clock.now())
       }
     }
-    guard let known = found.first else { return nil }
-    return try Self.repeated(known, key)
-  }
-
-  private static func repeated(_ known: Suggestion, _ key: IdempotencyKey?) throws(Problem) -> Suggestion {
-    guard known.requestHash == key?.requestHash else { throw Problem(PointWriteError.keyReused) }
-    return known
+    switch addition {
+    case .repeated(let known)?: return known
+    case .keyReused?: throw Problem(PointWriteError.keyReused)
+    case .added?, .refused?, nil: return nil
+    }
   }
 
   /// Returns the response to the creation of a suggestion.
@@ -402,8 +395,8 @@ struct SuggestedEditCalls: Sendable {
     _ suggestion: Suggestion, _ decision: Suggestion.Decision, changing change: PointOperation?, _ request: HTTPRequest
   ) async throws(Problem) -> SuggestionOutcome {
     try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await service.observe(.suggestions, isWrite: true) { () throws(PointWriteError) in
-        try await store.decide(suggestion.id, decision, changing: change)
+      try await service.observe(.records, isWrite: true) { () throws(PointWriteError) in
+        try await suggestions.decide(suggestion.id, decision, changing: change)
       }
     }
   }
@@ -436,6 +429,465 @@ struct SuggestedEditCalls: Sendable {
 
   func response(_ suggestion: Suggestion, withContact: Bool) -> HTTPResponse {
     SuggestedEditJSON.response(SuggestedEditJSON.object(suggestion, at: clock.now(), withContact: withContact))
+  }
+}
+
+/// An edit that was suggested for a place, or a new place, until a reviewer accepts or rejects it.
+package struct Suggestion: Codable, Sendable {
+  /// The maximum number of open suggestions of a store.
+  package static let maximumOpenCount = 10_000
+
+  /// The maximum number of open suggestions of one key or token.
+  package static let maximumOpenCountOfKey = 1_000
+
+  /// The maximum number of open suggestions from one address: of IPv6 the first 64 bits.
+  package static let maximumOpenCountOfAddress = 100
+
+  package let id: PointID
+
+  /// The place that the edit is for; `nil` for a new place.
+  package let place: PointID?
+
+  /// The version of the place that the edit was made to.
+  package let version: Int64?
+
+  /// The merge patch (RFC 7396), or the new place, as JSON.
+  package let change: String
+
+  /// The fields that differ, with their values before and after, as JSON.
+  package let difference: String
+
+  /// The number of fields that differ and are not in ``difference``; `nil` if all are.
+  package let omittedDifferences: Int?
+  package let comment: String?
+
+  /// The means by which the suggester can be reached.
+  package private(set) var contact: String?
+
+  /// The namespace of the key or token that it was sent with.
+  package private(set) var key: String?
+
+  /// The address that it came from.
+  package private(set) var address: String?
+
+  package let createdAt: Timestamp
+
+  /// The time at which the suggestion can't be decided any more, and the data of its sender are erased.
+  package let expiresAt: Timestamp
+
+  /// The decision; `nil` while there is none.
+  package private(set) var decision: Decision?
+
+  /// The decision of a reviewer.
+  package struct Decision: Codable, Sendable {
+    package let isAccepted: Bool
+    package let reason: String?
+    package let time: Timestamp
+
+    /// The place that was changed or created.
+    package fileprivate(set) var place: PointID?
+
+    /// The version of the place after the change.
+    package fileprivate(set) var version: Int64?
+
+    package init(isAccepted: Bool, reason: String?, time: Timestamp) {
+      self.isAccepted = isAccepted
+      self.reason = reason
+      self.time = time
+    }
+  }
+
+  package enum State: String, CaseIterable, Sendable {
+    case open, accepted, rejected, expired
+  }
+
+  package init(
+    id: PointID, place: PointID?, version: Int64?, change: String, difference: String, omittedDifferences: Int? = nil,
+    comment: String?, contact: String?, key: String?, address: String?, createdAt: Timestamp, lifetime: Duration
+  ) {
+    self.id = id
+    self.place = place
+    self.version = version
+    self.change = change
+    self.difference = difference
+    self.omittedDifferences = omittedDifferences
+    self.comment = comment
+    self.contact = contact
+    self.key = key
+    self.address = address
+    self.createdAt = createdAt
+    expiresAt = createdAt.adding(lifetime)
+  }
+
+  package func state(at now: Timestamp) -> State {
+    if let decision { return decision.isAccepted ? .accepted : .rejected }
+    return now < expiresAt ? .open : .expired
+  }
+
+  /// The time at which the suggestion is removed: as long after its expiry as it could be decided before.
+  fileprivate var removedAt: Timestamp {
+    Timestamp(microsecondsSinceEpoch: 2 * expiresAt.microsecondsSinceEpoch - createdAt.microsecondsSinceEpoch)
+  }
+
+  /// A Boolean value that indicates whether it has data of its sender.
+  fileprivate var hasSender: Bool { contact != nil || key != nil || address != nil }
+
+  /// The suggestion without data of its sender.
+  package var erased: Suggestion {
+    var suggestion = self
+    (suggestion.contact, suggestion.key, suggestion.address) = (nil, nil, nil)
+    return suggestion
+  }
+
+  /// Returns the suggestion with a decision, and the result of the change that it accepts.
+  package func decided(_ decision: Decision, _ result: PointOperationResult?) -> Suggestion {
+    var (suggestion, decision) = (self, decision)
+    switch result {
+    case .created(let id, let version), .changed(let id, let version):
+      (decision.place, decision.version) = (id, version)
+    default: break
+    }
+    suggestion.decision = decision
+    return suggestion
+  }
+}
+
+/// The conditions of a list of suggestions, in the order of their ids, which is that of their creation.
+package struct SuggestionQuery: Sendable {
+  package var state: Suggestion.State?
+  package var place: PointID?
+  package var limit: Int
+
+  /// The maximum number of bytes of the documents of a page, but for one of a longer suggestion.
+  package var maximumBytes = PointPage.maximumTextBytes
+
+  /// The id after which the list begins; `nil` for the first page.
+  package var after: PointID?
+
+  /// The time that decides which suggestions have expired.
+  package var now: Timestamp
+
+  package init(
+    state: Suggestion.State? = nil, place: PointID? = nil, limit: Int, after: PointID? = nil, now: Timestamp
+  ) {
+    self.state = state
+    self.place = place
+    self.limit = limit
+    self.after = after
+    self.now = now
+  }
+}
+
+/// The reason why a suggestion is not taken.
+package enum SuggestionRefusal: Hashable, Sendable {
+  /// There are ``Suggestion/maximumOpenCount`` open ones.
+  case full
+  /// There are ``Suggestion/maximumOpenCountOfKey`` open ones of the key.
+  case tooManyOfKey
+  /// There are ``Suggestion/maximumOpenCountOfAddress`` open ones from the address.
+  case tooManyOfAddress
+  /// Those that are kept in memory take too much of it, of the sender or of all.
+  case noMemory
+}
+
+/// A page of suggestions, by id.
+package struct SuggestionPage: Sendable {
+  package fileprivate(set) var suggestions: [Suggestion] = []
+  package fileprivate(set) var hasMore = false
+}
+
+/// The outcome of an addition.
+package enum SuggestionAddition: Sendable {
+  case added
+  /// There is one of the same request with the same idempotency key, which has not expired.
+  case repeated(Suggestion)
+  /// There is one of another request with the same idempotency key, or one that can't be decoded.
+  case keyReused
+  case refused(SuggestionRefusal)
+}
+
+/// The outcome of a decision.
+package enum SuggestionOutcome: Sendable {
+  case decided(Suggestion)
+
+  /// It was decided before, or has expired.
+  case closed(Suggestion)
+
+  case unknown
+
+  /// The change that it accepts failed. Nothing was done.
+  case failed(PointOperationResult)
+}
+
+/// The suggestions of a store of records.
+package struct Suggestions: Sendable {
+  private static let collection = RecordCollection("suggestions")
+
+  /// The collection of the idempotency keys of suggestions, which are the ids of its records.
+  private static let keys = RecordCollection("suggestion-keys")
+
+  /// The number of repetitions of a change that others come before.
+  private static let changeLimit = 20
+
+  /// The maximum number of suggestions that are erased in one commit.
+  private static let eraseCount = 500
+
+  /// The document of an idempotency key.
+  private struct KeptKey: Codable {
+    let suggestion: PointID
+    let requestHash: UInt64
+  }
+
+  private let records: any RecordStore
+
+  package init(_ records: any RecordStore) { self.records = records }
+
+  // MARK: Reading
+
+  /// Returns the suggestion of an id, or `nil`.
+  ///
+  /// - Throws: ``PointStoreError``.
+  package func suggestion(id: PointID) async throws(PointStoreError) -> Suggestion? {
+    try await records.record(Self.id(id), in: Self.collection).flatMap { suggestion(of: $0) }
+  }
+
+  /// Returns a page of the suggestions that match. In place of those that can't be decoded come others.
+  ///
+  /// - Throws: ``PointStoreError``.
+  package func page(matching query: SuggestionQuery) async throws(PointStoreError) -> SuggestionPage {
+    var (page, bytes) = (SuggestionPage(), 0)
+    var recordQuery = Self.recordQuery(of: query)
+    while true {
+      let found = try await records.records(matching: recordQuery)
+      let decoded = await offThreadPool { found.map { (suggestion(of: $0), $0.document.utf8.count) } }
+      for case (let suggestion?, let length) in decoded {
+        page.hasMore =
+          page.suggestions.count == query.limit || !page.suggestions.isEmpty && bytes + length > query.maximumBytes
+        if page.hasMore { return page }
+        page.suggestions.append(suggestion)
+        bytes += length
+      }
+      let foundBytes = decoded.reduce(0) { $0 + $1.1 }
+      guard let last = found.last, found.count == recordQuery.limit || foundBytes > query.maximumBytes else {
+        return page
+      }
+      recordQuery.after = last.id
+    }
+  }
+
+  private static func recordQuery(of query: SuggestionQuery) -> RecordQuery {
+    var records = RecordQuery(
+      collection, after: query.after.map(id), limit: query.limit + 1, maximumBytes: query.maximumBytes)
+    records.fields["place"] = query.place.map(id)
+    switch query.state {
+    case .open?:
+      (records.fields["state"], records.expiry) = (ExactText(Suggestion.State.open.rawValue), .unexpired(at: query.now))
+    case .expired?:
+      (records.fields["state"], records.expiry) = (ExactText(Suggestion.State.open.rawValue), .expired(at: query.now))
+    case let state?: records.fields["state"] = ExactText(state.rawValue)
+    case nil: break
+    }
+    return records
+  }
+
+  /// Returns the number of suggestions that are open at a time, and a mark of them.
+  ///
+  /// - Throws: ``PointStoreError``.
+  package func open(at now: Timestamp) async throws(PointStoreError) -> RecordSummary {
+    try await records.summary(of: Self.recordQuery(of: SuggestionQuery(state: .open, limit: 0, now: now)))
+  }
+
+  /// Returns the addition of a suggestion that an earlier request with the same idempotency key has made; `nil` if there
+  /// is none that has not expired.
+  ///
+  /// - Throws: ``PointStoreError``.
+  package func addition(
+    of key: IdempotencyKey, at now: Timestamp
+  ) async throws(PointStoreError) -> SuggestionAddition? {
+    guard let record = try await record(of: key), Self.isValid(record, at: now) else { return nil }
+    return try await addition(of: key, record)
+  }
+
+  private func record(of key: IdempotencyKey) async throws(PointStoreError) -> Record? {
+    try await records.record(ExactText(key.text), in: Self.keys)
+  }
+
+  private static func isValid(_ key: Record, at now: Timestamp) -> Bool { key.expiresAt.map { now < $0 } ?? true }
+
+  private func addition(
+    of key: IdempotencyKey, _ record: Record
+  ) async throws(PointStoreError) -> SuggestionAddition {
+    guard let kept = try? JSONDecoder().decode(KeptKey.self, from: Data(record.document.utf8)) else {
+      records.damagedRows?.note(key: key.text, in: "records, collection \(Self.keys.name)", reason: "it is none")
+      return .keyReused
+    }
+    guard kept.requestHash == key.requestHash, let known = try await suggestion(id: kept.suggestion) else {
+      return .keyReused
+    }
+    return .repeated(known)
+  }
+
+  // MARK: Changes
+
+  /// Adds a suggestion, once for an idempotency key until it expires.
+  ///
+  /// - Throws: ``PointStoreError``.
+  package func add(
+    _ suggestion: Suggestion, once key: IdempotencyKey? = nil
+  ) async throws(PointStoreError) -> SuggestionAddition {
+    let record = try Self.record(of: suggestion)
+    let maxima = Self.maxima(for: suggestion)
+    let limits = RecordLimits(
+      of: Self.collection, at: suggestion.createdAt, maxima.map(\.count), owner: Self.owner(of: suggestion))
+    for _ in 0..<Self.changeLimit {
+      var changes = [RecordChange.insert(record)]
+      if let key {
+        let former = try await self.record(of: key)
+        if let former, Self.isValid(former, at: suggestion.createdAt) { return try await addition(of: key, former) }
+        let kept = Record(
+          Self.keys, id: ExactText(key.text), revision: former?.revision ?? 1, expiresAt: suggestion.expiresAt,
+          keptUntil: suggestion.expiresAt,
+          document: try Self.document(of: KeptKey(suggestion: suggestion.id, requestHash: key.requestHash)))
+        changes.append(former == nil ? .insert(kept) : .replace(kept))
+      }
+      switch try await records.commit(changes, within: limits) {
+      case .committed: return .added
+      case .full(let index): return .refused(maxima[index].refusal)
+      case .noMemory: return .refused(.noMemory)
+      // A request with the same idempotency key came between.
+      case .conflict, .failed: continue
+      }
+    }
+    throw .overloaded
+  }
+
+  /// The maximum numbers of open suggestions, in the order in which they are reported.
+  private static func maxima(
+    for suggestion: Suggestion
+  ) -> [(count: RecordLimits.Count, refusal: SuggestionRefusal)] {
+    func count(_ maximum: Int, _ field: ExactText? = nil, _ value: String? = nil) -> RecordLimits.Count {
+      var fields: [ExactText: ExactText] = ["state": ExactText(Suggestion.State.open.rawValue)]
+      if let field { fields[field] = value.map { ExactText($0) } }
+      return RecordLimits.Count(maximum, fields: fields)
+    }
+    var maxima: [(count: RecordLimits.Count, refusal: SuggestionRefusal)] = []
+    if let key = suggestion.key {
+      maxima.append((count(Suggestion.maximumOpenCountOfKey, "key", key), .tooManyOfKey))
+    }
+    if let address = suggestion.address {
+      maxima.append((count(Suggestion.maximumOpenCountOfAddress, "address", address), .tooManyOfAddress))
+    }
+    return maxima + [(count(Suggestion.maximumOpenCount), .full)]
+  }
+
+  /// The sender to whose share of the memory a suggestion counts: the key, or else the address.
+  private static func owner(of suggestion: Suggestion) -> [ExactText: ExactText] {
+    if let key = suggestion.key { return ["key": ExactText(key)] }
+    return ["address": ExactText(suggestion.address ?? "")]
+  }
+
+  /// Decides an open suggestion, and makes the change that it accepts, in one transaction.
+  ///
+  /// - Parameter change: the change; `nil` for none.
+  /// - Throws: ``PointWriteError``: `store`, or `tooLarge`.
+  package func decide(
+    _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?
+  ) async throws(PointWriteError) -> SuggestionOutcome {
+    for _ in 0..<Self.changeLimit {
+      let found: Record?
+      do throws(PointStoreError) {
+        found = try await records.record(Self.id(id), in: Self.collection)
+      } catch {
+        throw .store(error)
+      }
+      // One that can't be decoded is not found by its id either.
+      guard let found, let suggestion = suggestion(of: found) else { return .unknown }
+      guard suggestion.state(at: decision.time) == .open else { return .closed(suggestion) }
+      let batch = change.map { PointBatch([$0], isAtomic: true) }
+      let outcome = try await records.commit(applying: batch, within: nil) { results throws(PointStoreError) in
+        let decided = suggestion.decided(decision, results.first)
+        return [.replace(try Self.record(of: decided, revision: found.revision))]
+      }
+      switch outcome {
+      case .committed(let results): return .decided(suggestion.decided(decision, results.first))
+      case .failed(let result): return .failed(result)
+      case .conflict, .full, .noMemory: continue
+      }
+    }
+    throw .store(.overloaded)
+  }
+
+  /// Removes the suggestions whose time has come, and erases the senders of those that have expired.
+  ///
+  /// - Returns: the number of suggestions that were removed or erased.
+  /// - Throws: ``PointStoreError``.
+  package func prune(at now: Timestamp) async throws(PointStoreError) -> Int {
+    _ = try await records.removeRecords(of: Self.keys, keptUntil: now)
+    var count = try await records.removeRecords(of: Self.collection, keptUntil: now)
+    let query = RecordQuery(
+      Self.collection, fields: ["sender": "kept"], .expired(at: now), limit: Self.eraseCount,
+      maximumBytes: PointPage.maximumTextBytes)
+    while true {
+      let expired = try await records.records(matching: query)
+      if expired.isEmpty { return count }
+      let changes = try await offThreadPool {
+        Result { () throws(PointStoreError) -> [RecordChange] in
+          var changes: [RecordChange] = []
+          for record in expired { changes.append(.replace(try erased(record))) }
+          return changes
+        }
+      }.get()
+      // Another instance may have come between.
+      if try await records.commit(changes).isCommitted { count += expired.count }
+    }
+  }
+
+  /// Returns a record without data of the sender. A document that can't be decoded stays as it is until it is removed.
+  private func erased(_ record: Record) throws(PointStoreError) -> Record {
+    if let suggestion = suggestion(of: record) {
+      return try Self.record(of: suggestion.erased, revision: record.revision)
+    }
+    var record = record
+    for field: ExactText in ["sender", "key", "address"] { record.fields[field] = nil }
+    return record
+  }
+
+  // MARK: Records
+
+  private static func id(_ id: PointID) -> ExactText { ExactText(id.description) }
+
+  private static func document(of value: some Encodable) throws(PointStoreError) -> String {
+    do {
+      return String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+    } catch {
+      throw .unexpected(reason: "a suggestion can't be encoded: \(error)")
+    }
+  }
+
+  private static func record(of suggestion: Suggestion, revision: Int64 = 1) throws(PointStoreError) -> Record {
+    // One that is open may have expired.
+    let state: Suggestion.State = suggestion.decision.map { $0.isAccepted ? .accepted : .rejected } ?? .open
+    var fields: [ExactText: ExactText] = ["state": ExactText(state.rawValue)]
+    fields["place"] = suggestion.place.map(id)
+    fields["key"] = suggestion.key.map { ExactText($0) }
+    fields["address"] = suggestion.address.map { ExactText($0) }
+    fields["sender"] = suggestion.hasSender ? "kept" : nil
+    return Record(
+      collection, id: id(suggestion.id), revision: revision, fields: fields, expiresAt: suggestion.expiresAt,
+      keptUntil: suggestion.removedAt, document: try document(of: suggestion))
+  }
+
+  /// Returns the suggestion of a record; `nil` if it can't be decoded, after a line in the log.
+  private func suggestion(of record: Record) -> Suggestion? {
+    do {
+      let suggestion = try JSONDecoder().decode(Suggestion.self, from: Data(record.document.utf8))
+      if Self.id(suggestion.id) == record.id { return suggestion }
+      records.damagedRows?.note(
+        record: record.id, in: Self.collection, reason: "its document has the id \(suggestion.id)")
+    } catch {
+      records.damagedRows?.note(record: record.id, in: Self.collection, reason: "\(error)")
+    }
+    return nil
   }
 }
 

@@ -495,13 +495,13 @@ public enum StoreOperation: Int, CaseIterable, Sendable {
   case page, matches, count, point, shuffled, categories, sources, version, readiness
   case tile, clusters, facets, duplicates
   case create, put, delete, batch, deletions, `import`, export, changes, areas, areaChanges
-  case suggestions, records
+  case records
 
   public var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .batch, .deletions, .import, .areaChanges: true
     case .page, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
-      .clusters, .facets, .duplicates, .export, .changes, .areas, .suggestions, .records:
+      .clusters, .facets, .duplicates, .export, .changes, .areas, .records:
       false
     }
   }

@@ -1,4 +1,5 @@
 import CMalloc
+import LocationsAPI
 import Logging
 import Points
 import PostgresStore
@@ -45,9 +46,9 @@ struct Pruning: Sendable {
     Pruning(subject: "changes", retention: retention, logger: logger, delete: delete)
   }
 
-  static func suggestions(of store: any SuggestionStore, logger: Logger) -> Pruning {
+  static func suggestions(of suggestions: Suggestions, logger: Logger) -> Pruning {
     Pruning(subject: "suggestions or their senders", retention: .zero, logger: logger) { now in
-      try await store.pruneSuggestions(at: now)
+      try await suggestions.prune(at: now)
     }
   }
 

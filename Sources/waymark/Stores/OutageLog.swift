@@ -112,7 +112,7 @@ final class OutageLog: StoreObserver {
 /// The operations that need the same privileges of a database's role.
 private enum Privilege: UInt16 {
   case search, lookUp, readiness, export, create, put, delete, batch, `import`, sources, changes, areas, areaChanges
-  case suggestions, records
+  case records
 
   init(_ operation: StoreOperation) {
     self =
@@ -130,7 +130,6 @@ private enum Privilege: UInt16 {
       case .changes: .changes
       case .areas: .areas
       case .areaChanges: .areaChanges
-      case .suggestions: .suggestions
       case .records: .records
       }
   }
@@ -153,7 +152,6 @@ private enum Privilege: UInt16 {
     case .changes: "changes"
     case .areas: "areas"
     case .areaChanges: "changes of areas"
-    case .suggestions: "suggestions"
     case .records: "records of features"
     }
   }

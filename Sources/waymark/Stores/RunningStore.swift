@@ -24,9 +24,6 @@ struct RunningStore: Service {
   /// The named areas.
   let areas: any AreaStore
 
-  /// The suggested edits.
-  let suggestions: any SuggestionStore
-
   /// The upkeep of the change log.
   private(set) var changeUpkeep: [BackgroundService] = []
 
@@ -51,13 +48,12 @@ struct RunningStore: Service {
   private var close: @Sendable () async -> Void = {}
 
   private init(
-    _ store: any PointStore, areas: any AreaStore, suggestions: any SuggestionStore, records: any RecordStore,
+    _ store: any PointStore, areas: any AreaStore, records: any RecordStore,
     changes: any PointFeed,
     observers: [any StoreObserver]
   ) {
     self.store = store
     self.areas = areas
-    self.suggestions = suggestions
     self.records = records
     self.changes = changes
     self.observers = observers
@@ -103,7 +99,7 @@ struct RunningStore: Service {
     try await memory.load(files: files.isEmpty ? [MemoryStore.sampleName] : files, logger: logger)
     logger.info("places are in memory alone")
     var running = RunningStore(
-      memory, areas: memory, suggestions: memory, records: memory, changes: memory.changes,
+      memory, areas: memory, records: memory, changes: memory.changes,
       observers: [StoreMetrics(metrics)])
     running.keepsRecords = false
     running.collectors = [PointsCollector(memory, factory: metrics)]
@@ -131,7 +127,7 @@ struct RunningStore: Service {
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
     var running = RunningStore(
-      memory, areas: memory, suggestions: memory, records: memory, changes: memory.changes,
+      memory, areas: memory, records: memory, changes: memory.changes,
       observers: [StoreMetrics(metrics), outages])
     running.changeUpkeep = [
       Pruning.changes(keptFor: changesRetention, logger: logger) { try await memory.pruneChanges(before: $0) }.service
@@ -233,7 +229,7 @@ struct RunningStore: Service {
     }
     guard database.index.use != .off else {
       var running = RunningStore(
-        store, areas: PostgresAreas(store, readinessLimit: database.index.readinessLimit), suggestions: store,
+        store, areas: PostgresAreas(store, readinessLimit: database.index.readinessLimit),
         records: store, changes: changes,
         observers: [StoreMetrics(metrics), outages])
       let poller = ChangePoller(feed, changes)
@@ -251,7 +247,7 @@ struct RunningStore: Service {
       store, maximumAge: freshness.maximumAge, staleLifetime: freshness.staleLifetime,
       readinessLimit: database.index.readinessLimit)
     var running = RunningStore(
-      indexed, areas: areas, suggestions: store, records: store, changes: changes, observers: [StoreMetrics(metrics)])
+      indexed, areas: areas, records: store, changes: changes, observers: [StoreMetrics(metrics)])
     let poller = ChangePoller(feed, changes, beside: follower)
     running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
     running.indexUpkeep = { await follower.run() }

@@ -22,7 +22,7 @@ enum DescribedService {
     api.changes = store.changes
     api.areas = store
     api.duplicates = DuplicateDecisions(store)
-    api.suggestions = store
+    api.suggestions = Suggestions(store)
     api.metrics = Metrics()
     api.statusHistory = StatusHistory()
     api.address = address
