@@ -43,13 +43,19 @@ public struct HTTPRequest: Sendable {
   /// The request's place in its trace; `nil` where its client sent none, or no ``TracingMiddleware`` took it up.
   public internal(set) var trace: TraceParent? {
     get { context?.trace }
-    set { context = RequestContext(trace: newValue, principal: principal) }
+    set { context = RequestContext(trace: newValue, principal: principal, storeTime: storeTime) }
   }
 
   /// The sender, as the authentication middleware has determined it; anonymous before that.
   public var principal: Principal {
     get { context?.principal ?? .anonymous }
-    set { context = RequestContext(trace: trace, principal: newValue) }
+    set { context = RequestContext(trace: trace, principal: newValue, storeTime: storeTime) }
+  }
+
+  /// The time that the request has waited for a store so far, to which its handler adds; `nil` if it is not measured.
+  package var storeTime: ElapsedTime? {
+    get { context?.storeTime }
+    set { context = RequestContext(trace: trace, principal: principal, storeTime: newValue) }
   }
 
   /// The part of the data that the sender may know of; `nil` for all of it.

@@ -9,6 +9,13 @@ final class SwitchedStore: PointStore {
   let index: (any StoreIndex)? = nil
   private let errors = Mutex<(read: PointStoreError?, write: PointWriteError?)>((nil, nil))
 
+  /// The least duration of pages, versions and writes of a place.
+  private let delay: Duration
+
+  init(delay: Duration = .zero) { self.delay = delay }
+
+  private func wait() async { if delay > .zero { try? await Task.sleep(for: delay) } }
+
   func fail(with error: PointStoreError?) { errors.withLock { $0 = (error, error.map { .store($0) }) } }
 
   func reject(with error: PointWriteError) { errors.withLock { $0 = (nil, error) } }
@@ -40,12 +47,16 @@ final class SwitchedStore: PointStore {
   func put(
     _ place: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
+    await wait()
     try checkWrite()
     let time = Timestamp(microsecondsSinceEpoch: 0)
     return (PointOfInterest(id: id, draft: place, version: 1, createdAt: time, updatedAt: time), true)
   }
 
-  func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { try checkWrite() }
+  func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+    await wait()
+    try checkWrite()
+  }
 
   func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
     try checkWrite()
@@ -76,6 +87,7 @@ final class SwitchedStore: PointStore {
   ) async throws { try checkRead() }
 
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+    await wait()
     try checkRead()
     return PointPage(points: [], hasMore: false)
   }
@@ -101,6 +113,7 @@ final class SwitchedStore: PointStore {
   }
 
   func dataVersion() async throws(PointStoreError) -> DataVersion? {
+    await wait()
     try checkRead()
     return DataVersion(token: "1")
   }

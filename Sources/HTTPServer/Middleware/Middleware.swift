@@ -1,5 +1,6 @@
 package import Basics
 public import NIOHTTP1
+import Synchronization
 
 /// A type that responds to requests: a router, or a single function of a test.
 public protocol HTTPResponder: Sendable {
@@ -149,10 +150,27 @@ public struct MiddlewareChain: HTTPResponder {
 final class RequestContext: Sendable {
   let trace: TraceParent?
   let principal: Principal
+  let storeTime: ElapsedTime?
 
-  init(trace: TraceParent?, principal: Principal) {
+  init(trace: TraceParent?, principal: Principal, storeTime: ElapsedTime?) {
     self.trace = trace
     self.principal = principal
+    self.storeTime = storeTime
+  }
+}
+
+/// A sum of durations, which may be added on any thread.
+package final class ElapsedTime: Sendable {
+  private let nanoseconds = Atomic<Int64>(0)
+
+  package init() {}
+
+  package var total: Duration { .nanoseconds(nanoseconds.load(ordering: .relaxed)) }
+
+  /// Adds the time since a moment.
+  package func add(since start: ContinuousClock.Instant) {
+    let (seconds, attoseconds) = (ContinuousClock.now - start).components
+    nanoseconds.wrappingAdd(seconds * 1_000_000_000 + attoseconds / 1_000_000_000, ordering: .relaxed)
   }
 }
 

@@ -29,8 +29,10 @@ struct ChangeRoute: CallHandler {
 
     let point: PointOfInterest
     do {
-      point = try await service.update(id: id, if: condition) { point throws(Problem) in
-        try Self.draft(of: point, changedBy: patch)
+      point = try await request.waitingForStore { () throws(PointUpdateError<Problem>) in
+        try await service.update(id: id, if: condition) { point throws(Problem) in
+          try Self.draft(of: point, changedBy: patch)
+        }
       }
     } catch {
       throw request.problem(for: error)

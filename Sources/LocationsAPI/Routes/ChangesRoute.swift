@@ -193,8 +193,10 @@ struct ChangesRoute: CallHandler {
     var start = position
     repeat {
       do throws(ChangeReadError) {
-        page = try await service.observingChanges { () async throws(ChangeReadError) in
-          try await changes.page(after: start, limit: limit, for: reader)
+        page = try await request.waitingForStore { () async throws(ChangeReadError) in
+          try await service.observingChanges { () async throws(ChangeReadError) in
+            try await changes.page(after: start, limit: limit, for: reader)
+          }
         }
       } catch {
         throw refusal.withLock { $0 } ?? request.problem(for: error)

@@ -18,7 +18,9 @@ struct DeleteRoute: CallHandler {
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
 
     do {
-      try await service.delete(id: id, if: condition)
+      try await request.waitingForStore { () throws(PointWriteError) in
+        try await service.delete(id: id, if: condition)
+      }
     } catch .conditionFailed(nil) {
       // Without the condition it would be 404 too, and that comes first (RFC 9110, section 13.2.1).
       throw .notFound("there is no place with the id \(id)")

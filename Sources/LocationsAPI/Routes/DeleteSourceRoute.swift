@@ -25,7 +25,9 @@ struct DeleteSourceRoute: CallHandler {
       // Finding the places of each batch is work enough to hold up the other connections of this one's event loop.
       let count = try await withTaskExecutorPreference(request.transferExecutor) {
         () throws(IncompleteDeletion) -> Int in
-        try await service.deletePlaces(ofSource: source)
+        try await request.waitingForStore { () throws(IncompleteDeletion) in
+          try await service.deletePlaces(ofSource: source)
+        }
       }
       var json = JSONWriter()
       json.beginObject()

@@ -82,13 +82,13 @@ struct ImportRoute: CallHandler {
       options.reserve = { bytes in try share.hold(staged: bytes) }
       if arguments.isAtomic {
         let all = AllOrNothing(rows) { rejections.withLock { $0 } }
-        report = try await service.importRows(all, options: options)
+        report = try await request.waitingForStore { try await service.importRows(all, options: options) }
         guard report.rejected == 0 else {
           report.locateRejections(notes.location)
           throw RejectedImport(report: report)
         }
       } else {
-        report = try await service.importRows(rows, options: options)
+        report = try await request.waitingForStore { try await service.importRows(rows, options: options) }
       }
     } catch {
       throw problem(for: error, request)

@@ -82,11 +82,8 @@ struct RemoveSourceRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
     let name = request.pathParameters["name"]
-    let removal: SourceRemoval
-    do {
-      removal = try await service.removeSource(named: name)
-    } catch {
-      throw request.problem(for: error)
+    let removal = try await request.reportingWriteErrors { () throws(PointWriteError) in
+      try await service.removeSource(named: name)
     }
     switch removal {
     case .removed: return HTTPResponse(status: .noContent)

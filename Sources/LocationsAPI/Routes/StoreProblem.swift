@@ -73,10 +73,28 @@ extension Problem {
 }
 
 extension HTTPRequest {
+  /// Calls the store. The time that takes is added to `storeTime`.
+  func waitingForStore<Value, Failure>(
+    _ call: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let start = startOfStoreCall
+    defer { addStoreTime(since: start) }
+    return try await call()
+  }
+
+  /// The time now; `nil` if the time that the request waits for the store is not measured.
+  private var startOfStoreCall: ContinuousClock.Instant? { storeTime == nil ? nil : .now }
+
+  private func addStoreTime(since start: ContinuousClock.Instant?) {
+    if let start { storeTime?.add(since: start) }
+  }
+
   /// Calls the store. An error is logged with the request's id where operators need it, and thrown as a problem.
   func reportingStoreErrors<Value>(
     _ call: () async throws(PointStoreError) -> Value
   ) async throws(Problem) -> Value {
+    let start = startOfStoreCall
+    defer { addStoreTime(since: start) }
     do {
       return try await call()
     } catch {
@@ -87,6 +105,8 @@ extension HTTPRequest {
 
   /// Searches a snapshot. An error is logged with the request's id where operators need it, and thrown as a problem.
   func reportingSearchErrors<Value>(_ call: () throws(PointStoreError) -> Value) throws(Problem) -> Value {
+    let start = startOfStoreCall
+    defer { addStoreTime(since: start) }
     do throws(PointStoreError) {
       return try call()
     } catch {
@@ -167,6 +187,8 @@ extension HTTPRequest {
   func reportingWriteErrors<Value>(
     _ call: () async throws(PointWriteError) -> Value
   ) async throws(Problem) -> Value {
+    let start = startOfStoreCall
+    defer { addStoreTime(since: start) }
     do {
       return try await call()
     } catch {

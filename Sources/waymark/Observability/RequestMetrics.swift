@@ -164,8 +164,10 @@ extension CompletedRequest {
 struct ServerTimingMiddleware: Middleware {
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
     let start = ContinuousClock.now
-    let storeTime = StoreTime()
-    var response = await StoreTime.$current.withValue(storeTime) { await next.respond(to: request) }
+    let storeTime = ElapsedTime()
+    var request = request
+    request.storeTime = storeTime
+    var response = await next.respond(to: request)
     let total = ContinuousClock.now - start
     response.headers.add(
       name: "server-timing", value: "store;dur=\(storeTime.total.milliseconds), total;dur=\(total.milliseconds)")

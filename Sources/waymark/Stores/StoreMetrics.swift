@@ -1,7 +1,6 @@
 import CoreMetrics
 import Points
 import PrometheusMetrics
-import Synchronization
 
 /// The timers of the calls of a store, by operation and outcome.
 struct StoreMetrics: StoreObserver {
@@ -33,7 +32,6 @@ struct StoreMetrics: StoreObserver {
       timer = successes[operation.rawValue]
     }
     timer.recordNanoseconds(duration.wholeNanoseconds)
-    StoreTime.current?.add(duration)
   }
 
   var refusalOfWrites: String? { nil }
@@ -66,16 +64,4 @@ extension PointStoreError {
     default: return nil
     }
   }
-}
-
-/// The time that one request has waited for the store so far.
-final class StoreTime: Sendable {
-  /// The time of the current request; `nil` where it is not measured.
-  @TaskLocal static var current: StoreTime?
-
-  private let nanoseconds = Atomic<Int64>(0)
-
-  var total: Duration { .nanoseconds(nanoseconds.load(ordering: .relaxed)) }
-
-  func add(_ duration: Duration) { nanoseconds.wrappingAdd(duration.wholeNanoseconds, ordering: .relaxed) }
 }

@@ -347,7 +347,7 @@ extension HTTPRequest {
     // The positions of an area are compared and stored.
     let result = await withTaskExecutorPreference(transferExecutor) { () async -> Result<Value, PointWriteError> in
       do throws(PointWriteError) {
-        return .success(try await call())
+        return .success(try await waitingForStore(call))
       } catch {
         return .failure(error)
       }
@@ -460,15 +460,17 @@ struct ChangeAreaRoute: CallHandler {
       // A patch with a geometry takes long to read.
       area = try await withTaskExecutorPreference(request.transferExecutor) {
         () async throws(PointUpdateError<Problem>) -> Area in
-        try await AreaEditor(areas).update(id: id, if: condition) { area throws(Problem) in
-          let document: AreaDocument
-          do throws(InvalidPoint) {
-            document = try AreaDocument(area, changedBy: patch)
-          } catch {
-            throw Problem(error)
+        try await request.waitingForStore { () throws(PointUpdateError<Problem>) in
+          try await AreaEditor(areas).update(id: id, if: condition) { area throws(Problem) in
+            let document: AreaDocument
+            do throws(InvalidPoint) {
+              document = try AreaDocument(area, changedBy: patch)
+            } catch {
+              throw Problem(error)
+            }
+            try id.check(document.id, isForeign: document.hasForeignID)
+            return document.draft
           }
-          try id.check(document.id, isForeign: document.hasForeignID)
-          return document.draft
         }
       }
     } catch {
@@ -576,9 +578,11 @@ struct ImportAreasRoute: CallHandler {
       if mode == .partial || report.rejected == 0 {
         do {
           report.add(
-            try await AreaEditor(areas).importRows(
-              rows.rows, mode: mode, dryRun: dryRun, once: keyed?.key.hashed(),
-              replacing: removal.flatMap { removal in removal.limit.map { (removal.source, $0) } }))
+            try await request.waitingForStore {
+              try await AreaEditor(areas).importRows(
+                rows.rows, mode: mode, dryRun: dryRun, once: keyed?.key.hashed(),
+                replacing: removal.flatMap { removal in removal.limit.map { (removal.source, $0) } })
+            })
         } catch {
           throw request.problem(forAreas: error)
         }

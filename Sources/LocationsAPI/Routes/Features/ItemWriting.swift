@@ -119,13 +119,15 @@ struct ChangeItemRoute: CallHandler {
 
     let point: PointOfInterest
     do {
-      point = try await context.service.update(id: target.id, if: target.condition) { point throws(Problem) in
-        guard target.collection.contains(category: point.draft.category) else {
-          throw .noItem(target.id)
+      point = try await request.waitingForStore { () throws(PointUpdateError<Problem>) in
+        try await context.service.update(id: target.id, if: target.condition) { point throws(Problem) in
+          guard target.collection.contains(category: point.draft.category) else {
+            throw .noItem(target.id)
+          }
+          let feature = ConvertedFeature(
+            value: try FeatureBody.feature(of: point).merging(patch.value), ownTags: patch.ownTags)
+          return try FeatureBody.draft(of: feature, id: target.id, in: target.collection)
         }
-        let feature = ConvertedFeature(
-          value: try FeatureBody.feature(of: point).merging(patch.value), ownTags: patch.ownTags)
-        return try FeatureBody.draft(of: feature, id: target.id, in: target.collection)
       }
     } catch {
       throw request.problem(for: error)
@@ -151,7 +153,9 @@ struct DeleteItemRoute: CallHandler {
     try await context.requireItem(target, orNone: false, for: request)
 
     do {
-      try await context.service.delete(id: target.id, if: target.condition)
+      try await request.waitingForStore { () throws(PointWriteError) in
+        try await context.service.delete(id: target.id, if: target.condition)
+      }
     } catch .conditionFailed(nil) {
       // Without the condition it would be 404 too, and that comes first (RFC 9110, section 13.2.1).
       throw .noItem(target.id)
