@@ -262,12 +262,13 @@ package struct IndexedStore: PointStore, StoreIndex {
   }
 
   package func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     guard let snapshot = await follower.snapshot(isNeeded: query.needsIndex) else {
       if query.needsIndex { throw missingIndex }
       return try await follower.observers.observe(.export) {
-        try await database.exportPoints(matching: query, to: consume)
+        try await database.exportPoints(matching: query, for: client, to: consume)
       }
     }
     try await snapshot.exportPoints(matching: query, to: consume)

@@ -136,7 +136,7 @@ package struct LocationsAPI: Sendable {
   private var middlewaresOfPlaces: [any Middleware] {
     let freshness = configuration.service.followingIndex.map { FreshnessMiddleware(index: $0) }
     return (freshness.map { [$0] } ?? [])
-      + [AreaMiddleware(areas: configuration.areas), ReadConditionMiddleware(), StoreClientMiddleware()]
+      + [AreaMiddleware(areas: configuration.areas), ReadConditionMiddleware()]
   }
 
   /// Returns all calls, those that describe the others included.
@@ -260,14 +260,5 @@ extension LocationsAPI {
 extension LocationsAPI.Configuration {
   package init(service: PointsService, version: String) {
     self.init(service: service, requiresIfMatch: false, version: version)
-  }
-}
-
-/// The middleware that names to the store the client on whose behalf a request writes.
-private struct StoreClientMiddleware: Middleware {
-  func intercepts(_ request: HTTPRequest) -> Bool { request.route?.scope.map { $0 > .read } ?? false }
-
-  nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
-    await StoreClient.$current.withValue(IdempotencyKey.client(of: request)) { await next.respond(to: request) }
   }
 }

@@ -233,7 +233,8 @@ package final class MemoryStore: PointStore, StoreIndex {
   @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness { .ready }
 
   package func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     try await snapshot.exportPoints(matching: query, to: consume)
   }
@@ -479,7 +480,9 @@ extension MemoryStore: AreaStore {
     }
   }
 
-  package func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+  package func commit(
+    _ change: AreaChange, onto version: Int64, for client: String?
+  ) async throws(PointStoreError) -> Areas? {
     try await writer.commit(alone: true) { $0.apply(change, onto: version) }
   }
 }

@@ -176,7 +176,7 @@ extension PostgresStore {
   ///
   /// - Returns: `nil` if concurrent writes came between; nothing was changed then.
   private func applyInSession(_ batch: PointBatch) async throws -> [PointOperationResult]? {
-    try await withTransaction { session -> [PointOperationResult]? in
+    try await withTransaction(for: batch.client) { session -> [PointOperationResult]? in
       guard let results = try await apply(batch, in: session) else { return nil }
       if batch.isAtomic, results.last?.isFailure == true { return results }
       try await commit(session)
@@ -187,10 +187,10 @@ extension PostgresStore {
   /// Runs a transaction of several statements, which is rolled back unless the closure calls ``commit(_:)``. It takes a
   /// connection of imports for a moment, also while its client's imports have all that the client may have.
   func withTransaction<Outcome: Sendable>(
-    _ body: (Session) async throws -> Outcome
+    for client: String?, _ body: (Session) async throws -> Outcome
   ) async throws -> Outcome {
     _ = try await followClock(again: false)
-    return try await pool.withSession(for: .import, of: StoreClient.current, isShort: true) { session in
+    return try await pool.withSession(for: .import, of: client, isShort: true) { session in
       try await session.run(script: "BEGIN; \(BulkSettings.script); \(StatementSettings.durability(isLocal: true))")
       return try await body(session)
     }

@@ -13,12 +13,12 @@ extension PostgresStore {
   /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time,
   ///   or the error of `consume`.
   package func exportPoints(
-    matching query: PointQuery,
+    matching query: PointQuery, for client: String?,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     guard !query.needsIndex else { throw PointStoreError.indexRequired }
     do {
-      try await pool.withSession(for: .export, of: StoreClient.current) { session in
+      try await pool.withSession(for: .export, of: client) { session in
         try await export(query, session, consume)
       }
     } catch DatabaseError.cancelled {

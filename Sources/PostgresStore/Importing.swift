@@ -550,7 +550,7 @@ extension PostgresStore {
     return try await withThrowingTaskGroup(of: ImportReport?.self) { group in
       group.addTask { try await self.importRows(batches, options, wait) }
       group.addTask {
-        if await self.givesWay(wait) { throw PointStoreError.uploadTooSlow }
+        if await self.givesWay(wait, for: options.client) { throw PointStoreError.uploadTooSlow }
         return nil
       }
       defer { group.cancelAll() }
@@ -563,7 +563,7 @@ extension PostgresStore {
 
   /// Returns `true` once the import has waited for its rows for too long while a request waits for its connection, so
   /// that it is to be rolled back; `false` if the task was cancelled.
-  private func givesWay(_ wait: UploadWait) async -> Bool {
+  private func givesWay(_ wait: UploadWait, for client: String?) async -> Bool {
     let tolerance = Duration.milliseconds(configuration.uploadToleranceMilliseconds)
     repeat {
       do {
@@ -572,7 +572,7 @@ extension PostgresStore {
       } catch {
         return false
       }
-    } while await !pool.giveWay(.import, of: StoreClient.current, { wait.end(ifLongerThan: tolerance) })
+    } while await !pool.giveWay(.import, of: client, { wait.end(ifLongerThan: tolerance) })
     return true
   }
 
@@ -582,7 +582,7 @@ extension PostgresStore {
     var rows = try await CollectedBatches(batches.makeAsyncIterator(), options.reserve, wait)
     do {
       if !options.dryRun { _ = try await followClock(again: false) }
-      let report = try await pool.withSession(for: .import, of: StoreClient.current) { session in
+      let report = try await pool.withSession(for: .import, of: options.client) { session in
         do throws(DatabaseError) {
           try await session.run(VersionStatements.followClockAtOnce)
         } catch .rejected {

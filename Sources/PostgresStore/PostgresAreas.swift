@@ -240,7 +240,9 @@ package final class PostgresAreas: AreaStore {
   /// The number of bytes of a change up to which it is committed within the timeout of statements.
   private static let shortBytes = 1 << 20
 
-  package func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+  package func commit(
+    _ change: AreaChange, onto version: Int64, for client: String?
+  ) async throws(PointStoreError) -> Areas? {
     let parameters = await offThreadPool { Parameters { $0.add(change, onto: version) } }
     let isCommitted: Bool
     do {
@@ -248,7 +250,7 @@ package final class PostgresAreas: AreaStore {
         let result = try await store.pool.run(AreaStatements.commitStatement, parameters, isRead: false)
         isCommitted = try Self.isCommitted(result)
       } else {
-        isCommitted = try await store.pool.withSession(for: .import, of: StoreClient.current) { session in
+        isCommitted = try await store.pool.withSession(for: .import, of: client) { session in
           try await session.run(script: Self.begin)
           return try await commit(parameters, in: session)
         }
@@ -271,10 +273,10 @@ package final class PostgresAreas: AreaStore {
   }
 
   package func commitDespiteOthers(
-    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+    for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas {
     do {
-      let unchanged: Areas? = try await store.pool.withSession(for: .import, of: StoreClient.current) { session in
+      let unchanged: Areas? = try await store.pool.withSession(for: .import, of: client) { session in
         try await session.run(script: "\(Self.begin); \(AreaStatements.lock)")
         let areas = try await areas(isCurrent: true)
         let change = try await decide(areas)

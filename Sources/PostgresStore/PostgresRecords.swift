@@ -146,7 +146,7 @@ extension PostgresStore: RecordStore {
           let result = try await pool.run(RecordStatements.commit, parameters, isRead: false)
           return try Self.outcome(of: result, [])
         }
-        return try await withTransaction { session -> RecordOutcome? in
+        return try await withTransaction(for: batch.client) { session -> RecordOutcome? in
           guard let results = try await apply(batch, in: session) else { return nil }
           if let last = results.last, last.isFailure { return .failed(last) }
           let parameters = Parameters(try changes(results), within: limits)

@@ -770,7 +770,8 @@ private struct ComputedStore: ForwardingStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     onTransfer()
     try await store.exportPoints(matching: query) { points in

@@ -208,7 +208,9 @@ import Testing
     func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { Areas() }
     func recentAreas() -> Areas? { nil }
     var isAwaited: Bool { true }
-    func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? { nil }
+    func commit(
+      _ change: AreaChange, onto version: Int64, for client: String?
+    ) async throws(PointStoreError) -> Areas? { nil }
     func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? { nil }
   }
 

@@ -16,7 +16,9 @@ struct ScriptedExports: ForwardingStore {
     self.export = export
   }
 
-  func exportPoints(matching query: PointQuery, to consume: Consume) async throws { try await export(consume) }
+  func exportPoints(matching query: PointQuery, for client: String?, to consume: Consume) async throws {
+    try await export(consume)
+  }
 }
 
 /// Analytics that count the searches.
@@ -142,9 +144,10 @@ extension ForwardingStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    try await store.exportPoints(matching: query, to: consume)
+    try await store.exportPoints(matching: query, for: client, to: consume)
   }
 
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {

@@ -183,6 +183,12 @@ import Testing
     continuation.finish()
   }
 
+  private static func options(for client: String) -> ImportOptions {
+    var options = ImportOptions()
+    options.client = client
+    return options
+  }
+
   @Test(.timeLimit(.minutes(5))) func oneOfTheLongImportsThatStallGivesWayToAnother() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await Self.store(database) {
@@ -194,15 +200,12 @@ import Testing
       upload.rows.continuation.yield(try (1...30_000).map { try .sample("stalled", 1, 1, number: $0) })
     }
     let stalled = uploads.map { upload in
-      StoreClient.$current.withValue(upload.client) {
-        Task { try await store.importRows(upload.rows.stream, mode: .partial, dryRun: false) }
-      }
+      Task { try await store.importRows(upload.rows.stream, options: Self.options(for: upload.client)) }
     }
     while await store.poolLoad().imports.connections < 2 { try await Task.sleep(for: .milliseconds(10)) }
 
-    let report = try await StoreClient.$current.withValue("c") {
-      try await store.importRows([.sample("there", 1, 1)])
-    }
+    let report = try await store.importRows(
+      [.sample("there", 1, 1)].inOneBatch, options: Self.options(for: "c"))
     // Each is asked once in a second.
     try await Task.sleep(for: .seconds(3))
     for upload in uploads { upload.rows.continuation.finish() }
@@ -232,17 +235,15 @@ import Testing
     continuation.yield(try (1...30_000).map { try .sample("nightly", 1, 1, number: $0) })
     let draft = try PointDraft.sample("twice")
     // The second operation depends on the first.
-    let batch = PointBatch([.put(draft, id: .sample(1), if: .none), .delete(id: .sample(1), if: .none)])
+    var batch = PointBatch([.put(draft, id: .sample(1), if: .none), .delete(id: .sample(1), if: .none)])
+    batch.client = "client"
 
-    let results = try await StoreClient.$current.withValue("client") {
-      let importing = Task { try await store.importRows(upload, mode: .partial, dryRun: false) }
-      while await store.poolLoad().imports.connections < 1 { try await Task.sleep(for: .milliseconds(10)) }
-      let results = try await store.apply(batch)
-      continuation.finish()
-      #expect(try await importing.value.created == 30_000)
-      return results
-    }
+    let importing = Task { try await store.importRows(upload, options: Self.options(for: "client")) }
+    while await store.poolLoad().imports.connections < 1 { try await Task.sleep(for: .milliseconds(10)) }
+    let results = try await store.apply(batch)
+    continuation.finish()
 
+    #expect(try await importing.value.created == 30_000)
     #expect(results.count == 2)
     #expect(results.allSatisfy { !$0.isFailure })
   }
@@ -290,16 +291,12 @@ import Testing
     let database = try await TemporaryDatabase.make()
     let store = try await Self.store(database) { $0.waitTimeoutMilliseconds = 300_000 }
     let gate = Gate()
-    let exports = StoreClient.$current.withValue("many") {
-      (0..<3).map { _ in
-        Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }
-      }
+    let exports = (0..<3).map { _ in
+      Task { try await store.exportPoints(matching: PointQuery(), for: "many") { _ in await gate.pass() } }
     }
     while await store.poolLoad().exports.waiting < 2 { try await Task.sleep(for: .milliseconds(10)) }
 
-    try await StoreClient.$current.withValue("other") {
-      try await store.exportPoints(matching: PointQuery()) { _ in }
-    }
+    try await store.exportPoints(matching: PointQuery(), for: "other") { _ in }
     let waiting = await store.poolLoad().exports.waiting
     gate.open()
     for export in exports { try await export.value }

@@ -227,18 +227,20 @@ private struct BusyAreas: AreaStore {
     try await store.record(of: key)
   }
 
-  func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+  func commit(
+    _ change: AreaChange, onto version: Int64, for client: String?
+  ) async throws(PointStoreError) -> Areas? {
     do {
       _ = try await AreaEditor(other).create(.sample("Other"), once: nil)
     } catch {
       throw .unexpected(reason: "\(error)")
     }
-    return try await store.commit(change, onto: version)
+    return try await store.commit(change, onto: version, for: client)
   }
 
   func commitDespiteOthers(
-    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+    for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas {
-    try await store.commitDespiteOthers(decide)
+    try await store.commitDespiteOthers(for: client, decide)
   }
 }

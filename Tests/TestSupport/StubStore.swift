@@ -127,7 +127,8 @@ package struct StubStore: PointStore {
   ) async throws -> ImportReport where Batches.Element == [ImportRow] { throw unexpectedWrite() }
 
   package func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     Issue.record("unexpected export")
   }

@@ -83,7 +83,8 @@ final class SwitchedStore: PointStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws { try checkRead() }
 
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {

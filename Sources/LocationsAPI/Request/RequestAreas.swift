@@ -368,7 +368,9 @@ struct NoAreas: AreaStore {
 
   func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? { nil }
 
-  func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+  func commit(
+    _ change: AreaChange, onto version: Int64, for client: String?
+  ) async throws(PointStoreError) -> Areas? {
     throw .readOnly(reason: "it has no areas")
   }
 }

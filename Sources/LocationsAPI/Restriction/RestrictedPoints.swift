@@ -63,9 +63,10 @@ struct RestrictedStore: PointStore {
   func checkReadiness() async throws(PointStoreError) -> StoreReadiness { try await store.checkReadiness() }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    try await store.exportPoints(matching: try joined(query), to: consume)
+    try await store.exportPoints(matching: try joined(query), for: client, to: consume)
   }
 
   // MARK: Writing

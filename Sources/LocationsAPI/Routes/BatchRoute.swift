@@ -40,6 +40,7 @@ struct BatchRoute: CallHandler {
       ? try await request.computing { () throws(Problem) in try parse(bytes) } : try parse(bytes)
     let operations = parsed.map(\.operation)
     var batch = PointBatch(operations, isAtomic: isAtomic)
+    batch.client = IdempotencyKey.client(of: request)
     batch.key = try IdempotencyKey.read(request, of: request.principal, body: bytes, variant: isAtomic ? "atomic" : nil)
     if isAtomic {
       for (index, (operation, content)) in parsed.enumerated() {

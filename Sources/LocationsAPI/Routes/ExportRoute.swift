@@ -60,7 +60,7 @@ struct ExportRoute: CallHandler {
     }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
     let export = RequiredPosition.$text.withValue(position ?? RequiredPosition.text) {
-      StoreClient.$current.withValue(IdempotencyKey.client(of: request)) { RunningExport(arguments, service, request) }
+      RunningExport(arguments, service, request)
     }
     do {
       try await export.begun()
@@ -124,7 +124,8 @@ private final class RunningExport: Sendable {
           guard let writer else { throw HTTPConnectionClosed() }
           if bytes.readableBytes > 0 { try await writer.write(bytes) }
         }
-        try await service.exportPoints(matching: arguments.query) { points in
+        let client = IdempotencyKey.client(of: request)
+        try await service.exportPoints(matching: arguments.query, for: client) { points in
           // Chunk by chunk: a batch of long places is megabytes. What is written is not kept while that waits.
           var rest = ArraySlice(points)
           try await text.begin()

@@ -79,6 +79,7 @@ struct ImportRoute: CallHandler {
       var options = ImportOptions(
         mode: arguments.isAtomic ? .atomic : .partial, dryRun: arguments.isDryRun, key: arguments.key,
         removal: arguments.removal, sources: arguments.sources)
+      options.client = IdempotencyKey.client(of: request)
       options.reserve = { bytes in try share.hold(staged: bytes) }
       if arguments.isAtomic {
         let all = AllOrNothing(rows) { rejections.withLock { $0 } }

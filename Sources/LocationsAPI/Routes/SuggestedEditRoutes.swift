@@ -396,7 +396,8 @@ struct SuggestedEditCalls: Sendable {
   ) async throws(Problem) -> SuggestionOutcome {
     try await request.reportingWriteErrors { () throws(PointWriteError) in
       try await service.observe(.records, isWrite: true) { () throws(PointWriteError) in
-        try await suggestions.decide(suggestion.id, decision, changing: change)
+        try await suggestions.decide(
+          suggestion.id, decision, changing: change, for: IdempotencyKey.client(of: request))
       }
     }
   }
@@ -791,7 +792,7 @@ package struct Suggestions: Sendable {
   /// - Parameter change: the change; `nil` for none.
   /// - Throws: ``PointWriteError``: `store`, or `tooLarge`.
   package func decide(
-    _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?
+    _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?, for client: String?
   ) async throws(PointWriteError) -> SuggestionOutcome {
     for _ in 0..<Self.changeLimit {
       let found: Record?
@@ -803,7 +804,8 @@ package struct Suggestions: Sendable {
       // One that can't be decoded is not found by its id either.
       guard let found, let suggestion = suggestion(of: found) else { return .unknown }
       guard suggestion.state(at: decision.time) == .open else { return .closed(suggestion) }
-      let batch = change.map { PointBatch([$0], isAtomic: true) }
+      var batch = change.map { PointBatch([$0], isAtomic: true) }
+      batch?.client = client
       let outcome = try await records.commit(applying: batch, within: nil) { results throws(PointStoreError) in
         let decided = suggestion.decided(decision, results.first)
         return [.replace(try Self.record(of: decided, revision: found.revision))]

@@ -20,19 +20,24 @@ public protocol AreaStore: Sendable {
 
   /// Commits a change if the areas still have a version.
   ///
+  /// - Parameter client: the client whose share of the store's connections the call takes; `nil` for the program itself.
   /// - Returns: the areas with the change; `nil` if they have another version, and nothing was changed.
   /// - Throws: ``PointStoreError``.
-  func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas?
+  func commit(
+    _ change: AreaChange, onto version: Int64, for client: String?
+  ) async throws(PointStoreError) -> Areas?
 
   /// Commits the change that a closure decides on the areas, also if others change them all the time. The default tries
   /// it again and again, for stores in which the time from reading to the commit is short.
   ///
-  /// - Parameter decide: receives the present areas; it may be called several times. It returns the change, which is
-  ///   empty if nothing is to be committed.
+  /// - Parameters:
+  ///   - client: the client whose share of the store's connections the call takes; `nil` for the program itself.
+  ///   - decide: receives the present areas; it may be called several times. It returns the change, which is empty if
+  ///     nothing is to be committed.
   /// - Returns: the areas with the change.
   /// - Throws: ``PointWriteError`` of the closure or the store.
   func commitDespiteOthers(
-    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+    for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas
 
   /// Returns the record of an earlier request with a key; `nil` if there was none within ``IdempotencyKey/lifetime``.
@@ -46,10 +51,10 @@ extension AreaStore {
   public var isAwaited: Bool { false }
 
   public func commitDespiteOthers(
-    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+    for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas {
     for _ in 0..<100 {
-      if let areas = try await commitOnce(decide) { return areas }
+      if let areas = try await commitOnce(for: client, decide) { return areas }
     }
     throw .store(.overloaded)
   }
@@ -58,7 +63,7 @@ extension AreaStore {
   ///
   /// - Returns: the areas with the change; `nil` if another change was committed before.
   fileprivate func commitOnce(
-    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+    for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas? {
     let areas = try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Areas in
       try await self.areas(isCurrent: true)
@@ -66,7 +71,7 @@ extension AreaStore {
     let change = try await decide(areas)
     if change.isEmpty { return areas }
     return try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Areas? in
-      try await commit(change, onto: areas.version)
+      try await commit(change, onto: areas.version, for: client)
     }
   }
 }
@@ -88,19 +93,21 @@ public struct ObservedAreas: AreaStore {
 
   public var isAwaited: Bool { store.isAwaited }
 
-  public func commit(_ change: AreaChange, onto version: Int64) async throws(PointStoreError) -> Areas? {
+  public func commit(
+    _ change: AreaChange, onto version: Int64, for client: String?
+  ) async throws(PointStoreError) -> Areas? {
     try await observers.observe(.areaChanges) { () throws(PointStoreError) in
-      try await store.commit(change, onto: version)
+      try await store.commit(change, onto: version, for: client)
     }
   }
 
   public func commitDespiteOthers(
-    _ decide: (Areas) async throws(PointWriteError) -> AreaChange
+    for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas {
     let result = try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Result<Areas, PointWriteError> in
       try await observers.observe(.areaChanges) { () throws(PointStoreError) -> Result<Areas, PointWriteError> in
         do throws(PointWriteError) {
-          return .success(try await store.commitDespiteOthers(decide))
+          return .success(try await store.commitDespiteOthers(for: client, decide))
         } catch {
           if case .store(let error) = error { throw error }
           return .failure(error)
@@ -146,8 +153,14 @@ public struct AreaRow: Sendable {
 /// The writes of areas, by the rules of those of places.
 public struct AreaEditor: Sendable {
   private let store: any AreaStore
+  private let client: String?
 
-  public init(_ store: any AreaStore) { self.store = store }
+  /// Creates an editor.
+  ///
+  /// - Parameter client: the client whose share of the store's connections writes take; `nil` for the program itself.
+  public init(_ store: any AreaStore, for client: String? = nil) {
+    (self.store, self.client) = (store, client)
+  }
 
   /// The scope of the keys of writes of areas, which are independent of those of places.
   private static let keyScope = "areas"
@@ -187,8 +200,10 @@ public struct AreaEditor: Sendable {
       return decision.change
     }
     var areas: Areas?
-    for _ in 0..<Self.attemptsBesideOthers where areas == nil { areas = try await store.commitOnce(change) }
-    if areas == nil { areas = try await store.commitDespiteOthers(change) }
+    for _ in 0..<Self.attemptsBesideOthers where areas == nil {
+      areas = try await store.commitOnce(for: client, change)
+    }
+    if areas == nil { areas = try await store.commitDespiteOthers(for: client, change) }
     guard let areas, let outcome else { throw .store(.overloaded) }
     return outcome(areas)
   }

@@ -413,11 +413,12 @@ public final class PointsService: Sendable {
     return try result.get()
   }
 
-  /// Passes every place that matches to a closure, in batches; see ``PointStore/exportPoints(matching:to:)``.
+  /// Passes every place that matches to a closure, in batches; see ``PointStore/exportPoints(matching:for:to:)``.
   package func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String? = nil,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    try await observe(.export) { try await store.exportPoints(matching: query, to: consume) }
+    try await observe(.export) { try await store.exportPoints(matching: query, for: client, to: consume) }
   }
 }
 

@@ -192,6 +192,9 @@ public struct ImportOptions: Sendable {
   /// places, where that makes it faster.
   public var isExclusive: Bool
 
+  /// The client whose share of the store's connections the import takes; `nil` for the program itself.
+  package var client: String?
+
   /// The decision on which places exist for the caller; `nil` if all do.
   ///
   /// To the import, other places do not exist, except that a row with the id or the origin of one is rejected. So is a

@@ -20,6 +20,9 @@ public struct PointBatch: Sendable {
   /// The key that makes a repeat of the batch return the results of the first, for ``IdempotencyKey/lifetime``.
   package var key: IdempotencyKey?
 
+  /// The client whose share of the store's connections the batch takes; `nil` for the program itself.
+  package var client: String?
+
   /// The decision on which places exist for the sender, and may be written by it; `nil` if all do. A store calls it on
   /// the places that an operation replaces, in the same transaction.
   package var admits: PointJudge?

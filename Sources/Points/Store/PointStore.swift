@@ -156,9 +156,12 @@ public protocol PointStore: Sendable {
   /// order and position are ignored. The next batch is built when the one before has been consumed: memory is bounded.
   /// The store keeps nothing of a batch that it has passed.
   ///
+  /// - Parameter client: the client whose share of the store's connections the export takes; `nil` for the program
+  ///   itself.
   /// - Throws: ``PointStoreError``, or the error of `consume`.
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws
 }
 
@@ -180,6 +183,13 @@ extension PointStore {
     _ batches: Batches, mode: ImportMode = .partial, dryRun: Bool = false, once key: ImportKey? = nil
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     try await importRows(batches, options: ImportOptions(mode: mode, dryRun: dryRun, key: key))
+  }
+
+  /// Passes every place that matches to a closure, for the program itself; see ``exportPoints(matching:for:to:)``.
+  public func exportPoints(
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+  ) async throws {
+    try await exportPoints(matching: query, for: nil, to: consume)
   }
 }
 

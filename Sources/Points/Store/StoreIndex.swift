@@ -152,12 +152,6 @@ public enum RequiredPosition {
   @TaskLocal public static var text: String?
 }
 
-/// The client on whose behalf a task calls a store, which divides its connections between clients.
-package enum StoreClient {
-  /// A name that no other client has; `nil` for the program itself.
-  @TaskLocal package static var current: String?
-}
-
 /// The reads of a store from its last confirmed state, which writes may have followed.
 public struct StaleReads: Hashable, Sendable {
   /// The number of them so far.

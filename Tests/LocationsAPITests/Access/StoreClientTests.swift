@@ -39,24 +39,25 @@ private final class ObservedClients: ForwardingStore {
   let store = MemoryStore()
   let clients = Mutex<[String?]>([])
 
-  private func note() { clients.withLock { $0.append(StoreClient.current) } }
+  private func note(_ client: String?) { clients.withLock { $0.append(client) } }
 
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    note()
+    note(options.client)
     return try await store.importRows(batches, options: options)
   }
 
   func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
-    note()
+    note(batch.client)
     return try await store.apply(batch)
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    note()
-    try await store.exportPoints(matching: query, to: consume)
+    note(client)
+    try await store.exportPoints(matching: query, for: client, to: consume)
   }
 }

@@ -90,7 +90,8 @@ private final class WatchedStore: ForwardingStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+    matching query: PointQuery, for client: String?,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     note()
     try await consume([store.create(try PointDraft(name: "a", coordinate: .init(latitude: 1, longitude: 1)), once: nil)]

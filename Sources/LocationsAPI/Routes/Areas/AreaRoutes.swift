@@ -340,6 +340,11 @@ extension Problem {
 }
 
 extension HTTPRequest {
+  /// Returns the editor of areas for the request's client.
+  fileprivate func editor(of areas: any AreaStore) -> AreaEditor {
+    AreaEditor(areas, for: IdempotencyKey.client(of: self))
+  }
+
   /// Calls the store for a write of areas. An error is logged where operators need it, and thrown as a problem.
   fileprivate func writingAreas<Value>(
     _ call: () async throws(PointWriteError) -> Value
@@ -400,7 +405,7 @@ struct CreateAreaRoute: CallHandler {
     let (document, body) = try await AreaBody.read(request)
     let key = try IdempotencyKey.read(request, of: request.principal, body: body)
     let area = try await request.writingAreas { () throws(PointWriteError) in
-      try await AreaEditor(areas).create(document.draft, once: key)
+      try await request.editor(of: areas).create(document.draft, once: key)
     }
     let relative = "areas/\(area.id)"
     let location = address.target(path: "/" + relative, relative: relative, for: request)
@@ -427,7 +432,7 @@ struct ReplaceAreaRoute: CallHandler {
     let document = try await AreaBody.read(request).document
     try id.check(document.id, isForeign: document.hasForeignID)
     let (area, wasCreated) = try await request.writingAreas { () throws(PointWriteError) in
-      try await AreaEditor(areas).put(document.draft, id: id, if: condition)
+      try await request.editor(of: areas).put(document.draft, id: id, if: condition)
     }
     let location = address.target(path: "/areas/\(area.id)", relative: "\(area.id)", for: request)
     return try await request.response(written: area, createdAt: wasCreated ? location : nil, format)
@@ -461,7 +466,7 @@ struct ChangeAreaRoute: CallHandler {
       area = try await withTaskExecutorPreference(request.transferExecutor) {
         () async throws(PointUpdateError<Problem>) -> Area in
         try await request.waitingForStore { () throws(PointUpdateError<Problem>) in
-          try await AreaEditor(areas).update(id: id, if: condition) { area throws(Problem) in
+          try await request.editor(of: areas).update(id: id, if: condition) { area throws(Problem) in
             let document: AreaDocument
             do throws(InvalidPoint) {
               document = try AreaDocument(area, changedBy: patch)
@@ -495,7 +500,7 @@ struct DeleteAreaRoute: CallHandler {
     let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
     try await request.writingAreas { () throws(PointWriteError) in
-      try await AreaEditor(areas).delete(id: id, if: condition)
+      try await request.editor(of: areas).delete(id: id, if: condition)
     }
     return HTTPResponse(status: .noContent)
   }
@@ -579,7 +584,7 @@ struct ImportAreasRoute: CallHandler {
         do {
           report.add(
             try await request.waitingForStore {
-              try await AreaEditor(areas).importRows(
+              try await request.editor(of: areas).importRows(
                 rows.rows, mode: mode, dryRun: dryRun, once: keyed?.key.hashed(),
                 replacing: removal.flatMap { removal in removal.limit.map { (removal.source, $0) } })
             })
