@@ -291,8 +291,10 @@ package final class IndexFollower: Sendable {
   /// Returns an index that is fresh enough, or the last confirmed state where that may be read, without waiting; `nil`
   /// where there is neither.
   ///
-  /// - Parameter isNeeded: a Boolean value that indicates whether the database can't answer instead.
-  func freshSnapshot(isNeeded: Bool = false) -> PointSnapshot? {
+  /// - Parameters:
+  ///   - isNeeded: a Boolean value that indicates whether the database can't answer instead.
+  ///   - position: the position that the last confirmed state must contain; `nil` for none.
+  func freshSnapshot(isNeeded: Bool = false, notBefore position: String? = nil) -> PointSnapshot? {
     state.withLock { state in
       if case .bounded(let maximumAge) = freshness.consistency, let standing = state.usedStanding,
         let confirmedAt = state.confirmedAt, ContinuousClock.now - confirmedAt <= maximumAge
@@ -301,18 +303,18 @@ package final class IndexFollower: Sendable {
       }
       // While the database is away, a round would only fail again, perhaps after a timeout.
       guard state.isDatabaseUnavailable || isNeeded && state.phase != .following else { return nil }
-      return readStale(&state)
+      return readStale(&state, notBefore: position)
     }
   }
 
   /// Returns the last confirmed state, where it may be read although writes may have followed it, and counts the read.
-  func staleSnapshot() -> PointSnapshot? {
-    state.withLock { readStale(&$0) }
+  func staleSnapshot(notBefore position: String?) -> PointSnapshot? {
+    state.withLock { readStale(&$0, notBefore: position) }
   }
 
-  private func readStale(_ state: inout State) -> PointSnapshot? {
+  private func readStale(_ state: inout State, notBefore required: String?) -> PointSnapshot? {
     guard let standing = state.standing, isServable(state, at: .now) else { return nil }
-    if let required = RequiredPosition.text {
+    if let required {
       guard let position = ChangePosition(text: required), standing.position.contains(position) else { return nil }
     }
     state.staleReads.count += 1
@@ -323,24 +325,29 @@ package final class IndexFollower: Sendable {
   /// Returns an index with everything that was committed before the call, or one that is fresh enough otherwise; `nil`
   /// where the caller must read from the database.
   ///
-  /// - Parameter isNeeded: a Boolean value that indicates whether the database can't answer instead. The call then
-  ///   waits up to the limit for an index that follows the database.
-  func snapshot(isNeeded: Bool = false) async -> PointSnapshot? {
-    await snapshot(isNeeded: isNeeded, since: .now)
+  /// - Parameters:
+  ///   - isNeeded: a Boolean value that indicates whether the database can't answer instead. The call then waits up to
+  ///     the limit for an index that follows the database.
+  ///   - position: the position that the last confirmed state must contain; `nil` for none.
+  func snapshot(isNeeded: Bool = false, notBefore position: String? = nil) async -> PointSnapshot? {
+    await snapshot(isNeeded: isNeeded, notBefore: position, since: .now)
   }
 
-  /// Returns an index with everything that was committed before an earlier moment, as ``snapshot(isNeeded:)`` does.
-  func snapshot(isNeeded: Bool, since start: ContinuousClock.Instant) async -> PointSnapshot? {
-    if let snapshot = freshSnapshot(isNeeded: isNeeded) { return snapshot }
+  /// Returns an index with everything that was committed before an earlier moment, as ``snapshot(isNeeded:notBefore:)``
+  /// does.
+  func snapshot(
+    isNeeded: Bool, notBefore position: String?, since start: ContinuousClock.Instant
+  ) async -> PointSnapshot? {
+    if let snapshot = freshSnapshot(isNeeded: isNeeded, notBefore: position) { return snapshot }
     let deadline = isNeeded ? start + waitLimit : nil
     while true {
       switch await round() {
       case .readable(let snapshot): return snapshot
-      case .failed: return freshSnapshot(isNeeded: isNeeded)
+      case .failed: return freshSnapshot(isNeeded: isNeeded, notBefore: position)
       case .notFollowing:
         guard let deadline else { return nil }
         // The round may have found that the index must catch up.
-        if let snapshot = freshSnapshot(isNeeded: true) { return snapshot }
+        if let snapshot = freshSnapshot(isNeeded: true, notBefore: position) { return snapshot }
         switch await waitUntilFollowing(since: start, before: deadline) {
         case .readable(let snapshot): return snapshot
         case .following: continue

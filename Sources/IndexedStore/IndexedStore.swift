@@ -19,6 +19,9 @@ package struct IndexedStore: PointStore, StoreIndex {
   private let follower: IndexFollower
   private let counts = ReadCounts()
 
+  /// The position that reads must contain; `nil` for none.
+  private var position: String?
+
   /// The moment from which on the server may be ready without an index.
   private let awaitsIndexUntil: ContinuousClock.Instant
 
@@ -39,13 +42,19 @@ package struct IndexedStore: PointStore, StoreIndex {
 
   // MARK: Reading
 
+  package func reading(notBefore position: String) -> any PointStore {
+    var store = self
+    store.position = position
+    return store
+  }
+
   private func read<Value>(
     _ operation: StoreOperation, needsIndex: Bool = false,
     fromIndex: (PointSnapshot) throws(PointStoreError) -> Value,
     fromDatabase: () async throws(PointStoreError) -> Value
   ) async throws(PointStoreError) -> Value {
     let start = ContinuousClock.now
-    var snapshot = await follower.snapshot(isNeeded: needsIndex, since: start)
+    var snapshot = await follower.snapshot(isNeeded: needsIndex, notBefore: position, since: start)
     if snapshot == nil {
       if needsIndex { throw missingIndex }
       counts.database.add(1, ordering: .relaxed)
@@ -53,9 +62,9 @@ package struct IndexedStore: PointStore, StoreIndex {
         return try await follower.observers.observe(operation, fromDatabase)
       } catch {
         switch error {
-        case .unavailable: snapshot = follower.staleSnapshot()
+        case .unavailable: snapshot = follower.staleSnapshot(notBefore: position)
         // Most likely the index catches up, and many reads go to the database meanwhile.
-        case .overloaded: snapshot = await follower.snapshot(isNeeded: true, since: start)
+        case .overloaded: snapshot = await follower.snapshot(isNeeded: true, notBefore: position, since: start)
         default: throw error
         }
         guard snapshot != nil else { throw error }
@@ -117,16 +126,16 @@ package struct IndexedStore: PointStore, StoreIndex {
         try await database.point(shuffledAtOrAfter: pivot)
       }
     } catch {
-      guard case .unavailable = error, let snapshot = follower.freshSnapshot() ?? follower.staleSnapshot() else {
-        throw error
-      }
+      guard case .unavailable = error,
+        let snapshot = follower.freshSnapshot(notBefore: position) ?? follower.staleSnapshot(notBefore: position)
+      else { throw error }
       return snapshot.point(shuffledAtOrAfter: pivot)
     }
   }
 
   /// Returns the version of the places in the index, after it was confirmed; `nil` if it could not be.
   package func dataVersion() async throws(PointStoreError) -> DataVersion? {
-    guard await follower.snapshot() != nil else { return nil }
+    guard await follower.snapshot(notBefore: position) != nil else { return nil }
     return knownDataVersion()
   }
 
@@ -160,7 +169,7 @@ package struct IndexedStore: PointStore, StoreIndex {
   // MARK: The index
 
   package func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
-    guard let snapshot = await follower.snapshot(isNeeded: isRequired) else {
+    guard let snapshot = await follower.snapshot(isNeeded: isRequired, notBefore: position) else {
       if isRequired { throw missingIndex }
       return nil
     }
@@ -265,7 +274,7 @@ package struct IndexedStore: PointStore, StoreIndex {
     matching query: PointQuery, for client: String?,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    guard let snapshot = await follower.snapshot(isNeeded: query.needsIndex) else {
+    guard let snapshot = await follower.snapshot(isNeeded: query.needsIndex, notBefore: position) else {
       if query.needsIndex { throw missingIndex }
       return try await follower.observers.observe(.export) {
         try await database.exportPoints(matching: query, for: client, to: consume)

@@ -468,7 +468,9 @@ package final class MemoryStore: PointStore, StoreIndex {
 }
 
 extension MemoryStore: AreaStore {
-  package func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { writer.areas.withLock { $0 } }
+  package func areas(isCurrent: Bool, notBefore position: String?) async throws(PointStoreError) -> Areas {
+    writer.areas.withLock { $0 }
+  }
 
   package func recentAreas() -> Areas? { writer.areas.withLock { $0 } }
 

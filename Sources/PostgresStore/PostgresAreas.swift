@@ -120,8 +120,8 @@ package final class PostgresAreas: AreaStore {
     return true
   }
 
-  package func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas {
-    if !isCurrent, RequiredPosition.text == nil, let maximumAge, let areas = areas(confirmedWithin: maximumAge) {
+  package func areas(isCurrent: Bool, notBefore position: String?) async throws(PointStoreError) -> Areas {
+    if !isCurrent, position == nil, let maximumAge, let areas = areas(confirmedWithin: maximumAge) {
       return areas
     }
     do throws(PointStoreError) {

@@ -60,7 +60,7 @@ import Testing
       let created = try await database.create(ImportRow.sample("a", 1, 2).draft, once: nil)
       let service = PointsService(store: store)
       let replacement = try ImportRow.sample("b", 1, 2).draft
-      #expect(try await service.point(id: created.id) == nil)
+      #expect(try await service.point(id: created.id, notBefore: nil) == nil)
 
       let updated = try await service.update(id: created.id, if: .versions([created.version])) {
         (_) throws(Never) in replacement
@@ -169,10 +169,9 @@ import Testing
     try await withStore(freshness, waitLimit: .milliseconds(1)) { store, feed in
       feed.state.withLock { $0.answer = answer }
 
-      await RequiredPosition.$text.withValue(Self.later) {
-        await #expect(throws: PointStoreError.indexNotReady) { try await store.snapshot(isRequired: true) }
-      }
-      try await RequiredPosition.$text.withValue(Self.former) { _ = try await store.snapshot(isRequired: true) }
+      let (former, later) = (store.reading(notBefore: Self.former), store.reading(notBefore: Self.later))
+      await #expect(throws: PointStoreError.indexNotReady) { try await later.index?.snapshot(isRequired: true) }
+      _ = try await former.index?.snapshot(isRequired: true)
 
       #expect(store.staleReads?.count == 1)
     }

@@ -205,7 +205,7 @@ import Testing
 
   /// Areas that are not read yet.
   private struct AwaitedAreas: AreaStore {
-    func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { Areas() }
+    func areas(isCurrent: Bool, notBefore position: String?) async throws(PointStoreError) -> Areas { Areas() }
     func recentAreas() -> Areas? { nil }
     var isAwaited: Bool { true }
     func commit(

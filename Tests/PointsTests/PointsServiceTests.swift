@@ -30,7 +30,8 @@ import Testing
       })
     let center = try Coordinate(latitude: 37.32931, longitude: -121.88929)
 
-    _ = try await service.page(matching: PointQuery(proximity: .init(center: center), categories: ["cafe"]))
+    _ = try await service.page(
+      matching: PointQuery(proximity: .init(center: center), categories: ["cafe"]), notBefore: nil)
 
     let search = try #require(analytics.searches.first)
     #expect(search.cell?.description == "37.33,-121.89")
@@ -44,7 +45,7 @@ import Testing
     let service = PointsService(
       store: StubStore(onPage: { _ throws(PointStoreError) in throw .timeout }), analytics: analytics)
 
-    await #expect(throws: PointStoreError.timeout) { try await service.page(matching: PointQuery()) }
+    await #expect(throws: PointStoreError.timeout) { try await service.page(matching: PointQuery(), notBefore: nil) }
 
     #expect(analytics.searches.isEmpty)
   }
@@ -52,10 +53,10 @@ import Testing
   @Test func searchesOfOneRequestAreRecordedOnce() async throws {
     let analytics = RecordingAnalytics()
     let service = PointsService(store: MemoryStore(), analytics: analytics)
-    let snapshot = try #require(try await service.snapshot(for: .page, isRequired: true))
+    let snapshot = try #require(try await service.snapshot(for: .page, isRequired: true, notBefore: nil))
     let text = TextQuery(text: "a")
 
-    _ = try await service.page(matching: PointQuery(), isRecorded: false)
+    _ = try await service.page(matching: PointQuery(), isRecorded: false, notBefore: nil)
     _ = try service.page(matching: PointQuery(), in: snapshot, isRecorded: false)
     _ = try service.matches(of: text, in: snapshot, isRecorded: false)
     #expect(analytics.searches.isEmpty)
@@ -108,21 +109,21 @@ import Testing
     let service = PointsService(store: MemoryStore(), observers: [observer])
     let none = PointID(high: 1, low: 1)
 
-    _ = try await service.page(matching: PointQuery())
-    _ = try await service.matches(of: TextQuery(text: "a"))
-    _ = try await service.count(matching: PointQuery())
-    _ = try await service.point(id: none)
-    _ = try await service.featuredPoint()
-    _ = try await service.categoryCounts()
+    _ = try await service.page(matching: PointQuery(), notBefore: nil)
+    _ = try await service.matches(of: TextQuery(text: "a"), notBefore: nil)
+    _ = try await service.count(matching: PointQuery(), notBefore: nil)
+    _ = try await service.point(id: none, notBefore: nil)
+    _ = try await service.featuredPoint(notBefore: nil)
+    _ = try await service.categoryCounts(notBefore: nil)
     _ = try await service.sources()
-    _ = try await service.dataVersion()
+    _ = try await service.dataVersion(notBefore: nil)
     try await service.checkReadiness()
     let created = try await service.create(harbour.draft, once: nil)
     _ = try await service.update(id: created.id, if: .none) { _ in harbour.draft }
     try? await service.delete(id: none, if: .none)
     _ = try await service.deletePlaces(ofSource: "none")
     _ = try await service.importRows(AsyncStream<[ImportRow]> { $0.finish() }, options: ImportOptions(dryRun: true))
-    try await service.exportPoints(matching: PointQuery()) { _ in }
+    try await service.exportPoints(matching: PointQuery(), notBefore: nil, for: nil) { _ in }
 
     #expect(
       observer.calls == [
@@ -137,7 +138,7 @@ import Testing
     try await store.importRows(try (1...1_000).map { try .sample("\($0)", 1, 1, number: $0) })
     let observer = RecordingObserver()
     let service = PointsService(store: store, observers: [observer])
-    let snapshot = try #require(try await service.snapshot(for: .page, isRequired: true))
+    let snapshot = try #require(try await service.snapshot(for: .page, isRequired: true, notBefore: nil))
     let world = try #require(TileAddress(zoom: 0, x: 0, y: 0))
 
     _ = try service.page(matching: PointQuery(), in: snapshot)
@@ -167,8 +168,10 @@ import Testing
     let service = PointsService(store: StubStore(), observers: [observer])
 
     #expect(!service.hasIndex && !service.usesIndex && service.followingIndex == nil)
-    #expect(try await service.snapshot(for: .page, isRequired: true) == nil)
-    await #expect(throws: PointStoreError.indexRequired) { try await service.matches(of: TextQuery(text: "a")) }
+    #expect(try await service.snapshot(for: .page, isRequired: true, notBefore: nil) == nil)
+    await #expect(throws: PointStoreError.indexRequired) {
+      try await service.matches(of: TextQuery(text: "a"), notBefore: nil)
+    }
     #expect(observer.calls == ["matches: index_required"])
   }
 
@@ -178,8 +181,10 @@ import Testing
     store.index = UnreadyIndex()
     let service = PointsService(store: store, observers: [observer])
 
-    #expect(try await service.snapshot(for: .page, isRequired: false) == nil)
-    await #expect(throws: PointStoreError.indexNotReady) { try await service.snapshot(for: .facets, isRequired: true) }
+    #expect(try await service.snapshot(for: .page, isRequired: false, notBefore: nil) == nil)
+    await #expect(throws: PointStoreError.indexNotReady) {
+      try await service.snapshot(for: .facets, isRequired: true, notBefore: nil)
+    }
     #expect(observer.calls == ["facets: index_not_ready"])
     #expect(service.hasIndex && !service.usesIndex && service.followingIndex != nil)
   }
@@ -203,7 +208,7 @@ import Testing
       }),
       clock: FixedClock(time))
 
-    let featured = try #require(try await service.featuredPoint())
+    let featured = try #require(try await service.featuredPoint(notBefore: nil))
 
     #expect(featured.point == harbour)
     #expect(featured.remainingSeconds == 7)

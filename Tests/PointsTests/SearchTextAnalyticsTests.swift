@@ -78,8 +78,8 @@ import Testing
     let recorder = Recorder()
     let service = PointsService(store: MemoryStore(), analytics: recorder, recordsTexts: true)
 
-    _ = try await service.matches(of: TextQuery(text: "Nothing"))
-    _ = try await service.matches(of: TextQuery(text: "Hidden"), isRecorded: false)
+    _ = try await service.matches(of: TextQuery(text: "Nothing"), notBefore: nil)
+    _ = try await service.matches(of: TextQuery(text: "Hidden"), isRecorded: false, notBefore: nil)
 
     #expect(recorder.searches.map(\.text) == ["nothing"])
     #expect(recorder.searches.map(\.found) == [0])

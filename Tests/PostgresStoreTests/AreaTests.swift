@@ -42,7 +42,7 @@ import Testing
     _ = try await AreaEditor(writer).create(.sample("A"), once: nil)
 
     #expect(try await reader.areas(isCurrent: false).all.isEmpty)
-    let required = try await RequiredPosition.$text.withValue("any") { try await reader.areas(isCurrent: false) }
+    let required = try await reader.areas(isCurrent: false, notBefore: "any")
     #expect(required.all.count == 1)
     #expect(try await reader.areas(isCurrent: false).all.count == 1)
   }

@@ -219,7 +219,9 @@ private struct BusyAreas: AreaStore {
   let store: any AreaStore
   let other: any AreaStore
 
-  func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { try await store.areas(isCurrent: isCurrent) }
+  func areas(isCurrent: Bool, notBefore position: String?) async throws(PointStoreError) -> Areas {
+    try await store.areas(isCurrent: isCurrent, notBefore: position)
+  }
 
   func recentAreas() -> Areas? { store.recentAreas() }
 

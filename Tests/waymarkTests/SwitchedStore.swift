@@ -29,8 +29,8 @@ final class SwitchedStore: PointStore {
     case "put": _ = try? await service.put(place, id: .sample(1), if: .none)
     case "delete": try? await service.delete(id: .sample(1), if: .none)
     case "import": _ = try? await service.importRows([ImportRow]().inOneBatch, options: ImportOptions())
-    case "export": try? await service.exportPoints(matching: PointQuery()) { _ in }
-    default: _ = try? await service.page(matching: PointQuery())
+    case "export": try? await service.exportPoints(matching: PointQuery(), notBefore: nil, for: nil) { _ in }
+    default: _ = try? await service.page(matching: PointQuery(), notBefore: nil)
     }
   }
 

@@ -125,13 +125,11 @@ extension HTTPResponse {
 /// - A read with that value in `Waymark-Min-Position` contains the write, whichever instance it is sent to.
 /// - A response from the last confirmed state of the index has an `Age` (RFC 9111, section 5.1).
 struct FreshnessMiddleware: Middleware {
-  private static let minimumPosition = "waymark-min-position"
-
   let index: any StoreIndex
 
   func intercepts(_ request: HTTPRequest) -> Bool {
     switch request.route?.scope {
-    case .read: request.headers.contains(name: Self.minimumPosition) || index.staleReads != nil
+    case .read: request.minimumPosition != nil || index.staleReads != nil
     case .write: true
     default: false
     }
@@ -139,7 +137,7 @@ struct FreshnessMiddleware: Middleware {
 
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
     do throws(Problem) {
-      if let position = Self.position(in: request) {
+      if let position = request.minimumPosition {
         try await wait(for: position, request)
       } else if request.method == .PATCH, let position = await index.currentPosition() {
         // The fields that a patch does not name are read first.
@@ -152,7 +150,7 @@ struct FreshnessMiddleware: Middleware {
     }
     // The index may become stale, and current again, while the request is in progress.
     let former = index.staleReads
-    var response = await respond(to: request, next)
+    var response = await next.respond(to: request)
     if request.route?.scope == .write {
       if response.status.code / 100 == 2, let position = await index.currentPosition() {
         response.headers.add(name: "waymark-position", value: position)
@@ -163,18 +161,6 @@ struct FreshnessMiddleware: Middleware {
     return response
   }
 
-  private nonisolated(nonsending) func respond(to request: HTTPRequest, _ next: MiddlewareChain) async -> HTTPResponse {
-    guard let position = Self.position(in: request) else {
-      return await next.respond(to: request)
-    }
-    return await RequiredPosition.$text.withValue(position) { await next.respond(to: request) }
-  }
-
-  /// Returns the position that a request requires, without its mark.
-  private static func position(in request: HTTPRequest) -> String? {
-    request.headers.first(name: minimumPosition).map { PositionText.parts(of: $0).position }
-  }
-
   private nonisolated(nonsending) func wait(for position: String, _ request: HTTPRequest) async throws(Problem) {
     let isPosition = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await index.waitUntilReads(contain: position)
@@ -183,6 +169,17 @@ struct FreshnessMiddleware: Middleware {
       throw Problem(
         .badRequest, code: ParameterProblem.invalid.rawValue,
         detail: "the header Waymark-Min-Position must be a value of Waymark-Position, got '\(position.prefix(50))'")
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// The position in `Waymark-Min-Position`, without its mark, which the reads of the request must contain; `nil` for
+  /// none.
+  var minimumPosition: String? {
+    switch route?.scope {
+    case .read, .write: headers.first(name: "waymark-min-position").map { PositionText.parts(of: $0).position }
+    default: nil
     }
   }
 }

@@ -107,7 +107,7 @@ final class Revalidation: Sendable {
     let version: DataVersion?
     if request.headers.contains(name: "if-none-match") {
       version = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.dataVersion()
+        try await service.dataVersion(notBefore: request.minimumPosition)
       }
       if let version, let fields = confirmed(request.headers, version: version, suffix, expires: expires) {
         return HTTPResponse(status: .notModified, headers: varying(fields, by: languages))

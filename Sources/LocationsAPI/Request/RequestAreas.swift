@@ -336,7 +336,7 @@ extension AreaStore {
     _ request: HTTPRequest, completesAddresses: Bool = false
   ) async throws(Problem) -> RequestAreas {
     let current = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await areas(isCurrent: false)
+      try await areas(isCurrent: false, notBefore: request.minimumPosition)
     }
     return RequestAreas(current, completesAddresses: completesAddresses)
   }
@@ -362,7 +362,7 @@ extension ParameterValues {
 
 /// A store without areas.
 struct NoAreas: AreaStore {
-  func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas { Areas() }
+  func areas(isCurrent: Bool, notBefore position: String?) async throws(PointStoreError) -> Areas { Areas() }
 
   func recentAreas() -> Areas? { Areas() }
 

@@ -17,6 +17,10 @@ struct RestrictedStore: PointStore {
 
   var index: (any StoreIndex)? { store.index.map { RestrictedIndex(index: $0, restriction: restriction) } }
 
+  func reading(notBefore position: String) -> any PointStore {
+    RestrictedStore(store: store.reading(notBefore: position), judge: judge, clock: clock)
+  }
+
   private func joined(_ query: PointQuery) throws(PointStoreError) -> PointQuery {
     var query = query
     try query.join(restriction)

@@ -48,7 +48,7 @@ struct CategoriesRoute: CallHandler {
     ) { snapshot throws(PointStoreError) in
       try service.categoryCounts(in: box, of: snapshot)
     } inStore: { _ throws(PointStoreError) in
-      try await service.categoryCounts(in: box)
+      try await service.categoryCounts(in: box, notBefore: request.minimumPosition)
     } response: { counts in
       response(counts)
     }

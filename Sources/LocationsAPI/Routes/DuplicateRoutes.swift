@@ -260,7 +260,7 @@ struct DecideDuplicateRoute: CallHandler {
     let (state, _) = try await PointBody.readQuery(request) { body throws(Problem) in try Self.state(of: body) }
     for id in [pair.lower, pair.upper] {
       let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.point(id: id)
+        try await service.point(id: id, notBefore: request.minimumPosition)
       }
       if point == nil { throw .notFound("there is no place with the id \(id)") }
     }

@@ -59,9 +59,7 @@ struct ExportRoute: CallHandler {
       headers.add(name: "waymark-position", value: PositionText.marking(position, mark))
     }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
-    let export = RequiredPosition.$text.withValue(position ?? RequiredPosition.text) {
-      RunningExport(arguments, service, request)
-    }
+    let export = RunningExport(arguments, service, request, notBefore: position ?? request.minimumPosition)
     do {
       try await export.begun()
     } catch let error as PointStoreError {
@@ -104,7 +102,9 @@ private final class RunningExport: Sendable {
   private let beginning: AsyncThrowingStream<Void, any Error>
   private let writers: AsyncStream<HTTPResponseWriter>.Continuation
 
-  init(_ arguments: ExportArguments, _ service: PointsService, _ request: HTTPRequest) {
+  init(
+    _ arguments: ExportArguments, _ service: PointsService, _ request: HTTPRequest, notBefore minimum: String?
+  ) {
     let (beginning, begun) = AsyncThrowingStream.makeStream(of: Void.self)
     let (awaited, writers) = AsyncStream.makeStream(of: HTTPResponseWriter.self)
     self.beginning = beginning
@@ -125,7 +125,7 @@ private final class RunningExport: Sendable {
           if bytes.readableBytes > 0 { try await writer.write(bytes) }
         }
         let client = IdempotencyKey.client(of: request)
-        try await service.exportPoints(matching: arguments.query, for: client) { points in
+        try await service.exportPoints(matching: arguments.query, notBefore: minimum, for: client) { points in
           // Chunk by chunk: a batch of long places is megabytes. What is written is not kept while that waits.
           var rest = ArraySlice(points)
           try await text.begin()

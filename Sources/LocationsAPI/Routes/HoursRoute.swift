@@ -32,7 +32,7 @@ struct HoursRoute: CallHandler {
     try values.check()
     let id = try PointID(inPathOf: request)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id)
+      try await service.point(id: id, notBefore: request.minimumPosition)
     }
     guard let point else { throw .notFound("there is no place with the id \(id)") }
     let now = clock.now()

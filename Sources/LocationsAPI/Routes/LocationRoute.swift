@@ -34,7 +34,7 @@ struct LocationRoute: CallHandler {
     let arguments = try PresentationArguments(request, additional: .opening, allowing: Self.call.parameters)
     let id = try PointID(inPathOf: request)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id)
+      try await service.point(id: id, notBefore: request.minimumPosition)
     }
     guard let point else { throw .notFound("there is no place with the id \(id)") }
     if arguments.languages.languages != nil { return try await translation(of: point, arguments, for: request) }

@@ -50,7 +50,7 @@ extension PointsService {
     } inStore: { attempt throws(PointStoreError) in
       try await page(
         matching: query.bounded(ifOnEventLoop: attempt == .onEventLoop),
-        isRecorded: isRecorded && attempt != .repetition)
+        isRecorded: isRecorded && attempt != .repetition, notBefore: request.minimumPosition)
     } isShort: { page in
       !isCopied || page.isShort
     } response: { page throws(Problem) in
@@ -76,7 +76,8 @@ extension PointsService {
     } inStore: { attempt throws(PointStoreError) in
       var query = query
       query.stepLimit = attempt == .onEventLoop ? Self.stepsOnEventLoop : nil
-      return try await matches(of: query, isRecorded: isRecorded && attempt != .repetition)
+      return try await matches(
+        of: query, isRecorded: isRecorded && attempt != .repetition, notBefore: request.minimumPosition)
     } isShort: { page in
       page.matches.reduce(0) { $0 + $1.point.draft.textBytes } <= PointPage.shortTextBytes
         && RequestAreas.lookUp(page.matches.lazy.map(\.point.draft.coordinate))
@@ -144,7 +145,7 @@ extension PointsService {
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any IndexSnapshot)? in
-      try await self.snapshot(for: operation, isRequired: needsIndex)
+      try await self.snapshot(for: operation, isRequired: needsIndex, notBefore: request.minimumPosition)
     }
     guard let snapshot else { return try await searchingElsewhere(query, for: request, inStore, response: response) }
     // After the wait for the index, during which nothing is held.

@@ -7,9 +7,11 @@ public protocol AreaStore: Sendable {
   /// Returns the areas as they are read: with every write that was acknowledged before the call, unless reads may be
   /// older.
   ///
-  /// - Parameter isCurrent: a Boolean value that indicates whether they must not be older, whatever reads may be.
+  /// - Parameters:
+  ///   - isCurrent: a Boolean value that indicates whether they must not be older, whatever reads may be.
+  ///   - position: the position that the reads with these areas must contain; `nil` for none.
   /// - Throws: ``PointStoreError``.
-  func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas
+  func areas(isCurrent: Bool, notBefore position: String?) async throws(PointStoreError) -> Areas
 
   /// Returns the areas of about a second ago, without waiting; `nil` if they were not read yet.
   func recentAreas() -> Areas?
@@ -48,6 +50,11 @@ public protocol AreaStore: Sendable {
 }
 
 extension AreaStore {
+  /// Returns the areas as they are read without a position; see ``areas(isCurrent:notBefore:)``.
+  package func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas {
+    try await areas(isCurrent: isCurrent, notBefore: nil)
+  }
+
   public var isAwaited: Bool { false }
 
   public func commitDespiteOthers(
@@ -85,8 +92,10 @@ public struct ObservedAreas: AreaStore {
     (self.store, self.observers) = (store, observers)
   }
 
-  public func areas(isCurrent: Bool) async throws(PointStoreError) -> Areas {
-    try await observers.observe(.areas) { () throws(PointStoreError) in try await store.areas(isCurrent: isCurrent) }
+  public func areas(isCurrent: Bool, notBefore position: String?) async throws(PointStoreError) -> Areas {
+    try await observers.observe(.areas) { () throws(PointStoreError) in
+      try await store.areas(isCurrent: isCurrent, notBefore: position)
+    }
   }
 
   public func recentAreas() -> Areas? { store.recentAreas() }

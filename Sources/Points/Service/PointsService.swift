@@ -6,6 +6,9 @@ import Synchronization
 ///
 /// It has observers note every call of the store, records searches in analytics, and adds what does not depend on where
 /// the places are: calls that consist of several, and the rejection of imports that repeat one in progress.
+///
+/// The parameter `position` of reads is the position that they must contain, for which
+/// ``StoreIndex/waitUntilReads(contain:)`` has waited; `nil` for none.
 public final class PointsService: Sendable {
   /// The maximum number of attempts at an update that other changes come before. Each time one of those has succeeded.
   package static let maximumAttempts = 100
@@ -69,6 +72,16 @@ public final class PointsService: Sendable {
       clock: clock, uptime: uptime)
   }
 
+  private func store(notBefore position: String?) -> any PointStore {
+    guard let position else { return store }
+    return store.reading(notBefore: position)
+  }
+
+  private func index(notBefore position: String?) -> (any StoreIndex)? {
+    guard let position else { return index }
+    return store.reading(notBefore: position).index
+  }
+
   /// Calls a store, and has the observers note the end of the call.
   ///
   /// - Parameters:
@@ -104,10 +117,10 @@ public final class PointsService: Sendable {
   ///
   /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
   public func page(
-    matching query: PointQuery, isRecorded: Bool = true
+    matching query: PointQuery, isRecorded: Bool = true, notBefore position: String?
   ) async throws(PointStoreError) -> PointPage {
     try await observe(.page) { () throws(PointStoreError) in
-      try await store.page(matching: query)
+      try await store(notBefore: position).page(matching: query)
     } onSuccess: { page, duration in
       if isRecorded { analytics.record(Search(query, found: page.count, took: duration)) }
     }
@@ -117,8 +130,11 @@ public final class PointsService: Sendable {
   ///
   /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
   /// - Throws: ``PointStoreError``; ``PointStoreError/indexRequired`` without an index.
-  public func matches(of query: TextQuery, isRecorded: Bool = true) async throws(PointStoreError) -> TextPage {
+  public func matches(
+    of query: TextQuery, isRecorded: Bool = true, notBefore position: String?
+  ) async throws(PointStoreError) -> TextPage {
     try await observe(.matches) { () throws(PointStoreError) in
+      let index = index(notBefore: position)
       guard let snapshot = try await index?.snapshot(isRequired: true) else { throw .indexRequired }
       return try snapshot.page(matching: query)
     } onSuccess: { page, duration in
@@ -131,13 +147,21 @@ public final class PointsService: Sendable {
   }
 
   /// Returns the number of places that match; see ``PointStore/count(matching:)``.
-  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
-    try await observe(.count) { () throws(PointStoreError) in try await store.count(matching: query) }
+  public func count(
+    matching query: PointQuery, notBefore position: String?
+  ) async throws(PointStoreError) -> Int {
+    try await observe(.count) { () throws(PointStoreError) in
+      try await store(notBefore: position).count(matching: query)
+    }
   }
 
   /// Returns every category with the number of its places; see ``PointStore/categoryCounts(in:)``.
-  public func categoryCounts(in box: BoundingBox? = nil) async throws(PointStoreError) -> [CategoryCount] {
-    try await observe(.categories) { () throws(PointStoreError) in try await store.categoryCounts(in: box) }
+  public func categoryCounts(
+    in box: BoundingBox? = nil, notBefore position: String?
+  ) async throws(PointStoreError) -> [CategoryCount] {
+    try await observe(.categories) { () throws(PointStoreError) in
+      try await store(notBefore: position).categoryCounts(in: box)
+    }
   }
 
   // MARK: Searches of a snapshot
@@ -161,12 +185,12 @@ public final class PointsService: Sendable {
   ///   - operation: the operation that fails if the index can't be read.
   ///   - isRequired: a Boolean value that indicates whether only an index can search.
   /// - Throws: ``PointStoreError`` if an index is required and can't be read.
-  public func snapshot(for operation: StoreOperation, isRequired: Bool) async throws(PointStoreError) -> (
-    any IndexSnapshot
-  )? {
+  public func snapshot(
+    for operation: StoreOperation, isRequired: Bool, notBefore position: String?
+  ) async throws(PointStoreError) -> (any IndexSnapshot)? {
     let start = uptime()
     do {
-      return try await index?.snapshot(isRequired: isRequired)
+      return try await index(notBefore: position)?.snapshot(isRequired: isRequired)
     } catch {
       observers.note(operation, error: error, took: uptime() - start, isWrite: false)
       throw error
@@ -236,8 +260,10 @@ public final class PointsService: Sendable {
   // MARK: Single places
 
   /// Returns the place of an id, or `nil`.
-  public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
-    try await observe(.point) { () throws(PointStoreError) in try await store.point(id: id) }
+  public func point(
+    id: PointID, notBefore position: String?
+  ) async throws(PointStoreError) -> PointOfInterest? {
+    try await observe(.point) { () throws(PointStoreError) in try await store(notBefore: position).point(id: id) }
   }
 
   /// Returns the place of an id as the last committed write left it, or `nil`.
@@ -247,11 +273,13 @@ public final class PointsService: Sendable {
 
   /// Returns the featured place of the moment and the number of seconds that it stays, 1 to 10; `nil` when there are no
   /// places.
-  public func featuredPoint() async throws(PointStoreError) -> (point: PointOfInterest, remainingSeconds: Int64)? {
+  public func featuredPoint(
+    notBefore position: String?
+  ) async throws(PointStoreError) -> (point: PointOfInterest, remainingSeconds: Int64)? {
     let now = clock.now()
     let slot = FeaturedPlace.Slot(at: now)
     let point = try await observe(.shuffled) { () throws(PointStoreError) in
-      try await store.point(shuffledAtOrAfter: FeaturedPlace.choice(at: slot))
+      try await store(notBefore: position).point(shuffledAtOrAfter: FeaturedPlace.choice(at: slot))
     }
     return point.map { ($0, slot.remainingSeconds(at: now)) }
   }
@@ -264,8 +292,8 @@ public final class PointsService: Sendable {
   }
 
   /// Returns the version of the places; see ``PointStore/dataVersion()``.
-  public func dataVersion() async throws(PointStoreError) -> DataVersion? {
-    try await observe(.version) { () throws(PointStoreError) in try await store.dataVersion() }
+  public func dataVersion(notBefore position: String?) async throws(PointStoreError) -> DataVersion? {
+    try await observe(.version) { () throws(PointStoreError) in try await store(notBefore: position).dataVersion() }
   }
 
   /// Returns a version of the places without waiting; see ``PointStore/knownDataVersion()``.
@@ -415,10 +443,12 @@ public final class PointsService: Sendable {
 
   /// Passes every place that matches to a closure, in batches; see ``PointStore/exportPoints(matching:for:to:)``.
   package func exportPoints(
-    matching query: PointQuery, for client: String? = nil,
+    matching query: PointQuery, notBefore position: String?, for client: String?,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    try await observe(.export) { try await store.exportPoints(matching: query, for: client, to: consume) }
+    try await observe(.export) {
+      try await store(notBefore: position).exportPoints(matching: query, for: client, to: consume)
+    }
   }
 }
 

@@ -15,6 +15,11 @@ public protocol PointStore: Sendable {
 
   // MARK: Reading
 
+  /// Returns the store for reads that contain everything up to a position, also where the others may come from an older
+  /// state, after ``StoreIndex/waitUntilReads(contain:)`` for that position. The default returns the store itself, all
+  /// of whose reads do.
+  func reading(notBefore position: String) -> any PointStore
+
   /// Returns a page of the places that match, in the query's order. It ends early where the texts of its places are
   /// longer than ``PointPage/maximumTextBytes``.
   ///
@@ -166,6 +171,8 @@ public protocol PointStore: Sendable {
 }
 
 extension PointStore {
+  public func reading(notBefore position: String) -> any PointStore { self }
+
   public func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await point(id: id) }
 
   /// Creates a place; see ``create(_:once:reusingID:)``.
@@ -186,7 +193,7 @@ extension PointStore {
   }
 
   /// Passes every place that matches to a closure, for the program itself; see ``exportPoints(matching:for:to:)``.
-  public func exportPoints(
+  package func exportPoints(
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     try await exportPoints(matching: query, for: nil, to: consume)

@@ -24,7 +24,8 @@ public protocol StoreIndex: Sendable {
   /// characters; `nil` if none can be determined.
   func currentPosition() async -> String?
 
-  /// Returns when all later reads contain everything up to a position.
+  /// Returns when all later reads contain everything up to a position, except those from the last confirmed state; see
+  /// ``PointStore/reading(notBefore:)``.
   ///
   /// - Returns: `false` for a text that is not a position.
   /// - Throws: ``PointStoreError`` if the reads can't be brought up to the position.
@@ -144,12 +145,6 @@ extension IndexSnapshot {
   public func tile(matching query: TileQuery) throws(PointStoreError) -> [UInt8] {
     try tile(matching: query) { _ in false }.bytes ?? []
   }
-}
-
-/// The position that the reads of a task must contain.
-public enum RequiredPosition {
-  /// The text of the position; `nil` where none is required.
-  @TaskLocal public static var text: String?
 }
 
 /// The reads of a store from its last confirmed state, which writes may have followed.

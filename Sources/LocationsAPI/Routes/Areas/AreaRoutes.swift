@@ -283,7 +283,7 @@ struct LocationAreasRoute: CallHandler {
     try ParameterValues(request, allowing: []).check()
     let id = try PointID(inPathOf: request)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id)
+      try await service.point(id: id, notBefore: request.minimumPosition)
     }
     guard let point else { throw .notFound("there is no place with the id \(id)") }
     let all = try await areas.forRequest(request).areas

@@ -265,7 +265,10 @@ extension FeaturesContext {
   fileprivate func extents(
     of collections: [PointCollection], for request: HTTPRequest
   ) async throws(Problem) -> [BoundingBox?] {
-    guard let snapshot = try? await service.snapshot(for: .page, isRequired: true) else {
+    guard
+      let snapshot = try? await service.snapshot(
+        for: .page, isRequired: true, notBefore: request.minimumPosition)
+    else {
       return collections.map { _ in nil }
     }
     return try await request.computing {

@@ -60,7 +60,7 @@ extension FeaturesContext {
     _ id: PointID, in collection: PointCollection, for request: HTTPRequest
   ) async throws(Problem) -> PointOfInterest? {
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id)
+      try await service.point(id: id, notBefore: request.minimumPosition)
     }
     return point.flatMap { collection.contains(category: $0.draft.category) ? $0 : nil }
   }

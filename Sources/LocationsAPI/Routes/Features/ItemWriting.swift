@@ -176,7 +176,7 @@ extension FeaturesContext {
   ) async throws(Problem) {
     guard !target.collection.categories.isEmpty else { return }
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: target.id)
+      try await service.point(id: target.id, notBefore: request.minimumPosition)
     }
     if point == nil, orNone { return }
     guard let point, target.collection.contains(category: point.draft.category) else { throw .noItem(target.id) }

@@ -74,7 +74,7 @@ struct ItemsRoute: CallHandler {
       } inStore: { attempt throws(PointStoreError) in
         try await page(
           query.bounded(ifOnEventLoop: attempt == .onEventLoop), isContinued: arguments.isContinued,
-          isRecorded: attempt != .repetition)
+          isRecorded: attempt != .repetition, notBefore: request.minimumPosition)
       } isShort: { page in
         page.points.areShort
       } response: { page in
@@ -84,13 +84,13 @@ struct ItemsRoute: CallHandler {
   }
 
   private func page(
-    _ query: PointQuery, isContinued: Bool, isRecorded: Bool
+    _ query: PointQuery, isContinued: Bool, isRecorded: Bool, notBefore position: String?
   ) async throws(PointStoreError) -> FeaturePage {
-    let page = try await context.service.page(matching: query, isRecorded: isRecorded)
+    let page = try await context.service.page(matching: query, isRecorded: isRecorded, notBefore: position)
     var result = FeaturePage(page)
     if isContinued || page.hasMore {
       do throws(PointStoreError) {
-        result.numberMatched = try await context.service.count(matching: query)
+        result.numberMatched = try await context.service.count(matching: query, notBefore: position)
       } catch {
         switch error {
         // The page is complete without the number, which may take much longer to find.

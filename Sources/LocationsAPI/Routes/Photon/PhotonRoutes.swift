@@ -296,7 +296,7 @@ struct PhotonSearch: Sendable {
     }
     let isRequired = query.needsIndex || service.isRestricted
     let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.snapshot(for: .page, isRequired: isRequired)
+      try await service.snapshot(for: .page, isRequired: isRequired, notBefore: request.minimumPosition)
     }
     guard let snapshot else {
       // The time for which the store waits for a database counts to no computation.

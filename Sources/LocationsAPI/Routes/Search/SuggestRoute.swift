@@ -83,7 +83,7 @@ struct SuggestRoute: CallHandler {
       ) { snapshot throws(PointStoreError) in
         try service.categoryCounts(in: nil, of: snapshot)
       } inStore: { _ throws(PointStoreError) in
-        try await service.categoryCounts()
+        try await service.categoryCounts(notBefore: request.minimumPosition)
       } response: {
         $0
       }

@@ -221,7 +221,8 @@ extension PointsService {
   ) async throws(Problem) -> any IndexSnapshot {
     if text != nil { try requireTextSearch() }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      guard let snapshot = try await snapshot(for: operation, isRequired: true) else { throw .indexRequired }
+      let snapshot = try await snapshot(for: operation, isRequired: true, notBefore: request.minimumPosition)
+      guard let snapshot else { throw .indexRequired }
       return snapshot
     }
   }
