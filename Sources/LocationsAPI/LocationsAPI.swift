@@ -136,7 +136,7 @@ package struct LocationsAPI: Sendable {
   private var middlewaresOfPlaces: [any Middleware] {
     let freshness = configuration.service.followingIndex.map { FreshnessMiddleware(index: $0) }
     return (freshness.map { [$0] } ?? [])
-      + [AreaMiddleware(areas: configuration.areas), ReadConditionMiddleware()]
+      + [ReadConditionMiddleware()]
   }
 
   /// Returns all calls, those that describe the others included.
@@ -167,8 +167,8 @@ package struct LocationsAPI: Sendable {
       clock: configuration.clock)
     let list = ListRoute(
       service: service, revalidation: revalidation, shortLived: shortLived, address: configuration.address,
-      filtering: filtering)
-    let search = SearchRoute(list, areas: configuration.areas)
+      filtering: filtering, areas: configuration.areas)
+    let search = SearchRoute(list)
     let location = LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock)
     let categories = CategoriesRoute(service: service, revalidation: revalidation, tree: filtering.categories)
     var handlers: [any CallHandler] = [
@@ -183,12 +183,16 @@ package struct LocationsAPI: Sendable {
       SuggestRoute(
         service: service, revalidation: shortLived,
         categories: CategoryWords(filtering.categories, uptime: configuration.uptime),
-        filtering: filtering),
+        filtering: filtering, areas: configuration.areas),
       ReverseRoute(
-        service: service, revalidation: revalidation, categories: filtering.categories, clock: configuration.clock),
-      TileRoute(responder: tiles),
-      TileJSONRoute(service: service, policy: policy, filtering: filtering, address: configuration.address),
-      ClustersRoute(service: service, revalidation: revalidation, filtering: filtering),
+        service: service, revalidation: revalidation, categories: filtering.categories, clock: configuration.clock,
+        areas: configuration.areas),
+      TileRoute(responder: tiles, areas: configuration.areas),
+      TileJSONRoute(
+        service: service, policy: policy, filtering: filtering, address: configuration.address,
+        areas: configuration.areas),
+      ClustersRoute(
+        service: service, revalidation: revalidation, filtering: filtering, areas: configuration.areas),
       LandRoute(),
       ImageTileRoute(file: configuration.baseMap?.file),
       FacetsRoute(
@@ -202,7 +206,8 @@ package struct LocationsAPI: Sendable {
       RemoveSourceRoute(service: service),
       ImportRoute(service: service, memory: configuration.importMemory),
       ExportRoute(
-        service: service, changes: configuration.changes, filtering: filtering, restriction: configuration.restriction),
+        service: service, changes: configuration.changes, filtering: filtering, areas: configuration.areas,
+        restriction: configuration.restriction),
       ChangesRoute(
         changes: configuration.changes, service: service, filtering: filtering, access: configuration.access,
         streams: configuration.changeStreams, areas: configuration.areas, restriction: configuration.restriction),

@@ -650,15 +650,49 @@ import Testing
     let custom = try await storeOfStar(.custom).areas(isCurrent: true)
     let (place, other) = (try Coordinate(latitude: 40.001, longitude: 10), try Coordinate(latitude: 1, longitude: 1))
 
-    RequestAreas.$current.withValue(RequestAreas(areas, completesAddresses: true)) {
-      #expect(!RequestAreas.lookUp([place]))
-      #expect(RequestAreas.lookUp([other]))
-    }
-    RequestAreas.$current.withValue(RequestAreas(areas)) { #expect(RequestAreas.lookUp([place])) }
+    let completing: RequestAreas? = RequestAreas(areas, completesAddresses: true)
+    let naming: RequestAreas? = RequestAreas(areas)
     // No address has areas of this kind.
-    RequestAreas.$current.withValue(RequestAreas(custom, completesAddresses: true)) {
-      #expect(RequestAreas.lookUp([place]))
+    let ofOtherKind: RequestAreas? = RequestAreas(custom, completesAddresses: true)
+
+    #expect(!completing.lookUp([place]))
+    #expect(completing.lookUp([other]))
+    #expect(naming.lookUp([place]))
+    #expect(ofOtherKind.lookUp([place]))
+    #expect(RequestAreas?.none.lookUp([place]))
+  }
+
+  /// Areas that can't be read.
+  private struct UnavailableAreas: AreaStore {
+    func areas(isCurrent: Bool, notBefore position: String?) async throws(PointStoreError) -> Areas {
+      throw .unavailable(reason: "away")
     }
+    func recentAreas() -> Areas? { nil }
+    func commit(
+      _ change: AreaChange, onto version: Int64, for client: String?
+    ) async throws(PointStoreError) -> Areas? { nil }
+    func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? { nil }
+  }
+
+  @Test(
+    arguments: [
+      ("/locations", nil, 200), ("/locations?q=inside", nil, 200), ("/locations?q=inside&fields=label", nil, 200),
+      ("/locations/suggest?q=insi", nil, 200), ("/locations/reverse?lat=48.5&long=16.5", nil, 200),
+      ("/api?q=inside", nil, 200), ("/nominatim/reverse?lat=48.5&lon=16.5", nil, 200),
+      ("/locations/search", #"{"q":"inside"}"#, 200), ("/locations?in=Wien", nil, 503),
+      ("/locations/search", #"{"in":"Wien"}"#, 503), ("/categories?in=Wien", nil, 400),
+    ] as [(String, String?, Int)])
+  func onlyNamedAreasAreRequired(target: String, body: String?, status: Int) async throws {
+    let store = MemoryStore.countingFromOne()
+    _ = try await store.create(.at(48.5, 16.5, name: "Inside"), once: nil)
+    var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1.2.3")
+    api.areas = UnavailableAreas()
+    let driver = ServiceDriver(LocationsAPI(api))
+
+    let response =
+      if let body { try await driver.send(.POST, target, json: body) } else { try await driver.send(.GET, target) }
+
+    #expect(response.status == status, "\(response.text)")
   }
 
   // MARK: Replacement of a data set

@@ -82,6 +82,7 @@ final class Revalidation: Sendable {
   /// - Parameters:
   ///   - languages: the languages of the names.
   ///   - representation: the suffix of the entity tags of a representation that is in none of the formats.
+  ///   - areas: the areas that the response depends on.
   ///   - hasVersion: a Boolean value that indicates whether the version of the places identifies the response; `false`
   ///     for one with other data, which is always made anew.
   ///   - expires: a Boolean value that indicates whether the response depends on the time of the request.
@@ -91,11 +92,12 @@ final class Revalidation: Sendable {
     in format: PointFormat,
     languages: LanguageNegotiation = .none,
     representation: String = "",
+    areas: RequestAreas? = nil,
     hasVersion: Bool = true,
     expires: Bool = false,
     _ search: () async throws(Problem) -> ExpiringResponse
   ) async throws(Problem) -> HTTPResponse {
-    let suffix = Self.suffix(format, languages) + representation + RequestAreas.tagSuffix
+    let suffix = Self.suffix(format, languages) + representation + areas.tagSuffix
     guard hasVersion, !policy.isOff else {
       var found = try await search()
       if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &found.response, of: request) }

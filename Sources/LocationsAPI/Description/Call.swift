@@ -100,6 +100,9 @@ package struct Call: Sendable {
   /// The parameters of the query that ``ParameterValues`` reads.
   let parameters: Set<Parameter>
 
+  /// The uses of areas, which are read before the other parameters; `nil` for a call that reads none so.
+  let areas: AreaUse?
+
   /// The names of all parameters of the query.
   var parameterNames: [String]
 
@@ -133,6 +136,7 @@ package struct Call: Sendable {
   ///   - joinsRestriction: a Boolean value that indicates whether senders with a restriction may make the call.
   ///   - isIdempotent: a Boolean value that indicates whether a repeat has no further effect, so that the call takes no
   ///     `Idempotency-Key`.
+  ///   - areas: the uses of areas; `nil` for none but that of the parameter `in`.
   ///   - otherParameters: the names of parameters of the query beside those of ``Parameter``.
   ///   - ignoresQuery: a Boolean value that indicates whether unknown parameters are accepted.
   ///   - describing: the descriptions of parameters that differ from those of ``Parameter``, by name.
@@ -143,7 +147,7 @@ package struct Call: Sendable {
   init(
     _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, joinsRestriction: Bool = false, id: String,
     group: Group, link: String? = nil, summary: String, description: String = "", isIdempotent: Bool = false,
-    parameters: Set<Parameter> = [], otherParameters: [String] = [], ignoresQuery: Bool = false,
+    parameters: Set<Parameter> = [], areas: AreaUse? = nil, otherParameters: [String] = [], ignoresQuery: Bool = false,
     describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     sharing sharedDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     requestHeaders: [HeaderDescription] = [], body: BodyDescription? = nil,
@@ -155,6 +159,7 @@ package struct Call: Sendable {
     self.scope = scope
     self.joinsRestriction = joinsRestriction
     self.parameters = parameters
+    self.areas = areas ?? (parameters.contains(.area) ? .named : nil)
     parameterNames = Parameter.allCases.filter(parameters.contains).map(\.name) + otherParameters
     self.bodyLimit = bodyLimit
     self.id = id

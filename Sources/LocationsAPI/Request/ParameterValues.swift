@@ -152,6 +152,9 @@ struct ParameterValues {
   /// The parameters whose values are of the wrong type. They count as given, and have no further violations.
   private var mistyped: Set<Parameter> = []
 
+  /// The areas that the request needs; `nil` if it needs none.
+  var areas: RequestAreas?
+
   private var errors: [ProblemError] = []
   private var code: ParameterProblem?
 

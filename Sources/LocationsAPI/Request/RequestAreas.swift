@@ -1,4 +1,3 @@
-import AccessControl
 import Basics
 import Geo
 import HTTPServer
@@ -8,10 +7,9 @@ import Synchronization
 
 /// The areas as a request reads them: for the one that it names by `in`, for those that the words of its text name, and
 /// for the addresses in its response.
+///
+/// Functions take an optional value, which is `nil` for a request that needs no areas.
 final class RequestAreas: Sendable {
-  /// The areas of the present request; `nil` if it names none.
-  @TaskLocal static var current: RequestAreas?
-
   let areas: Areas
 
   /// A Boolean value that indicates whether the response has addresses, which areas complete.
@@ -29,47 +27,30 @@ final class RequestAreas: Sendable {
     self.completesAddresses = completesAddresses
   }
 
-  /// Returns the areas that complete the address of a place.
-  ///
-  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
-  static func areas(of point: PointOfInterest) throws(Problem) -> [Area] {
-    var steps = AreaSteps()
-    do throws(PointStoreError) {
-      return try areas(at: point.draft.coordinate, within: &steps)
-    } catch {
-      throw Problem(error)
-    }
-  }
+  /// The number of steps of the look-ups of a request on the event loop, less than a millisecond.
+  private static let stepsOnEventLoop = 30_000
+
+  /// A Boolean value that indicates whether the response has addresses that areas complete.
+  fileprivate var completeAddresses: Bool { completesAddresses && !areas.isEmpty }
 
   /// Returns the areas that complete the address of a place.
   ///
   /// - Throws: ``PointStoreError`` at the limit of the steps.
-  static func areas(
+  fileprivate func completingAddress(
     at coordinate: Coordinate, within steps: inout AreaSteps
   ) throws(PointStoreError) -> [Area] {
-    guard let current, current.completesAddresses, !current.areas.isEmpty else { return [] }
-    if let known = current.known.withLock({ $0[coordinate] }) { return known }
-    return try current.areas.completingAddress(at: coordinate, within: &steps)
+    if let known = known.withLock({ $0[coordinate] }) { return known }
+    return try areas.completingAddress(at: coordinate, within: &steps)
   }
-
-  /// A Boolean value that indicates whether the present response has addresses that areas complete.
-  static var completeAddresses: Bool {
-    guard let current else { return false }
-    return current.completesAddresses && !current.areas.isEmpty
-  }
-
-  /// The number of steps of the look-ups of a request on the event loop, less than a millisecond.
-  private static let stepsOnEventLoop = 30_000
 
   /// Looks up the areas that complete the addresses of places, on the event loop.
   ///
-  /// - Returns: `false` if that takes long, so that the addresses are to be written beside the event loop.
-  static func lookUp(_ coordinates: some Sequence<Coordinate>) -> Bool {
-    guard let current, completeAddresses else { return true }
-    var steps = AreaSteps(atMost: stepsOnEventLoop)
-    for coordinate in coordinates where current.known.withLock({ $0[coordinate] }) == nil {
-      guard let areas = try? current.areas.completingAddress(at: coordinate, within: &steps) else { return false }
-      current.known.withLock { $0[coordinate] = areas }
+  /// - Returns: `false` if that takes long.
+  fileprivate func lookUp(_ coordinates: some Sequence<Coordinate>) -> Bool {
+    var steps = AreaSteps(atMost: Self.stepsOnEventLoop)
+    for coordinate in coordinates where known.withLock({ $0[coordinate] }) == nil {
+      guard let areas = try? areas.completingAddress(at: coordinate, within: &steps) else { return false }
+      known.withLock { $0[coordinate] = areas }
     }
     return true
   }
@@ -118,14 +99,49 @@ final class RequestAreas: Sendable {
     return readings
   }
 
-  /// The suffix of entity tags of responses that depend on areas: empty for others.
-  static var tagSuffix: String {
-    guard let current else { return "" }
-    let all = current.areas
-    let addresses = current.completesAddresses && !all.isEmpty ? "-ad" + String(all.version, radix: 36) : ""
-    let areas = [current.named].compactMap(\.self) + (current.readings.withLock { $0?.areas } ?? [])
+  fileprivate var tagSuffix: String {
+    let addresses = completeAddresses ? "-ad" + String(areas.version, radix: 36) : ""
+    let areas = [named].compactMap(\.self) + (readings.withLock { $0?.areas } ?? [])
     return areas.reduce(addresses) { $0 + "-in" + $1.tag }
   }
+}
+
+extension RequestAreas? {
+  /// Returns the areas that complete the address of a place.
+  ///
+  /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
+  func completingAddress(of point: PointOfInterest) throws(Problem) -> [Area] {
+    var steps = AreaSteps()
+    do throws(PointStoreError) {
+      return try completingAddress(at: point.draft.coordinate, within: &steps)
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// Returns the areas that complete the address of a place.
+  ///
+  /// - Throws: ``PointStoreError`` at the limit of the steps.
+  func completingAddress(
+    at coordinate: Coordinate, within steps: inout AreaSteps
+  ) throws(PointStoreError) -> [Area] {
+    guard let self, self.completeAddresses else { return [] }
+    return try self.completingAddress(at: coordinate, within: &steps)
+  }
+
+  /// A Boolean value that indicates whether the response has addresses that areas complete.
+  var completeAddresses: Bool { self?.completeAddresses ?? false }
+
+  /// Looks up the areas that complete the addresses of places, on the event loop.
+  ///
+  /// - Returns: `false` if that takes long, so that the addresses are to be written beside the event loop.
+  func lookUp(_ coordinates: some Sequence<Coordinate>) -> Bool {
+    guard let self, self.completeAddresses else { return true }
+    return self.lookUp(coordinates)
+  }
+
+  /// The suffix of entity tags of responses that depend on areas: empty for others.
+  var tagSuffix: String { self?.tagSuffix ?? "" }
 }
 
 extension Area {
@@ -133,136 +149,115 @@ extension Area {
   var tag: String { String(id.low ^ id.high, radix: 36) + "v" + String(version, radix: 36) }
 }
 
-/// A middleware that reads the areas for a request that needs them: its query names one, whose id it states in
-/// `Waymark-Area`, the words of its text name one, or its response has addresses.
-struct AreaMiddleware: Middleware {
-  let areas: any AreaStore
+/// The uses of areas by a call, which are read before its other parameters.
+enum AreaUse: Sendable {
+  /// The area that `in` names.
+  case named
+  /// Also the areas that the words of `q` name, and those that complete the addresses of labels, where `fields` has them.
+  case searched
+  /// The same for a text that is still being typed, and responses that always have addresses.
+  case addressed
+}
 
-  func intercepts(_ request: HTTPRequest) -> Bool {
-    guard request.route?.scope == .read, let query = request.query else { return false }
-    let hints = AreaHints(query)
-    return hints.namesArea || hasAddresses(request, hints) || hasText(request, hints)
-  }
+/// The handler of a call that reads areas before its other parameters, as ``Call/areas`` declares. The area that `in`
+/// names is stated in `Waymark-Area`.
+protocol AreaCallHandler: CallHandler {
+  var areas: any AreaStore { get }
 
-  /// Returns a Boolean value that indicates whether a response has addresses.
-  private func hasAddresses(_ request: HTTPRequest, _ hints: AreaHints) -> Bool {
-    switch request.route?.template {
-    case "/locations": hints.hasLabel
-    case "/locations/reverse", "/locations/suggest", "/api", "/reverse", "/structured", "/nominatim/search",
-      "/nominatim/reverse":
-      true
-    default: false
+  /// Responds to a request.
+  ///
+  /// - Parameter values: the parameters, with the areas.
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse
+}
+
+extension AreaCallHandler {
+  // Without areas there is no further asynchronous call, which takes memory.
+  @inline(__always)
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    guard let use = Self.call.areas, areas.areNeeded(for: values, use) else {
+      return try await respond(to: request, with: values)
+    }
+    return try await areas.resolving(values, use, for: request) { values throws(Problem) in
+      try await respond(to: request, with: values)
     }
   }
+}
 
-  /// Returns a Boolean value that indicates whether there are areas that the words of a text may name.
-  private func hasText(_ request: HTTPRequest, _ hints: AreaHints) -> Bool {
-    hints.hasText && request.route?.template == "/locations" && areas.recentAreas()?.isEmpty != true
+extension AreaStore {
+  /// Returns a Boolean value that indicates whether a request may need areas.
+  func areNeeded(for values: ParameterValues, _ use: AreaUse) -> Bool {
+    if values.has(.area) || values.haveAddresses(use) { return true }
+    return use != .named && values.has(.text) && recentAreas()?.isEmpty != true
   }
 
-  nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
+  /// Returns the response to a request with the areas that it needs, and with the id of the one that it names.
+  func resolving(
+    _ values: ParameterValues, _ use: AreaUse, for request: HTTPRequest,
+    _ respond: (ParameterValues) async throws(Problem) -> HTTPResponse
+  ) async throws(Problem) -> HTTPResponse {
+    var values = values
+    values.areas = try await areas(for: values, use, request)
     do throws(Problem) {
-      let hasAddresses = hasAddresses(request, AreaHints(request.query ?? ""))
-      let names = try AreaNamesOfRequest(request)
-      if names.area == nil, !hasAddresses, !mayName(names) { return await next.respond(to: request) }
-      let context: RequestAreas
-      do throws(Problem) {
-        context = try await areas.forRequest(request, completesAddresses: hasAddresses)
-      } catch {
-        guard names.area == nil else { throw error }
-        // Texts and addresses do without areas, as where the index answers while the database is away.
-        return await next.respond(to: request)
-      }
-      if let text = names.area { try await context.prepare(areaNamed: text, near: names.position, for: request) }
-      if let text = names.text { try await context.prepare(text, names, for: request) }
-      return await context.respond { await next.respond(to: request) }
-    } catch {
-      var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
-      response.route = request.route?.template
+      var response = try await respond(values)
+      if let area = values.areas?.named { response.headers.add(name: "waymark-area", value: area.id.description) }
       return response
+    } catch {
+      var problem = error
+      if let area = values.areas?.named { problem.headers.add(name: "waymark-area", value: area.id.description) }
+      throw problem
     }
   }
 
-  /// Returns a Boolean value that indicates whether the text of a request may name an area. As most do not, the areas of
-  /// a moment ago decide, so that no search waits for the areas to be read.
-  private func mayName(_ names: AreaNamesOfRequest) -> Bool {
-    guard let text = names.text else { return false }
-    guard let recent = areas.recentAreas() else { return true }
-    return !recent.readings(of: text, isIncomplete: names.isIncomplete, near: names.position).isEmpty
-  }
-}
-
-/// The parameters of a query that areas may matter for, found in one pass without allocation, which every read takes.
-private struct AreaHints {
-  private(set) var namesArea = false
-  private(set) var hasText = false
-  private(set) var hasLabel = false
-
-  init(_ query: Substring) {
-    var query = query
-    query.withUTF8 { query in
-      var start = 0
-      while start < query.count {
-        let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
-        note(UnsafeBufferPointer(rebasing: query[start..<end]))
-        start = end + 1
-      }
+  /// Returns the areas that a request needs, prepared for searches, beside the event loop if that takes long.
+  ///
+  /// - Throws: `Problem` of the store's error, if `in` names an area. Texts and addresses do without areas, as where the
+  ///   index answers while the database is away.
+  private func areas(
+    for values: ParameterValues, _ use: AreaUse, _ request: HTTPRequest
+  ) async throws(Problem) -> RequestAreas? {
+    let (name, position) = (values[.area], values.givenCoordinate)
+    let text = use == .named ? nil : values[.text]
+    let isIncomplete = use == .addressed || values[.autocomplete]?.hasSameBytes(as: "true") == true
+    let hasAddresses = values.haveAddresses(use)
+    guard name != nil || hasAddresses || mayName(text, isIncomplete, near: position) else { return nil }
+    let areas: RequestAreas
+    do throws(Problem) {
+      areas = try await forRequest(request, completesAddresses: hasAddresses)
+    } catch {
+      if name != nil { throw error }
+      return nil
     }
+    if let name { try await areas.prepare(areaNamed: name, near: position, for: request) }
+    if let text { try await areas.prepare(text, isIncomplete: isIncomplete, near: position, for: request) }
+    return areas
   }
 
-  private mutating func note(_ pair: UnsafeBufferPointer<UInt8>) {
-    let nameEnd = pair.firstIndex(of: UInt8(ascii: "="), from: 0) ?? pair.count
-    let name = UnsafeBufferPointer(rebasing: pair[..<nameEnd])
-    if name.isEqual(toLowercase: "in") {
-      namesArea = true
-    } else if name.isEqual(toLowercase: "q") {
-      hasText = true
-    } else if name.isEqual(toLowercase: "fields") {
-      hasLabel = hasLabel || pair[nameEnd...].containsLabel
-    } else if name.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil {
-      // A name with an escape may be that of any.
-      (namesArea, hasText, hasLabel) = (true, true, true)
-    }
+  /// Returns a Boolean value that indicates whether a text may name an area. As most do not, the areas of a moment ago
+  /// decide, so that no search waits for the areas to be read.
+  private func mayName(_ text: String?, _ isIncomplete: Bool, near position: Coordinate?) -> Bool {
+    guard let text else { return false }
+    guard let recent = recentAreas() else { return true }
+    return !recent.readings(of: text, isIncomplete: isIncomplete, near: position).isEmpty
   }
 }
 
-extension Slice<UnsafeBufferPointer<UInt8>> {
-  /// A Boolean value that indicates whether the bytes have the name of the field `label`, or an escape that may stand
-  /// for a part of it.
-  fileprivate var containsLabel: Bool {
-    var rest = self
-    while let index = rest.firstIndex(where: { $0 == UInt8(ascii: "l") || $0 == UInt8(ascii: "%") }) {
-      rest = rest[index...]
-      if rest.starts(with: "label".utf8) { return true }
-      // `%2C` is a comma.
-      if rest.first == UInt8(ascii: "%"), !rest.starts(with: "%2C".utf8), !rest.starts(with: "%2c".utf8) { return true }
-      rest = rest.dropFirst()
+extension ParameterValues {
+  /// Returns a Boolean value that indicates whether the response has addresses.
+  fileprivate func haveAddresses(_ use: AreaUse) -> Bool {
+    switch use {
+    case .named: false
+    case .searched: self[.fields]?.contains("label") == true
+    case .addressed: true
     }
-    return false
   }
-}
 
-/// The parts of a query that may name an area.
-private struct AreaNamesOfRequest {
-  private(set) var area: String?
-  private(set) var text: String?
-  private(set) var isIncomplete = false
-  private(set) var position: Coordinate?
-
-  init(_ request: HTTPRequest) throws(Problem) {
-    var (latitude, longitude): (Double?, Double?)
-    try QueryParameter.forEach(in: request.query) { pair throws(Problem) in
-      switch Parameter(name: pair.name) {
-      case .area?: area = area ?? pair.value
-      case .text?: text = text ?? pair.value
-      case .autocomplete?: isIncomplete = pair.value == "true"
-      case .latitude?: latitude = latitude ?? ParameterValues.number(pair.value)
-      case .longitude?: longitude = longitude ?? ParameterValues.number(pair.value)
-      default: break
-      }
-    }
-    if request.route?.template != "/locations" { isIncomplete = true }
-    if let latitude, let longitude { position = try? Coordinate(latitude: latitude, longitude: longitude) }
+  /// The coordinate of `lat` and `long`; `nil` if one is not given or invalid.
+  fileprivate var givenCoordinate: Coordinate? {
+    guard let latitude = self[.latitude].flatMap({ Self.number($0) }),
+      let longitude = self[.longitude].flatMap({ Self.number($0) })
+    else { return nil }
+    return try? Coordinate(latitude: latitude, longitude: longitude)
   }
 }
 
@@ -278,13 +273,6 @@ extension RequestAreas {
   }
 
   /// Has the areas that a text names prepared for searches, beside the event loop if that takes long.
-  fileprivate func prepare(
-    _ text: String, _ names: AreaNamesOfRequest, for request: HTTPRequest
-  ) async throws(Problem) {
-    try await prepare(text, isIncomplete: names.isIncomplete, near: names.position, for: request)
-  }
-
-  /// Has the areas that a text names prepared for searches, beside the event loop if that takes long.
   func prepare(
     _ text: String, isIncomplete: Bool, near coordinate: Coordinate?, for request: HTTPRequest
   ) async throws(Problem) {
@@ -297,38 +285,24 @@ extension RequestAreas {
     guard area.draft.outline.positionCount > Self.shortOutline, !areas.hasShape(of: area) else { return }
     _ = try await request.computing { try? self.areas.shape(of: area) }
   }
-
-  /// Returns the result of a closure that has these areas.
-  func parsing<Value>(_ body: () throws(Problem) -> Value) throws(Problem) -> Value {
-    let result = Self.$current.withValue(self) { () -> Result<Value, Problem> in
-      do throws(Problem) {
-        return .success(try body())
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
-  }
-
-  /// Returns the response of a closure that has these areas, with the area that it named.
-  nonisolated(nonsending) func respond(_ body: nonisolated(nonsending) () async -> HTTPResponse) async -> HTTPResponse {
-    var response = await Self.$current.withValue(self) { await body() }
-    if let area = named { response.headers.add(name: "waymark-area", value: area.id.description) }
-    return response
-  }
 }
 
 extension HTTPRequest {
   /// Returns the result of a closure that writes the addresses of places: on the event loop, or beside it where looking
   /// up their areas takes long.
   func writingAddresses<Value>(
-    of coordinates: some Sequence<Coordinate>, _ body: () throws(Problem) -> Value
+    of coordinates: some Sequence<Coordinate>, in areas: RequestAreas?, _ body: () throws(Problem) -> Value
   ) async throws(Problem) -> Value {
-    RequestAreas.lookUp(coordinates) ? try body() : try await computing(body)
+    areas.lookUp(coordinates) ? try body() : try await computing(body)
   }
 }
 
 extension AreaStore {
+  /// Returns the areas for a request whose response has addresses; `nil` if they can't be read, as addresses do without.
+  func completingAddresses(for request: HTTPRequest) async -> RequestAreas? {
+    try? await forRequest(request, completesAddresses: true)
+  }
+
   /// Returns the areas for a request.
   ///
   /// - Throws: `Problem` of the store's error.
@@ -347,12 +321,12 @@ extension ParameterValues {
   mutating func namedArea(near coordinate: Coordinate?) -> GeodesicArea? {
     guard let text = self[.area] else { return nil }
     if has(.within) { note(.invalid, Parameter.area.name, "must not be given where within is") }
-    guard let context = RequestAreas.current, let area = context.area(named: text, near: coordinate) else {
+    guard let areas, let area = areas.area(named: text, near: coordinate) else {
       note(.invalid, Parameter.area.name, "must be the id or a name of an area; there is none \(quoted(text))")
       return nil
     }
     do {
-      return try context.areas.shape(of: area)
+      return try areas.areas.shape(of: area)
     } catch {
       note(.invalid, Parameter.area.name, "is an area that places cannot be searched in: \(error)")
       return nil

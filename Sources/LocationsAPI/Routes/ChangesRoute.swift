@@ -9,7 +9,7 @@ import Points
 import Synchronization
 
 /// `GET /changes`: what has changed since a position, as a page or as a stream.
-struct ChangesRoute: CallHandler {
+struct ChangesRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/changes", scope: .read, joinsRestriction: true, id: "listChanges", group: .changes, link: "changes",
     summary: "List changes",
@@ -74,8 +74,7 @@ struct ChangesRoute: CallHandler {
   /// The restriction of the senders of all requests; `nil` for none.
   let restriction: Restriction?
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.call.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
     let arguments = try await request.compiling(values, areJoined: restriction != nil) { () throws(Problem) in
       try ChangesArguments(values, request, filtering, restriction)
     }
@@ -347,7 +346,7 @@ struct ChangesArguments: Sendable {
     isContinued = lastEvent != nil
     let position = (lastEvent ?? values[.since]).map(PositionText.parts)
     (since, mark) = (position?.position, position?.mark)
-    area = RequestAreas.current?.named
+    area = values.areas?.named
     conditions = ChangeConditions(text: request.query, shape: query.area, area: area)
     ownMark = Self.mark(restriction, area)
     wait = .seconds(values.integer(.wait, in: ChangesRoute.waits) ?? 0)

@@ -8,7 +8,7 @@ import Points
 import Synchronization
 
 /// `GET /locations/export`: all places that match, as fast as the client takes them and in constant memory.
-struct ExportRoute: CallHandler {
+struct ExportRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/locations/export", scope: .read, joinsRestriction: true, id: "exportLocations", group: .transfer,
     link: "export",
@@ -33,12 +33,12 @@ struct ExportRoute: CallHandler {
   /// The changes of the places; `nil` if they are not known.
   let changes: (any PointFeed)?
   let filtering: Filtering
+  let areas: any AreaStore
 
   /// The restriction of the senders of all requests; `nil` for none.
   let restriction: Restriction?
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.call.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
     let arguments = try await request.compiling(values) { () throws(Problem) in
       try ExportArguments(values, request, filtering)
     }
@@ -55,7 +55,7 @@ struct ExportRoute: CallHandler {
     if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
     let position = await position()
     if let position {
-      let mark = ChangesArguments.mark(restriction, RequestAreas.current?.named)
+      let mark = ChangesArguments.mark(restriction, values.areas?.named)
       headers.add(name: "waymark-position", value: PositionText.marking(position, mark))
     }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }

@@ -7,7 +7,7 @@ import PointFormats
 import Points
 
 /// `GET /locations`: a page of the places that match, with `q` by their names.
-struct ListRoute: CallHandler {
+struct ListRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/locations", scope: .read, joinsRestriction: true, id: "listLocations", group: .search, link: "locations",
     summary: "List places",
@@ -15,7 +15,7 @@ struct ListRoute: CallHandler {
       "The places that match all filters: with `q` the best match first, else with a position the nearest first, with a"
       + " route in the order along it, with `ids` in their order, else by id. With `q` a position without `radius` makes matches near it rank"
       + " higher. A `Link` leads to the next page.",
-    parameters: .list,
+    parameters: .list, areas: .searched,
     describing: [
       "fields": .fields(
         Parameter.fields.description.description + " `label`, `score` and `match` need `q`.",
@@ -31,12 +31,13 @@ struct ListRoute: CallHandler {
   let shortLived: Revalidation
   let address: PublicAddress
   let filtering: Filtering
+  let areas: any AreaStore
 
   /// The path of the calls that lead to other pages.
   var path = "/locations"
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.call.parameters)
+  @inline(__always)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
     let arguments = try await request.compiling(values) { () throws(Problem) in
       try ListArguments(values, request, filtering)
     }
@@ -44,7 +45,7 @@ struct ListRoute: CallHandler {
     let hasVersion = !arguments.fields.contains(.attribution)
     let revalidation = arguments.text?.isIncomplete == true ? shortLived : revalidation
     return try await revalidation.respond(
-      to: request, in: arguments.format, languages: arguments.languages, hasVersion: hasVersion,
+      to: request, in: arguments.format, languages: arguments.languages, areas: arguments.areas, hasVersion: hasVersion,
       expires: arguments.expire
     ) { () async throws(Problem) in
       try await search(arguments, for: request)
@@ -69,7 +70,7 @@ struct ListRoute: CallHandler {
     let attributions = try await service.attributions(for: arguments.fields, request)
     if let text = arguments.text {
       let query = text.query(arguments)
-      return try await service.matches(of: query, for: request) { page throws(Problem) in
+      return try await service.matches(of: query, in: arguments.areas, for: request) { page throws(Problem) in
         let next = page.next.map { target(cursor: Cursor.text(for: $0, in: query), for: request) }
         return try response(
           of: page.matches.map { FoundPoint($0) }, attributions, next: next, expiry: page.expiry, arguments,
@@ -77,7 +78,7 @@ struct ListRoute: CallHandler {
       }
     }
     return try await service.page(
-      matching: arguments.query, isRecorded: arguments.isSearch, for: request
+      matching: arguments.query, isRecorded: arguments.isSearch, in: arguments.areas, for: request
     ) { page throws(Problem) in
       let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
       return try response(
@@ -102,7 +103,7 @@ struct ListRoute: CallHandler {
     }
     attributions?.add(to: &points)
     let language = arguments.languages.translate(&points)
-    try points.addLabels(in: arguments.fields)
+    try points.addLabels(in: arguments.fields, arguments.areas)
     var response = HTTPResponse(
       points, fields: arguments.fields, format: arguments.format,
       links: arguments.format == .geoJSON ? links(next: next, for: request) : [])
@@ -153,6 +154,9 @@ final class ListArguments: Sendable {
   let format: PointFormat
   let languages: LanguageNegotiation
 
+  /// The areas of the request; `nil` if it needs none.
+  let areas: RequestAreas?
+
   /// The arguments of a search for a text; `nil` without `q`.
   let text: TextArguments?
 
@@ -174,6 +178,7 @@ final class ListArguments: Sendable {
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ values: ParameterValues, _ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
     var values = values
+    areas = values.areas
     let ids = try values.ids()
     var query = values.filters(by: filtering)
     query.ids = ids

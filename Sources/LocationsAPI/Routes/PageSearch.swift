@@ -35,12 +35,15 @@ extension PointQuery {
 extension PointsService {
   /// Returns the response of a page of places.
   ///
-  /// - Parameter isCopied: a Boolean value that indicates whether the response makes values of the places, and parses or
-  ///   writes their texts again.
+  /// - Parameters:
+  ///   - isCopied: a Boolean value that indicates whether the response makes values of the places, and parses or writes
+  ///     their texts again.
+  ///   - areas: the areas of the request, which complete the addresses of the response.
   /// - Throws: `Problem`.
   @inline(__always)
   func page<Response>(
-    matching query: PointQuery, isRecorded: Bool = true, isCopied: Bool = true, for request: HTTPRequest,
+    matching query: PointQuery, isRecorded: Bool = true, isCopied: Bool = true, in areas: RequestAreas? = nil,
+    for request: HTTPRequest,
     response: (PointPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     try await searching(
@@ -52,7 +55,7 @@ extension PointsService {
         matching: query.bounded(ifOnEventLoop: attempt == .onEventLoop),
         isRecorded: isRecorded && attempt != .repetition, notBefore: request.minimumPosition)
     } isShort: { page in
-      !isCopied || page.isShort
+      !isCopied || page.isShort(in: areas)
     } response: { page throws(Problem) in
       try response(page)
     }
@@ -65,7 +68,7 @@ extension PointsService {
   ///
   /// - Throws: `Problem`; 501 if texts can't be searched for.
   func matches<Response>(
-    of query: TextQuery, isRecorded: Bool = true, for request: HTTPRequest,
+    of query: TextQuery, isRecorded: Bool = true, in areas: RequestAreas?, for request: HTTPRequest,
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     try requireTextSearch()
@@ -80,7 +83,7 @@ extension PointsService {
         of: query, isRecorded: isRecorded && attempt != .repetition, notBefore: request.minimumPosition)
     } isShort: { page in
       page.matches.reduce(0) { $0 + $1.point.draft.textBytes } <= PointPage.shortTextBytes
-        && RequestAreas.lookUp(page.matches.lazy.map(\.point.draft.coordinate))
+        && areas.lookUp(page.matches.lazy.map(\.point.draft.coordinate))
     } response: { page throws(Problem) in
       try response(page)
     }
@@ -198,16 +201,18 @@ extension PointPage {
   /// The number of bytes of the names and tags of places up to which their response is made on the event loop.
   fileprivate static let shortTextBytes = 256 * 1024
 
-  /// A Boolean value that indicates whether the texts and the addresses of the places are parsed and written in less than
-  /// a millisecond.
-  fileprivate var isShort: Bool {
+  /// Returns a Boolean value that indicates whether the texts and the addresses of the places are parsed and written in
+  /// less than a millisecond.
+  ///
+  /// - Parameter areas: the areas that complete the addresses.
+  fileprivate func isShort(in areas: RequestAreas?) -> Bool {
     var bytes = 0
     borrowed.forEach { bytes += $0.name.count + $0.tags.count }
     guard bytes <= Self.shortTextBytes else { return false }
-    guard RequestAreas.completeAddresses else { return true }
+    guard areas.completeAddresses else { return true }
     var coordinates: [Coordinate] = []
     borrowed.forEach { coordinates.append($0.coordinate) }
-    return RequestAreas.lookUp(coordinates)
+    return areas.lookUp(coordinates)
   }
 }
 

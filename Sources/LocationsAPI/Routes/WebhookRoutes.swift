@@ -33,7 +33,7 @@ struct CreateWebhookRoute: CallHandler {
     let sender = try calls.sender()
     let areas = try await calls.areas.forRequest(request)
     let (draft, body) = try await PointBody.readQuery(request) { body throws(Problem) in
-      try areas.parsing { () throws(Problem) in try WebhookDraft(body, isPatch: false, calls.filtering) }
+      try WebhookDraft(body, isPatch: false, calls.filtering, areas)
     }
     let key = try IdempotencyKey.read(request, of: request.principal, body: body)
     guard let url = draft.url else {
@@ -131,7 +131,7 @@ struct ChangeWebhookRoute: CallHandler {
     let patch = try await PointBody.readPatch(request)
     let areas = try await calls.areas.forRequest(request)
     func parsed() throws(Problem) -> WebhookDraft {
-      try areas.parsing { () throws(Problem) in try WebhookDraft(patch, isPatch: true, calls.filtering) }
+      try WebhookDraft(patch, isPatch: true, calls.filtering, areas)
     }
     let draft = PointBody.hasLongConditions(patch) ? try await request.computing(parsed) : try parsed()
     try await calls.check(draft, sender)
@@ -339,7 +339,7 @@ struct WebhookDraft: Sendable {
   ///
   /// - Parameter isPatch: a Boolean value that indicates whether `null` removes a member, and `enabled` is one.
   /// - Throws: `Problem` 400 with every invalid member.
-  init(_ body: JSONValue, isPatch: Bool, _ filtering: Filtering) throws(Problem) {
+  init(_ body: JSONValue, isPatch: Bool, _ filtering: Filtering, _ areas: RequestAreas) throws(Problem) {
     var reader = MemberReader(names: ["url", "filter", "suggestions", "secret"] + (isPatch ? ["enabled"] : []))
     for member in try MemberReader.members(of: body) {
       switch (member.name, member.value) {
@@ -353,7 +353,7 @@ struct WebhookDraft: Sendable {
           break
         }
         do throws(Problem) {
-          needsIndex = try WebhookFilter.query(of: member.value, filtering).needsIndex
+          needsIndex = try WebhookFilter.query(of: member.value, filtering, areas).needsIndex
           filter = text
         } catch {
           reader.note(error, in: "filter")
@@ -391,8 +391,11 @@ package enum WebhookFilter {
   /// Returns the conditions of a filter.
   ///
   /// - Throws: `Problem` 400 with every invalid member.
-  static func query(of filter: JSONValue, _ filtering: Filtering) throws(Problem) -> PointQuery {
+  static func query(
+    of filter: JSONValue, _ filtering: Filtering, _ areas: RequestAreas?
+  ) throws(Problem) -> PointQuery {
     var values = try ParameterValues(filter, allowing: .changeFilters)
+    values.areas = areas
     let query = values.changeFilters(by: filtering)
     try values.check()
     return query
@@ -405,10 +408,9 @@ package enum WebhookFilter {
     of json: String, _ filtering: Filtering, _ areas: any AreaStore
   ) async throws -> (query: PointQuery, areaMark: String?) {
     let filter = try JSONReader.value(of: json.utf8, maximumDepth: PointBody.queryDepth)
-    guard filter[Parameter.area.name] != nil else { return (try query(of: filter, filtering), nil) }
+    guard filter[Parameter.area.name] != nil else { return (try query(of: filter, filtering, nil), nil) }
     let context = RequestAreas(try await areas.areas(isCurrent: false))
-    let conditions = try context.parsing { () throws(Problem) in try query(of: filter, filtering) }
-    return (conditions, context.named?.tag)
+    return (try query(of: filter, filtering, context), context.named?.tag)
   }
 }
 

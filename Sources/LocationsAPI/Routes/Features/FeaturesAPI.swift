@@ -20,7 +20,7 @@ package struct FeaturesAPI: Sendable {
     let described =
       FeaturesRoute.endpoints(context, configuration.caching)
       + ItemsRoute.endpoints(context, configuration.caching, configuration.requiresIfMatch)
-      + TilesetRoute.endpoints(context, locations.tiles)
+      + TilesetRoute.endpoints(context, locations.tiles, configuration.areas)
     endpoints =
       described + [
         FeaturesDescription.endpoint(

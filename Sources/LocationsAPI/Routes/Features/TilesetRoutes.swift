@@ -14,7 +14,9 @@ struct TilesetRoute: RouteHandler {
   }
 
   /// Returns the calls of all resources, and that of the tiles.
-  static func endpoints(_ context: FeaturesContext, _ responder: TileResponder) -> [Endpoint] {
+  static func endpoints(
+    _ context: FeaturesContext, _ responder: TileResponder, _ areas: any AreaStore
+  ) -> [Endpoint] {
     func resource(
       _ resource: Resource, _ path: String, scope: AccessScope? = nil, id: String, _ summary: String,
       members: [String]
@@ -38,7 +40,7 @@ struct TilesetRoute: RouteHandler {
       resource(
         .tileset, "/collections/{collection}/tiles/\(TileMatrixSet.id)", scope: .read, id: "getTileset",
         "Get the description of a tileset", members: ["dataType", "crs", "tileMatrixSetURI", "links"]),
-      CollectionTileRoute(context: context, responder: responder).endpoint,
+      CollectionTileRoute(context: context, responder: responder, areas: areas).endpoint,
     ]
   }
 
@@ -144,7 +146,7 @@ struct TilesetRoute: RouteHandler {
 
 /// `GET /ogc/collections/{collection}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}`: a vector tile of the
 /// places of a collection that match.
-struct CollectionTileRoute: CallHandler {
+struct CollectionTileRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/ogc/collections/{collection}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}", scope: .read,
     joinsRestriction: true, id: "getCollectionTile", group: .features, summary: "Get a vector tile of a collection",
@@ -161,9 +163,10 @@ struct CollectionTileRoute: CallHandler {
 
   let context: FeaturesContext
   let responder: TileResponder
+  let areas: any AreaStore
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.call.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
+    var values = values
     var arguments = try await request.compiling(values) { () throws(Problem) in
       values.tileArguments(by: responder.filtering)
     }

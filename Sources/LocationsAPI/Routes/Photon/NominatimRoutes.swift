@@ -41,6 +41,7 @@ struct NominatimSearchRoute: CallHandler {
 
   let service: PointsService
   let revalidation: Revalidation
+  let areas: any AreaStore
 
   /// The longest time of each search for a text.
   let timeLimit: Duration
@@ -54,33 +55,36 @@ struct NominatimSearchRoute: CallHandler {
     let form = arguments.nominatimForm(request.headers, hasAddress: false)
     try arguments.check()
     let query = PointQuery(box: view.isBound ? view.box : nil)
+    let areas = await areas.completingAddresses(for: request)
     return try await revalidation.respond(
-      to: request, in: .json, languages: form.languages
+      to: request, in: .json, languages: form.languages, areas: areas
     ) { () async throws(Problem) in
       guard case .words(let text) = text else {
-        return ExpiringResponse(try await form.response(to: [], isList: true, request))
+        return ExpiringResponse(try await form.response(to: [], isList: true, areas, request))
       }
       let search = PhotonSearch(
-        service: service, timeLimit: timeLimit, bias: view.bias, limit: limit, request: request)
+        service: service, areas: areas, timeLimit: timeLimit, bias: view.bias, limit: limit, request: request)
       var found: [PhotonPlace] = []
-      let areas = RequestAreas.current?.areas
-      if let area = areas?.area(named: text, near: view.bias?.center) {
+      let all = areas?.areas
+      if let area = all?.area(named: text, near: view.bias?.center) {
         let center = PhotonPlace(area)?.point.draft.coordinate
-        found = try await request.writingAddresses(of: [center].compactMap(\.self)) { () throws(Problem) in
-          try [PhotonPlace]().addingAreas(filter, box: query.box, limit: limit) { _ in [area] }
+        found = try await request.writingAddresses(
+          of: [center].compactMap(\.self), in: areas
+        ) { () throws(Problem) in
+          try [PhotonPlace]().addingAreas(filter, box: query.box, limit: limit, in: areas) { _ in [area] }
         }
       }
       let known = Set(found.map(\.point.id))
       found += try await search.places(named: text, query, filter).filter { !known.contains($0.point.id) }
       // With layers, the search has found the areas too.
-      if found.count < limit, filter.layers.isEmpty, let areas, !areas.isEmpty {
+      if found.count < limit, filter.layers.isEmpty, let all, !all.isEmpty {
         found = try await request.computing { [found] () throws(Problem) in
-          try found.addingAreas(filter, box: query.box, limit: limit) { kinds throws(PointStoreError) in
-            try areas.matching(text, kinds: kinds)
+          try found.addingAreas(filter, box: query.box, limit: limit, in: areas) { kinds throws(PointStoreError) in
+            try all.matching(text, kinds: kinds)
           }
         }
       }
-      return ExpiringResponse(try await form.response(to: Array(found.prefix(limit)), isList: true, request))
+      return ExpiringResponse(try await form.response(to: Array(found.prefix(limit)), isList: true, areas, request))
     }
   }
 }
@@ -119,6 +123,7 @@ struct NominatimReverseRoute: CallHandler {
 
   let service: PointsService
   let revalidation: Revalidation
+  let areas: any AreaStore
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var arguments = try PhotonArguments(request, allowing: PhotonArguments.nominatimReverseParameters)
@@ -127,27 +132,28 @@ struct NominatimReverseRoute: CallHandler {
     let form = arguments.nominatimForm(request.headers, hasAddress: true)
     try arguments.check()
     guard let center else { throw .internal }
+    let areas = await areas.completingAddresses(for: request)
     return try await revalidation.respond(
-      to: request, in: .json, languages: form.languages
+      to: request, in: .json, languages: form.languages, areas: areas
     ) { () async throws(Problem) in
-      let areas = try await RequestAreas.current?.containing(center, for: request) ?? []
+      let around = try await areas?.containing(center, for: request) ?? []
       var found: [PhotonPlace] = []
       let kind: AreaKind? =
         zoom <= 4 ? .country : zoom <= 8 ? .region : zoom <= 12 ? .city : zoom <= 15 ? .district : nil
       if let kind {
         // Where there is none of the kind, a larger one.
         let larger = AreaKind.allCases.prefix { $0 != kind } + [kind]
-        found = try found.addingAreas(PhotonFilter(), limit: 1) { _ in
-          areas.filter { larger.contains($0.draft.kind) }
+        found = try found.addingAreas(PhotonFilter(), limit: 1, in: areas) { _ in
+          around.filter { larger.contains($0.draft.kind) }
         }
       } else {
         let query = PointQuery(proximity: .init(center: center, radiusMetres: Self.maximumMetres))
         let search = PhotonSearch(
-          service: service, timeLimit: query.timeLimit, bias: nil, limit: 1, request: request)
+          service: service, areas: areas, timeLimit: query.timeLimit, bias: nil, limit: 1, request: request)
         found = try await search.places(matching: query, PhotonFilter())
-        found = try found.addingAreas(PhotonFilter(), limit: 1) { _ in areas }
+        found = try found.addingAreas(PhotonFilter(), limit: 1, in: areas) { _ in around }
       }
-      return ExpiringResponse(try await form.response(to: found, isList: false, request))
+      return ExpiringResponse(try await form.response(to: found, isList: false, areas, request))
     }
   }
 }
@@ -275,21 +281,27 @@ private struct NominatimPlaces {
 
   /// Returns the response with places, or with the first one alone.
   func response(
-    to places: [PhotonPlace], isList: Bool, _ request: HTTPRequest
+    to places: [PhotonPlace], isList: Bool, _ areas: RequestAreas?, _ request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    try await request.writingAddresses(of: places.lazy.map(\.point.draft.coordinate)) { () throws(Problem) in
-      try response(to: places, isList: isList)
+    try await request.writingAddresses(
+      of: places.lazy.map(\.point.draft.coordinate), in: areas
+    ) { () throws(Problem) in
+      try response(to: places, isList: isList, areas)
     }
   }
 
-  private func response(to places: [PhotonPlace], isList: Bool) throws(Problem) -> HTTPResponse {
+  private func response(
+    to places: [PhotonPlace], isList: Bool, _ areas: RequestAreas?
+  ) throws(Problem) -> HTTPResponse {
     var points = places.map { FoundPoint(point: $0.point, distanceMetres: nil) }
     let used = languages.translate(&points)
     var json = JSONWriter(ByteBuffer())
     if isList { json.beginArray() }
     for (place, point) in zip(places, points) {
-      let areas = try RequestAreas.areas(of: point.point)
-      append(PhotonPlace(point.point, in: areas), label: point.point.draft.label(in: areas), of: place, to: &json)
+      let around = try areas.completingAddress(of: point.point)
+      append(
+        PhotonPlace(point.point, in: around), label: point.point.draft.label(in: around), of: place,
+        outline: areas?.areas[point.point.id]?.draft.outline, to: &json)
     }
     if isList { json.endArray() }
     if !isList, places.isEmpty {
@@ -307,8 +319,10 @@ private struct NominatimPlaces {
   /// - Parameters:
   ///   - label: the name and the address of the place in one line.
   ///   - original: the place with its own name.
+  ///   - outline: the outline of an area; `nil` for a place.
   private func append(
-    _ place: PhotonPlace, label: String, of original: PhotonPlace, to json: inout JSONWriter<ByteBuffer>
+    _ place: PhotonPlace, label: String, of original: PhotonPlace, outline: AreaOutline?,
+    to json: inout JSONWriter<ByteBuffer>
   ) {
     let draft = place.point.draft
     json.beginObject()
@@ -342,7 +356,7 @@ private struct NominatimPlaces {
         member: "namedetails", [(key: "name", value: own.name)] + own.tags.pairs.filter { Self.isName($0.key) },
         to: &json)
     }
-    writeBox(place.point, to: &json)
+    writeBox(of: outline, at: draft.coordinate, to: &json)
     json.endObject()
   }
 
@@ -386,10 +400,11 @@ private struct NominatimPlaces {
   }
 
   /// Writes the bounds of an area, or the position of a place: south, north, west and east.
-  private func writeBox(_ point: PointOfInterest, to json: inout JSONWriter<ByteBuffer>) {
-    let coordinate = point.draft.coordinate
+  private func writeBox(
+    of outline: AreaOutline?, at coordinate: Coordinate, to json: inout JSONWriter<ByteBuffer>
+  ) {
     var bounds = [coordinate.latitude, coordinate.latitude, coordinate.longitude, coordinate.longitude]
-    if let box = RequestAreas.current?.areas[point.id]?.draft.outline.boxes.first {
+    if let box = outline?.boxes.first {
       bounds = [box.south, box.north, box.west, box.east].map { Double($0) / AreaOutline.unitsPerDegree }
     }
     json.write(name: "boundingbox")

@@ -56,6 +56,7 @@ struct PhotonSearchRoute: CallHandler {
 
   let service: PointsService
   let revalidation: Revalidation
+  let areas: any AreaStore
 
   /// The longest time of each search for a text.
   let timeLimit: Duration
@@ -70,17 +71,19 @@ struct PhotonSearchRoute: CallHandler {
     let languages = arguments.languages(request.headers)
     try arguments.check()
     let filters = PointQuery(proximity: bias.map { .init(center: $0.center) }, box: box, timeLimit: timeLimit)
+    let areas = await areas.completingAddresses(for: request)
     return try await revalidation.respond(
-      to: request, in: .geoJSON, languages: languages
+      to: request, in: .geoJSON, languages: languages, areas: areas
     ) { () async throws(Problem) in
-      let search = PhotonSearch(service: service, timeLimit: timeLimit, bias: bias, limit: limit, request: request)
+      let search = PhotonSearch(
+        service: service, areas: areas, timeLimit: timeLimit, bias: bias, limit: limit, request: request)
       let places: [PhotonPlace]
       switch text {
       case .words(let text): places = try await search.places(named: text, PointQuery(box: box), filter)
       case .any: places = try await search.places(matching: filters, filter)
       case .none: places = []
       }
-      return ExpiringResponse(try await request.response(of: places, languages))
+      return ExpiringResponse(try await request.response(of: places, languages, areas))
     }
   }
 }
@@ -111,6 +114,7 @@ struct PhotonStructuredRoute: CallHandler {
 
   let service: PointsService
   let revalidation: Revalidation
+  let areas: any AreaStore
   let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -125,19 +129,20 @@ struct PhotonStructuredRoute: CallHandler {
     filter.address = address.mapValues { NormalizedText($0).text }
     var query = PointQuery(
       proximity: bias.map { .init(center: $0.center) }, box: box, timeLimit: filtering.timeLimit)
+    let areas = await areas.completingAddresses(for: request)
     var areaPart: PhotonAddressPart?
     for (part, kind) in [(PhotonAddressPart.district, AreaKind.district), (.city, .city), (.state, .region)] {
       guard query.area == nil, let name = address[part] else { continue }
-      query.area = try await RequestAreas.current?.area(named: name, of: kind, near: bias?.center, for: request)
+      query.area = try await areas?.area(named: name, of: kind, near: bias?.center, for: request)
       if query.area != nil { areaPart = part }
     }
     return try await revalidation.respond(
-      to: request, in: .geoJSON, languages: languages
+      to: request, in: .geoJSON, languages: languages, areas: areas
     ) { [query, filter, areaPart] () async throws(Problem) in
       let search = PhotonSearch(
-        service: service, timeLimit: filtering.timeLimit, bias: bias, limit: limit, request: request)
+        service: service, areas: areas, timeLimit: filtering.timeLimit, bias: bias, limit: limit, request: request)
       let found = try await find(address, in: areaPart, by: search, query, filter)
-      return ExpiringResponse(try await request.response(of: found, languages))
+      return ExpiringResponse(try await request.response(of: found, languages, areas))
     }
   }
 
@@ -207,6 +212,7 @@ struct PhotonStructuredRoute: CallHandler {
 /// The searches of the calls of geocoders.
 struct PhotonSearch: Sendable {
   let service: PointsService
+  let areas: RequestAreas?
   let timeLimit: Duration
   let bias: LocationBias?
   let limit: Int
@@ -220,20 +226,18 @@ struct PhotonSearch: Sendable {
   ) async throws(Problem) -> [PhotonPlace] {
     var found: [PhotonPlace] = []
     if let name {
-      try await RequestAreas.current?.prepare(name, isIncomplete: true, near: bias?.center, for: request)
+      try await areas?.prepare(name, isIncomplete: true, near: bias?.center, for: request)
       let query = TextQuery(
         text: name, completesLastWord: true, bias: bias, filters: filters,
-        areaReadings: RequestAreas.current?.readings(of: name, isIncomplete: true, near: bias?.center) ?? [],
+        areaReadings: areas?.readings(of: name, isIncomplete: true, near: bias?.center) ?? [],
         timeLimit: timeLimit)
       found = try await places(matching: query, filter)
     }
-    guard found.count < limit, !filter.layers.isEmpty, let areas = RequestAreas.current?.areas, !areas.isEmpty else {
-      return found
-    }
+    guard found.count < limit, !filter.layers.isEmpty, let all = areas?.areas, !all.isEmpty else { return found }
     return try await request.computing { () throws(Problem) in
-      try found.addingAreas(filter, box: filters.box, limit: limit) { kinds throws(PointStoreError) in
-        guard let name else { return areas.all }
-        return try areas.matching(name, kinds: kinds)
+      try found.addingAreas(filter, box: filters.box, limit: limit, in: areas) { kinds throws(PointStoreError) in
+        guard let name else { return all.all }
+        return try all.matching(name, kinds: kinds)
       }
     }
   }
@@ -243,10 +247,10 @@ struct PhotonSearch: Sendable {
   /// Without a filter, most searches end with their first page, which has the event loop as long as it is short. All
   /// other pages are one computation.
   private func places(matching query: TextQuery, _ filter: PhotonFilter) async throws(Problem) -> [PhotonPlace] {
-    var (query, matches) = (query, PhotonMatches(filter, limit: limit))
+    var (query, matches) = (query, PhotonMatches(filter, limit: limit, in: areas))
     query.limit = matches.pageSize
     if filter.isEmpty {
-      query.after = try await service.matches(of: query, for: request) { page throws(Problem) in
+      query.after = try await service.matches(of: query, in: areas, for: request) { page throws(Problem) in
         try matches.add(page.matches.map(\.point))
         return page.next
       }
@@ -280,11 +284,11 @@ struct PhotonSearch: Sendable {
 
   /// Returns the places that match conditions, page by page in the same way.
   func places(matching query: PointQuery, _ filter: PhotonFilter) async throws(Problem) -> [PhotonPlace] {
-    var (query, matches) = (query, PhotonMatches(filter, limit: limit))
+    var (query, matches) = (query, PhotonMatches(filter, limit: limit, in: areas))
     query.limit = matches.pageSize
     func addPage() async throws(Problem) {
       query.after = try await service.page(
-        matching: query, isRecorded: query.after == nil, for: request
+        matching: query, isRecorded: query.after == nil, in: areas, for: request
       ) { page throws(Problem) in
         try matches.add(page.points.map(\.point))
         return page.next
@@ -321,15 +325,17 @@ extension [PhotonPlace] {
   /// Returns the places with those of areas, which come behind. An area of which a place has the name and the layer is
   /// left out.
   ///
-  /// - Parameter areas: returns the areas, of the given kinds at least. It is called if there may be such places.
+  /// - Parameters:
+  ///   - known: the areas of the request, which complete addresses.
+  ///   - areas: returns the areas, of the given kinds at least. It is called if there may be such places.
   /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
   func addingAreas(
-    _ filter: PhotonFilter, box: BoundingBox? = nil, limit: Int,
+    _ filter: PhotonFilter, box: BoundingBox? = nil, limit: Int, in known: RequestAreas?,
     _ areas: (_ kinds: [AreaKind]) throws(PointStoreError) -> [Area]
   ) throws(Problem) -> [PhotonPlace] {
     let kinds = filter.areaKinds
     guard count < limit, !kinds.isEmpty else { return self }
-    let known = Set(map { AreaKey(layer: $0.layer, name: ExactText($0.point.draft.name)) })
+    let keys = Set(map { AreaKey(layer: $0.layer, name: ExactText($0.point.draft.name)) })
     var (places, steps) = (self, AreaSteps())
     do throws(PointStoreError) {
       for area in try areas(kinds) {
@@ -340,8 +346,8 @@ extension [PhotonPlace] {
           let center = area.draft.outline.center, box?.contains(center) ?? true
         else { continue }
         try steps.spend(Self.stepsPerName)
-        guard !known.contains(AreaKey(layer: layer, name: ExactText(area.draft.name))) else { continue }
-        let around = try filter.needsAddress ? RequestAreas.areas(at: center, within: &steps) : []
+        guard !keys.contains(AreaKey(layer: layer, name: ExactText(area.draft.name))) else { continue }
+        let around = try filter.needsAddress ? known.completingAddress(at: center, within: &steps) : []
         try steps.spend(AreaSteps.perPlace)
         guard filter.matches(countryCode: PostalAddress(area.draft.tags, in: around).countryCode),
           let place = PhotonPlace(area), filter.matchesAddress(of: PhotonPlace(place.point, in: around))
@@ -387,6 +393,7 @@ struct PhotonReverseRoute: CallHandler {
 
   let service: PointsService
   let revalidation: Revalidation
+  let areas: any AreaStore
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var arguments = try PhotonArguments(request, allowing: PhotonArguments.reverseParameters)
@@ -398,21 +405,22 @@ struct PhotonReverseRoute: CallHandler {
     try arguments.check()
     guard let center else { throw .internal }
     let query = PointQuery(proximity: .init(center: center, radiusMetres: radius))
+    let areas = await areas.completingAddresses(for: request)
     return try await revalidation.respond(
-      to: request, in: .geoJSON, languages: languages
+      to: request, in: .geoJSON, languages: languages, areas: areas
     ) { () async throws(Problem) in
       let search = PhotonSearch(
-        service: service, timeLimit: query.timeLimit, bias: nil, limit: limit, request: request)
-      var areas: [PhotonPlace] = []
-      if !filter.layers.isEmpty, let all = RequestAreas.current?.areas, !all.isEmpty {
-        areas = try await request.computing { () throws(Problem) in
-          try [PhotonPlace]().addingAreas(filter, limit: limit) { _ throws(PointStoreError) in
+        service: service, areas: areas, timeLimit: query.timeLimit, bias: nil, limit: limit, request: request)
+      var found: [PhotonPlace] = []
+      if !filter.layers.isEmpty, let all = areas?.areas, !all.isEmpty {
+        found = try await request.computing { () throws(Problem) in
+          try [PhotonPlace]().addingAreas(filter, limit: limit, in: areas) { _ throws(PointStoreError) in
             try all.containing(center)
           }
         }
       }
-      if areas.count < limit { areas += try await search.places(matching: query, filter) }
-      return ExpiringResponse(try await request.response(of: Array(areas.prefix(limit)), languages))
+      if found.count < limit { found += try await search.places(matching: query, filter) }
+      return ExpiringResponse(try await request.response(of: Array(found.prefix(limit)), languages, areas))
     }
   }
 }
@@ -426,13 +434,15 @@ private struct PhotonMatches {
   let pageSize: Int
 
   private let filter: PhotonFilter
+  private let areas: RequestAreas?
   private let limit: Int
   private var found: [PhotonPlace] = []
   private var streets: Set<ExactText> = []
   private var examined = 0
 
-  init(_ filter: PhotonFilter, limit: Int) {
+  init(_ filter: PhotonFilter, limit: Int, in areas: RequestAreas?) {
     self.filter = filter
+    self.areas = areas
     self.limit = limit
     pageSize = filter.isEmpty ? limit : 200
   }
@@ -455,7 +465,7 @@ private struct PhotonMatches {
         var place = PhotonPlace(point)
         guard filter.matches(place.mainTag, in: place.layer) else { continue }
         if filter.needsAddress {
-          place = PhotonPlace(point, in: try RequestAreas.areas(at: point.draft.coordinate, within: &steps))
+          place = PhotonPlace(point, in: try areas.completingAddress(at: point.draft.coordinate, within: &steps))
           guard filter.matchesAddress(of: place) else { continue }
         }
         if !filter.keepsDuplicates, let key = place.duplicateKey, !streets.insert(ExactText(key)).inserted { continue }
@@ -475,10 +485,10 @@ extension AreaSteps {
 extension HTTPRequest {
   /// Returns the FeatureCollection of places, their names in the languages of a request.
   fileprivate func response(
-    of places: [PhotonPlace], _ languages: LanguageNegotiation
+    of places: [PhotonPlace], _ languages: LanguageNegotiation, _ areas: RequestAreas?
   ) async throws(Problem) -> HTTPResponse {
-    try await writingAddresses(of: places.lazy.map(\.point.draft.coordinate)) { () throws(Problem) in
-      try HTTPResponse(places, languages)
+    try await writingAddresses(of: places.lazy.map(\.point.draft.coordinate), in: areas) { () throws(Problem) in
+      try HTTPResponse(places, languages, areas)
     }
   }
 }
@@ -487,7 +497,9 @@ extension HTTPResponse {
   /// Creates the FeatureCollection of places, their names in the languages of a request.
   ///
   /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
-  fileprivate init(_ places: [PhotonPlace], _ languages: LanguageNegotiation) throws(Problem) {
+  fileprivate init(
+    _ places: [PhotonPlace], _ languages: LanguageNegotiation, _ areas: RequestAreas?
+  ) throws(Problem) {
     var points = places.map { FoundPoint(point: $0.point, distanceMetres: nil) }
     let used = languages.translate(&points)
     var json = JSONWriter(ByteBuffer())
@@ -497,7 +509,7 @@ extension HTTPResponse {
     json.beginArray()
     let language = languages.languages?.ranges.first?.text
     for point in points {
-      try PhotonPlace(point.point, in: RequestAreas.areas(of: point.point)).append(language: language, to: &json)
+      try PhotonPlace(point.point, in: areas.completingAddress(of: point.point)).append(language: language, to: &json)
     }
     json.endArray()
     json.endObject()
@@ -569,15 +581,18 @@ package struct PhotonAPI: Sendable {
 
   package init(_ locations: LocationsAPI) {
     let (service, revalidation) = (locations.configuration.service, locations.revalidation)
+    let areas = locations.configuration.areas
     let handlers: [any CallHandler] = [
       PhotonSearchRoute(
-        service: service, revalidation: revalidation, timeLimit: locations.configuration.filtering.timeLimit),
+        service: service, revalidation: revalidation, areas: areas,
+        timeLimit: locations.configuration.filtering.timeLimit),
       PhotonStructuredRoute(
-        service: service, revalidation: revalidation, filtering: locations.configuration.filtering),
-      PhotonReverseRoute(service: service, revalidation: revalidation),
+        service: service, revalidation: revalidation, areas: areas, filtering: locations.configuration.filtering),
+      PhotonReverseRoute(service: service, revalidation: revalidation, areas: areas),
       NominatimSearchRoute(
-        service: service, revalidation: revalidation, timeLimit: locations.configuration.filtering.timeLimit),
-      NominatimReverseRoute(service: service, revalidation: revalidation),
+        service: service, revalidation: revalidation, areas: areas,
+        timeLimit: locations.configuration.filtering.timeLimit),
+      NominatimReverseRoute(service: service, revalidation: revalidation, areas: areas),
     ]
     endpoints = handlers.map(\.endpoint)
   }

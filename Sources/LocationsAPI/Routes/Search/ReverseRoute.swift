@@ -5,11 +5,11 @@ import PointFormats
 import Points
 
 /// `GET /locations/reverse`: the nearest place to a coordinate, with its name and address as a label.
-struct ReverseRoute: CallHandler {
+struct ReverseRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/locations/reverse", scope: .read, joinsRestriction: true, id: "reverse", group: .search, link: "reverse",
     summary: "Get the nearest place with its address",
-    parameters: [.latitude, .longitude, .radius, .category, .fields, .format, .languages],
+    parameters: [.latitude, .longitude, .radius, .category, .fields, .format, .languages], areas: .addressed,
     describing: [
       "lat": Parameter.latitude.description.required, "long": Parameter.longitude.description.required,
       "fields": .fields(
@@ -24,9 +24,11 @@ struct ReverseRoute: CallHandler {
   let revalidation: Revalidation
   let categories: CategoryTree
   let clock: any WallClock
+  let areas: any AreaStore
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.call.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
+    var values = values
+    let areas = values.areas
     let center = values.coordinate(requiredFor: "the nearest place")
     let radius = values.radius()
     var query = PointQuery(limit: 1)
@@ -41,11 +43,11 @@ struct ReverseRoute: CallHandler {
     let found = query
     let hasVersion = !fields.contains(.attribution)
     return try await revalidation.respond(
-      to: request, in: format, languages: languages, hasVersion: hasVersion,
+      to: request, in: format, languages: languages, areas: areas, hasVersion: hasVersion,
       expires: !fields.isDisjoint(with: .opening)
     ) { () async throws(Problem) in
       let attributions = try await service.attributions(for: fields, request)
-      return try await service.page(matching: found, for: request) { page throws(Problem) in
+      return try await service.page(matching: found, in: areas, for: request) { page throws(Problem) in
         var points = page.points
         guard !points.isEmpty else {
           throw .notFound("there is no such place" + (radius.map { " within \($0) m" } ?? ""))
@@ -53,7 +55,7 @@ struct ReverseRoute: CallHandler {
         attributions?.add(to: &points)
         let expiry = points.addStates(in: fields, by: clock)
         let language = languages.translate(&points)
-        try points.addLabels(in: fields)
+        try points.addLabels(in: fields, areas)
         var response = HTTPResponse(points[0], fields: fields, format: format)
         response.addContentLanguage(language)
         return ExpiringResponse(response, expiry: expiry)

@@ -23,48 +23,29 @@ struct SearchRoute: CallHandler {
     problems: ProblemDescription.index)
 
   let list: ListRoute
-  private let areas: any AreaStore
 
-  init(_ list: ListRoute, areas: any AreaStore) {
+  init(_ list: ListRoute) {
     var list = list
-    self.areas = areas
     list.path = "/locations/search"
     self.list = list
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    func arguments(of body: JSONValue) throws(Problem) -> ListArguments {
+    let (read, _) = try await PointBody.readQuery(request) {
+      body throws(Problem) -> (values: ParameterValues, arguments: ListArguments?) in
       let values = try ParameterValues(
         body, beside: request, allowing: ListRoute.call.parameters, inQuery: Self.call.parameters)
-      return try ListArguments(values, request, list.filtering)
-    }
-    let (read, _) = try await PointBody.readQuery(request) { body throws(Problem) -> Result<ListArguments, NamesArea> in
       // The areas are read first.
-      if body[Parameter.area.name] != nil || body[Parameter.text.name] != nil {
-        return .failure(NamesArea(body: body))
-      }
-      return .success(try arguments(of: body))
+      if list.areas.areNeeded(for: values, .searched) { return (values, nil) }
+      return (values, try ListArguments(values, request, list.filtering))
     }
-    switch read {
-    case .success(let arguments): return try await respond(to: request, arguments)
-    case .failure(let named):
-      let context = try await areas.forRequest(request, completesAddresses: true)
-      return await context.respond {
-        do throws(Problem) {
-          let arguments = try await request.computing { () throws(Problem) in try arguments(of: named.body) }
-          return try await respond(to: request, arguments)
-        } catch {
-          var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
-          response.route = request.route?.template
-          return response
-        }
+    if let arguments = read.arguments { return try await respond(to: request, arguments) }
+    return try await list.areas.resolving(read.values, .searched, for: request) { values throws(Problem) in
+      let arguments = try await request.computing { () throws(Problem) in
+        try ListArguments(values, request, list.filtering)
       }
+      return try await respond(to: request, arguments)
     }
-  }
-
-  /// The body of a search that names an area.
-  private struct NamesArea: Error {
-    let body: JSONValue
   }
 
   private func respond(to request: HTTPRequest, _ arguments: ListArguments) async throws(Problem) -> HTTPResponse {

@@ -7,14 +7,14 @@ import Points
 import Synchronization
 
 /// `GET /locations/suggest`: categories and places for a text that is being typed, with a few fields each.
-struct SuggestRoute: CallHandler {
+struct SuggestRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/locations/suggest", scope: .read, joinsRestriction: true, id: "suggest", group: .search, link: "suggest",
     summary: "Suggest categories and places for a text that is being typed",
     description: "The last word of `q` is the beginning of a word. Up to three categories come first.",
     parameters: Set.filters.subtracting([.filter, .filterLanguage]).union(Set<Parameter>.opening).union([
       .text, .limit, .languages, .format,
-    ]),
+    ]), areas: .addressed,
     describing: [
       "q": Parameter.text.description.required, "limit": .limit(limits, default: defaultLimit), "f": .format([.json]),
     ],
@@ -45,9 +45,11 @@ struct SuggestRoute: CallHandler {
   let revalidation: Revalidation
   let categories: CategoryWords
   let filtering: Filtering
+  let areas: any AreaStore
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.call.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
+    var values = values
+    let areas = values.areas
     var filters = try await request.compiling(values) { () throws(Problem) in values.filters(by: filtering) }
     filters.limit = values.limit(in: Self.limits, default: Self.defaultLimit)
     if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }
@@ -58,13 +60,13 @@ struct SuggestRoute: CallHandler {
     guard let arguments else { throw .internal }
     let query = arguments.query(filters)
     return try await revalidation.respond(
-      to: request, in: .json, languages: languages, expires: filters.opening?.isNow == true
+      to: request, in: .json, languages: languages, areas: areas, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in
       try service.requireTextSearch()
       let counts = try await categories(for: query, languages.languages, for: request)
-      return try await service.matches(of: query, isRecorded: false, for: request) { page throws(Problem) in
+      return try await service.matches(of: query, isRecorded: false, in: areas, for: request) { page throws(Problem) in
         try ExpiringResponse(
-          Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages),
+          Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages, areas),
           expiry: page.expiry)
       }
     }
@@ -97,7 +99,8 @@ struct SuggestRoute: CallHandler {
   }
 
   private static func response(
-    _ points: [FoundPoint], _ categories: [CategoryWords.Match], limit: Int, _ languages: LanguageNegotiation
+    _ points: [FoundPoint], _ categories: [CategoryWords.Match], limit: Int, _ languages: LanguageNegotiation,
+    _ areas: RequestAreas?
   ) throws(Problem) -> HTTPResponse {
     var points = points
     let language = languages.translate(&points)
@@ -111,19 +114,21 @@ struct SuggestRoute: CallHandler {
       json.write(member: "count", category.count.count)
       json.endObject()
     }
-    for point in points.prefix(limit - categories.count) { try write(point, to: &json) }
+    for point in points.prefix(limit - categories.count) { try write(point, areas, to: &json) }
     json.endArray()
     var response = HTTPResponse(json)
     response.addContentLanguage(language)
     return response
   }
 
-  private static func write(_ found: FoundPoint, to json: inout JSONWriter<[UInt8]>) throws(Problem) {
+  private static func write(
+    _ found: FoundPoint, _ areas: RequestAreas?, to json: inout JSONWriter<[UInt8]>
+  ) throws(Problem) {
     json.beginObject()
     json.write(member: "type", "place")
     json.write(member: "id", found.point.id.description)
     json.write(member: "name", found.point.draft.name)
-    try json.write(member: "label", found.point.label)
+    try json.write(member: "label", found.point.label(in: areas))
     if let category = found.point.draft.category { json.write(member: "category", category) }
     if let distance = found.distanceMetres {
       json.write(name: "distance")

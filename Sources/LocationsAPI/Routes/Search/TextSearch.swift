@@ -90,7 +90,7 @@ extension ParameterValues {
     // Where an area is given, the text names none.
     let readings =
       filters.area == nil
-      ? RequestAreas.current?.readings(of: text.text, isIncomplete: isIncomplete, near: center) ?? [] : []
+      ? areas?.readings(of: text.text, isIncomplete: isIncomplete, near: center) ?? [] : []
     var arguments = TextArguments(
       text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) },
       areaReadings: readings, after: nil, timeLimit: filtering.timeLimit)
@@ -116,11 +116,11 @@ extension ParameterValues {
 }
 
 extension PointOfInterest {
-  /// The name and the address in one line; the areas of the request complete the address.
+  /// Returns the name and the address in one line; the areas of the request complete the address.
   ///
   /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
-  var label: String {
-    get throws(Problem) { try draft.label(in: RequestAreas.areas(of: self)) }
+  func label(in areas: RequestAreas?) throws(Problem) -> String {
+    try draft.label(in: areas.completingAddress(of: self))
   }
 }
 
@@ -128,9 +128,9 @@ extension [FoundPoint] {
   /// Adds the label of each place where the fields have labels. The names must be in the languages of the request.
   ///
   /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
-  mutating func addLabels(in fields: FieldSet) throws(Problem) {
+  mutating func addLabels(in fields: FieldSet, _ areas: RequestAreas?) throws(Problem) {
     guard fields.contains(.label) else { return }
-    for index in indices { self[index].label = try self[index].point.label }
+    for index in indices { self[index].label = try self[index].point.label(in: areas) }
   }
 }
 

@@ -8,7 +8,7 @@ import PointFormats
 import Points
 
 /// `GET /locations/clusters`: the clusters of tiles as GeoJSON.
-struct ClustersRoute: CallHandler {
+struct ClustersRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/locations/clusters", scope: .read, joinsRestriction: true, id: "getClusters", group: .map, link: "clusters",
     summary: "Get clusters of places",
@@ -55,9 +55,10 @@ struct ClustersRoute: CallHandler {
   let service: PointsService
   let revalidation: Revalidation
   let filtering: Filtering
+  let areas: any AreaStore
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.call.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
+    var values = values
     var filters = try await request.compiling(values) { () throws(Problem) in values.filters(by: filtering) }
     let text = values.text()
     let zoom = values.zoom()
@@ -68,7 +69,7 @@ struct ClustersRoute: CallHandler {
     let query = CellQuery(
       box: box, level: level, filters: filters, text: text, timeLimit: filtering.timeLimit)
     return try await revalidation.respond(
-      to: request, in: .geoJSON, expires: filters.opening?.isNow == true
+      to: request, in: .geoJSON, areas: values.areas, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in
       let snapshot = try await service.mapSnapshot(as: .clusters, for: request, text: text)
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)

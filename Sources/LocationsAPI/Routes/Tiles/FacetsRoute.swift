@@ -8,7 +8,7 @@ import Points
 
 /// `GET /locations/facets`: the most frequent categories, groups of categories, and values of tags, of the places that
 /// match.
-struct FacetsRoute: CallHandler {
+struct FacetsRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/locations/facets", scope: .read, joinsRestriction: true, id: "getFacets", group: .map, link: "facets",
     summary: "Count categories, tags and areas",
@@ -53,8 +53,8 @@ struct FacetsRoute: CallHandler {
   let filtering: Filtering
   let areas: any AreaStore
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.call.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
+    var values = values
     let filters = try await request.compiling(values) { () throws(Problem) in values.filters(by: filtering) }
     let text = values.text()
     let facets = values.facets(by: filtering)
@@ -68,7 +68,7 @@ struct FacetsRoute: CallHandler {
     let labels = Labels(tree: filtering.categories, areas: query.areas, languages: languages)
     let version = needsAreas ? "-a" + String(query.areas.version, radix: 36) : ""
     return try await revalidation.respond(
-      to: request, in: .json, representation: version, expires: filters.opening?.isNow == true
+      to: request, in: .json, representation: version, areas: values.areas, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in
       let snapshot = try await service.mapSnapshot(as: .facets, for: request, text: text)
       return try await request.computing { [query] () throws(Problem) in

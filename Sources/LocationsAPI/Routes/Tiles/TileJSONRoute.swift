@@ -8,7 +8,7 @@ import PointFormats
 import Points
 
 /// `GET /tiles.json`: the description of the tiles (TileJSON 3.0). Parameters of tiles are those of the tiles' address.
-struct TileJSONRoute: CallHandler {
+struct TileJSONRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/tiles.json", scope: .read, joinsRestriction: true, id: "getTileSet", group: .map, link: "tiles",
     summary: "Get the description of the tiles",
@@ -45,9 +45,10 @@ struct TileJSONRoute: CallHandler {
   let policy: CachePolicy
   let filtering: Filtering
   let address: PublicAddress
+  let areas: any AreaStore
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.call.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
+    var values = values
     let arguments = try await request.compiling(values) { () throws(Problem) in values.tileArguments(by: filtering) }
     let tags = arguments.tags
     try values.check()

@@ -8,7 +8,7 @@ import Points
 import VectorTiles
 
 /// `GET /tiles/{z}/{x}/{y}.mvt`: a vector tile of the places that match, or of clusters of them.
-struct TileRoute: CallHandler {
+struct TileRoute: AreaCallHandler {
   static let call = Call(
     .GET, "/tiles/{z}/{x}/{y}.mvt", scope: .read, joinsRestriction: true, id: "getTile", group: .map,
     summary: "Get a vector tile",
@@ -19,9 +19,10 @@ struct TileRoute: CallHandler {
     caching: .tagged(isAlwaysTagged: false), responses: [TileResponder.description])
 
   let responder: TileResponder
+  let areas: any AreaStore
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: TileResponder.parameters)
+  func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
+    var values = values
     let arguments = try await request.compiling(values) { () throws(Problem) in
       values.tileArguments(by: responder.filtering)
     }
@@ -38,6 +39,9 @@ struct TileArguments {
   let text: ExactText?
   let tags: [ExactText]
 
+  /// The areas of the request; `nil` if it needs none.
+  let areas: RequestAreas?
+
   /// A Boolean value that indicates whether any place can match.
   var canMatch = true
 
@@ -49,7 +53,8 @@ struct TileArguments {
     text == nil && tags.isEmpty && variant.isEmpty && filters == PointQuery(timeLimit: filters.timeLimit)
   }
 
-  init(filters: PointQuery, text: ExactText?, tags: [ExactText]) {
+  init(filters: PointQuery, text: ExactText?, tags: [ExactText], areas: RequestAreas?) {
+    self.areas = areas
     self.filters = filters
     self.text = text
     self.tags = tags
@@ -132,7 +137,7 @@ struct TileResponder: Sendable {
       }
       if knownExpiry == nil { known = [] }
     }
-    let suffix = program.suffix + arguments.variant + RequestAreas.tagSuffix
+    let suffix = program.suffix + arguments.variant + arguments.areas.tagSuffix
     let cache = cache.isOn && arguments.areCacheable ? cache : nil
     let kept: @Sendable (TileVersions) -> HTTPResponse? = { [known, knownExpiry] versions in
       func notModified(_ version: ContentVersion?) -> HTTPResponse? {
@@ -276,7 +281,7 @@ extension Set<Parameter> {
 
 extension ParameterValues {
   mutating func tileArguments(by filtering: Filtering) -> TileArguments {
-    TileArguments(filters: filters(by: filtering), text: text(), tags: tagKeys())
+    TileArguments(filters: filters(by: filtering), text: text(), tags: tagKeys(), areas: areas)
   }
 
   /// Returns the keys of `tags`; none where it is not given or invalid.
