@@ -64,7 +64,7 @@ import Testing
       let decision = Suggestion.Decision(isAccepted: true, reason: nil, time: suggestion.createdAt)
 
       let addition = try await suggestions.add(.sample(2), once: key)
-      let outcome = try await suggestions.decide(suggestion.id, decision, changing: nil, for: nil)
+      let outcome = try await suggestions.decide(suggestion.id, decision, changing: nil)
 
       if case .keyReused = addition {} else { Issue.record("\(addition)") }
       if case .unknown = outcome {} else { Issue.record("\(outcome)") }
@@ -199,7 +199,7 @@ struct SuggestionContract: Sendable, CustomTestStringConvertible {
       }
       #expect(try await suggestions.suggestion(id: suggestion.id)?.decision == nil)
       let rejection = Suggestion.Decision(isAccepted: false, reason: nil, time: time(afterDays: 1))
-      guard case .decided = try await suggestions.decide(suggestion.id, rejection, changing: nil, for: nil) else {
+      guard case .decided = try await suggestions.decide(suggestion.id, rejection, changing: nil) else {
         Issue.record("the suggestion was not rejected")
         return
       }

@@ -106,6 +106,7 @@ import Testing
     let keys = try await file.read { try String.fetchAll($0, sql: "SELECT key FROM outcome ORDER BY time") }
 
     #expect(keys == ["a:1", "a:2"])
+    withExtendedLifetime(folder) {}
   }
 
   @Test func processKilledBetweenWritesLosesNone() async throws {

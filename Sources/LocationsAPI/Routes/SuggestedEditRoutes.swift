@@ -792,7 +792,7 @@ package struct Suggestions: Sendable {
   /// - Parameter change: the change; `nil` for none.
   /// - Throws: ``PointWriteError``: `store`, or `tooLarge`.
   package func decide(
-    _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?, for client: String?
+    _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?, for client: String? = nil
   ) async throws(PointWriteError) -> SuggestionOutcome {
     for _ in 0..<Self.changeLimit {
       let found: Record?
