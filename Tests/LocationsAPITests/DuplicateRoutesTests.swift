@@ -168,6 +168,21 @@ import Testing
     #expect(other.status == 400)
   }
 
+  @Test func cursorContinuesWithTheDefaultsGiven() async throws {
+    let driver = try await driver()
+    let first = try await driver.send(.GET, "/duplicates?source=a&other=b&limit=1")
+    let link = try #require(first.headers.first(name: "link"))
+    let cursor = try #require(link.firstMatch(of: /cursor=([^&>]*)/)).1
+    let score = Double(DuplicateQuery.defaultMinimumScore) / 1000
+
+    let target = "/duplicates?other=b&source=a&minScore=\(score)&cursor=\(cursor)&states="
+    let same = try await driver.send(.GET, target + "confirmed,open")
+    let other = try await driver.send(.GET, target + "open")
+
+    #expect(same.status == 200)
+    #expect(other.status == 400)
+  }
+
   @Test(arguments: [
     ("x", #"{"state":"confirmed"}"#, 400), ("PAIR", #"{"state":"maybe"}"#, 400), ("PAIR", "{}", 400),
     ("PAIR", #"{"state":1}"#, 400), ("PAIR", #"{"state":"open","by":"me"}"#, 400), ("PAIR", "[]", 400),

@@ -98,7 +98,7 @@ package struct Call: Sendable {
   let joinsRestriction: Bool
 
   /// The parameters of the query that ``ParameterValues`` reads.
-  let parameters: Set<Parameter>
+  let parameters: [Parameter]
 
   /// The uses of areas, which are read before the other parameters; `nil` for a call that reads none so.
   let areas: AreaUse?
@@ -147,7 +147,7 @@ package struct Call: Sendable {
   init(
     _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, joinsRestriction: Bool = false, id: String,
     group: Group, link: String? = nil, summary: String, description: String = "", isIdempotent: Bool = false,
-    parameters: Set<Parameter> = [], areas: AreaUse? = nil, otherParameters: [String] = [], ignoresQuery: Bool = false,
+    parameters: [Parameter] = [], areas: AreaUse? = nil, otherParameters: [String] = [], ignoresQuery: Bool = false,
     describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     sharing sharedDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     requestHeaders: [HeaderDescription] = [], body: BodyDescription? = nil,
@@ -160,7 +160,7 @@ package struct Call: Sendable {
     self.joinsRestriction = joinsRestriction
     self.parameters = parameters
     self.areas = areas ?? (parameters.contains(.area) ? .named : nil)
-    parameterNames = Parameter.allCases.filter(parameters.contains).map(\.name) + otherParameters
+    parameterNames = parameters.map(\.name) + otherParameters
     self.bodyLimit = bodyLimit
     self.id = id
     self.group = group
@@ -229,7 +229,7 @@ package struct Call: Sendable {
         (
           name, "query",
           shared.first { $0.name.hasSameBytes(as: name) }?.description ?? ownDescription(name)
-            ?? Parameter(name: name)?.description ?? ParameterDescription(name, Schema(.string))
+            ?? parameters.named(name)?.description ?? ParameterDescription(name, Schema(.string))
         )
       }
   }

@@ -161,8 +161,8 @@ extension Schema {
   /// in the parameter.
   static let enumerations: [(name: String, values: [String])] = [
     ("PlaceFormat", PointFormat.responses.map(\.rawValue)), ("JSONFormat", [PointFormat.json.rawValue]),
-    ("PageFormat", ["json", "html"]), ("PlaceField", Parameter.fieldNames(additional: [])),
-    ("PlaceOrHoursField", Parameter.fieldNames(additional: .opening)),
+    ("PageFormat", ["json", "html"]), ("PlaceField", fieldNames(additional: [])),
+    ("PlaceOrHoursField", fieldNames(additional: .opening)),
     ("TextOrder", TextArguments.Sort.allCases.map(\.rawValue)),
     ("ReferenceSystem", ReferenceSystem.allCases.map(\.rawValue)),
     ("ContentReferenceSystem", ReferenceSystem.allCases.map(\.fieldValue)), ("AnyVersion", ["*"]),

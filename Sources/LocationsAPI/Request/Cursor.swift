@@ -24,11 +24,8 @@ enum Cursor {
   private static let idByteCount = 16
 
   /// Returns the text of a position among the pairs of a search for duplicates.
-  static func text(
-    for rank: DuplicateCandidate.Rank, in query: DuplicateQuery, _ states: Set<DuplicateState>
-  ) -> String {
-    var bytes = bytes(
-      pairVersion, Double(rank.score), rank.pair.lower, fingerprint: fingerprint(of: query, states))
+  static func text(for rank: DuplicateCandidate.Rank, of fingerprint: QueryFingerprint) -> String {
+    var bytes = bytes(pairVersion, Double(rank.score), rank.pair.lower, fingerprint.check())
     for half in [rank.pair.upper.high, rank.pair.upper.low] {
       withUnsafeBytes(of: half.bigEndian) { bytes.append(contentsOf: $0) }
     }
@@ -37,10 +34,10 @@ enum Cursor {
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another search for duplicates.
   static func position(
-    from text: some StringProtocol, in query: DuplicateQuery, _ states: Set<DuplicateState>
+    from text: some StringProtocol, of fingerprint: QueryFingerprint
   ) -> DuplicateCandidate.Rank? {
     guard let bytes = Base64URL.decode(text, count: byteCount + idByteCount),
-      let (value, lower) = parts(of: bytes, pairVersion, fingerprint: fingerprint(of: query, states)),
+      let (value, lower) = parts(of: bytes, pairVersion, fingerprint.check()),
       let score = Int(exactly: value)
     else { return nil }
     func half(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
@@ -48,22 +45,13 @@ enum Cursor {
     return PlacePair(lower, upper).map { DuplicateCandidate.Rank(score: score, pair: $0) }
   }
 
-  /// Returns a hash of the conditions that determine the pairs.
-  private static func fingerprint(of query: DuplicateQuery, _ states: Set<DuplicateState>) -> UInt32 {
-    var hash = FNV1a()
-    for source in [query.source, query.other] {
-      hash.combine(bytes: source.text.utf8)
-      hash.combine(0)
-    }
-    hash.combine(UInt64(fingerprint(of: PointQuery(box: query.box))))
-    hash.combine(UInt64(query.minimumScore))
-    for state in DuplicateState.allCases where states.contains(state) { hash.combine(bytes: state.rawValue.utf8) }
-    return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
-  }
-
   /// Returns the text of a position in the places that match a query.
-  static func text(for position: PointQuery.Position, in query: PointQuery) -> String {
-    var bytes = bytes(version, position.distanceMetres, position.id, fingerprint: fingerprint(of: query))
+  ///
+  /// - Parameter fingerprint: the fingerprint of the parameters of the query.
+  static func text(
+    for position: PointQuery.Position, in query: PointQuery, of fingerprint: QueryFingerprint
+  ) -> String {
+    var bytes = bytes(version, position.distanceMetres, position.id, fingerprint.check(in: query.area))
     append(query.opening, to: &bytes)
     return Base64URL.encode(bytes)
   }
@@ -88,15 +76,20 @@ enum Cursor {
   }
 
   /// Returns the text of a position in the matches of a text.
-  static func text(for position: TextQuery.Position, in query: TextQuery) -> String {
-    var bytes = bytes(textVersion, position.value, position.id, fingerprint: fingerprint(of: query))
+  ///
+  /// - Parameter fingerprint: the fingerprint of the parameters of the query.
+  static func text(
+    for position: TextQuery.Position, in query: TextQuery, of fingerprint: QueryFingerprint
+  ) -> String {
+    let check = fingerprint.check(in: query.filters.area, query.areaReadings)
+    var bytes = bytes(textVersion, position.value, position.id, check)
     let (number, detail) = position.stage.code
     bytes += [number, UInt8(detail >> 8), UInt8(detail & 0xFF)]
     append(query.filters.opening, to: &bytes)
     return Base64URL.encode(bytes)
   }
 
-  private static func bytes(_ version: UInt8, _ value: Double, _ id: PointID, fingerprint: UInt32) -> [UInt8] {
+  private static func bytes(_ version: UInt8, _ value: Double, _ id: PointID, _ check: UInt32) -> [UInt8] {
     var bytes: [UInt8] = [version]
     bytes.reserveCapacity(byteCount + stageByteCount + minuteByteCount)
     func append(_ number: some FixedWidthInteger) {
@@ -105,33 +98,41 @@ enum Cursor {
     append(value.bitPattern)
     append(id.high)
     append(id.low)
-    append(fingerprint)
+    append(check)
     return bytes
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
   ///
-  /// - Parameter query: the query; it gets the minute of the first page.
-  static func position(from text: some StringProtocol, in query: inout PointQuery) -> PointQuery.Position? {
+  /// - Parameters:
+  ///   - query: the query; it gets the minute of the first page.
+  ///   - fingerprint: the fingerprint of its parameters.
+  static func position(
+    from text: some StringProtocol, in query: inout PointQuery, of fingerprint: QueryFingerprint
+  ) -> PointQuery.Position? {
     guard let bytes = bytes(of: text, count: byteCount, &query.opening) else { return nil }
-    return parts(of: bytes, version, fingerprint: fingerprint(of: query)).map { .init(distanceMetres: $0, id: $1) }
+    return parts(of: bytes, version, fingerprint.check(in: query.area)).map { .init(distanceMetres: $0, id: $1) }
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
   ///
-  /// - Parameter query: the query; it gets the minute of the first page.
-  static func position(from text: some StringProtocol, in query: inout TextQuery) -> TextQuery.Position? {
+  /// - Parameters:
+  ///   - query: the query; it gets the minute of the first page.
+  ///   - fingerprint: the fingerprint of its parameters.
+  static func position(
+    from text: some StringProtocol, in query: inout TextQuery, of fingerprint: QueryFingerprint
+  ) -> TextQuery.Position? {
     guard let bytes = bytes(of: text, count: byteCount + stageByteCount, &query.filters.opening),
       let stage = TextQuery.Stage(
         code: bytes[byteCount], UInt16(bytes[byteCount + 1]) << 8 | UInt16(bytes[byteCount + 2]))
     else { return nil }
-    return parts(of: bytes, textVersion, fingerprint: fingerprint(of: query)).map {
+    return parts(of: bytes, textVersion, fingerprint.check(in: query.filters.area, query.areaReadings)).map {
       .init(value: $0, id: $1, stage: stage)
     }
   }
 
   private static func parts(
-    of bytes: [UInt8], _ version: UInt8, fingerprint: UInt32
+    of bytes: [UInt8], _ version: UInt8, _ expected: UInt32
   ) -> (value: Double, id: PointID)? {
     guard bytes[0] == version else { return nil }
     func number(at offset: Int) -> UInt64 {
@@ -139,108 +140,81 @@ enum Cursor {
     }
     let check = bytes[25..<byteCount].reduce(0) { $0 << 8 | UInt32($1) }
     let value = Double(bitPattern: number(at: 1))
-    guard check == fingerprint, value.isFinite, value >= 0 else { return nil }
+    guard check == expected, value.isFinite, value >= 0 else { return nil }
     return (value, PointID(high: number(at: 9), low: number(at: 17)))
   }
+}
 
-  /// Returns a hash of the conditions that determine the matches and their order.
-  private static func fingerprint(of query: TextQuery) -> UInt32 {
-    var hash = FNV1a()
-    hash.combine(UInt64(fingerprint(of: query.filters)))
-    hash.combine(bytes: query.text.utf8)
-    hash.combine(query.completesLastWord ? 1 : 2)
-    hash.combine(query.order == .distance ? 1 : 2)
-    for reading in query.areaReadings {
-      hash.combine(bytes: reading.text.utf8)
-      hash.combine(reading.area)
-    }
-    if let bias = query.bias {
-      for number in [bias.center.latitude, bias.center.longitude, bias.scaleMetres, bias.weight] {
-        hash.combine(number.bitPattern >> 32)
-        hash.combine(number.bitPattern & 0xFFFF_FFFF)
-      }
-    }
-    return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
+/// A hash of the parameters that the pages of a list have in common: of their names and the values that were read, in
+/// whatever order they are added. A value that is the default is left out.
+struct QueryFingerprint: Sendable {
+  private var sum: UInt64 = 0
+
+  /// Adds the value of a parameter, unless pages may have different ones.
+  ///
+  /// - Parameter combine: adds the value to a hash.
+  @inline(__always)
+  mutating func add(_ parameter: Parameter, _ combine: (inout FNV1a) -> Void) {
+    if !parameter.mayDifferBetweenPages { add(name: parameter.key.bytes, combine) }
   }
 
-  /// Returns a hash of the conditions that determine the matching places and their order.
-  private static func fingerprint(of query: PointQuery) -> UInt32 {
+  mutating func add(_ parameter: Parameter, _ text: String) { add(parameter) { $0.combine(bytes: text.utf8) } }
+
+  mutating func add(_ parameter: Parameter, number: Double) { add(parameter) { $0.combine(number: number) } }
+
+  mutating func add(_ parameter: Parameter, json value: JSONValue) { add(parameter) { $0.combine(bytes: value.text) } }
+
+  /// Adds a box in degrees.
+  mutating func add(_ box: BoundingBox) {
+    add(.box) { hash in
+      hash.combine(number: box.west)
+      hash.combine(number: box.south)
+      hash.combine(number: box.east)
+      hash.combine(number: box.north)
+    }
+  }
+
+  /// Adds a part of the path.
+  mutating func add(segment text: String) {
+    add(name: UnsafeBufferPointer(start: nil, count: 0)) { $0.combine(bytes: text.utf8) }
+  }
+
+  @inline(__always)
+  private mutating func add(name: UnsafeBufferPointer<UInt8>, _ combine: (inout FNV1a) -> Void) {
     var hash = FNV1a()
-    func mix(numbers: Double...) {
-      for number in numbers {
-        hash.combine(number.bitPattern >> 32)
-        hash.combine(number.bitPattern & 0xFFFF_FFFF)
-      }
-    }
-    if let proximity = query.proximity {
-      hash.combine(1)
-      mix(numbers: proximity.center.latitude, proximity.center.longitude)
-      if let radius = proximity.radiusMetres { mix(numbers: radius) }
-    }
-    if let box = query.box {
-      hash.combine(2)
-      mix(numbers: box.west, box.south, box.east, box.north)
-    }
-    for category in query.categories.sorted() {
-      hash.combine(3)
-      hash.combine(bytes: category.text.utf8)
-    }
-    for category in query.excludedCategories.sorted() {
-      hash.combine(10)
-      hash.combine(bytes: category.text.utf8)
-    }
-    if let source = query.source {
-      hash.combine(4)
-      hash.combine(bytes: source.name.text.utf8)
-      if let sourceID = source.sourceID {
-        hash.combine(5)
-        hash.combine(bytes: sourceID.text.utf8)
-      }
-    }
-    for id in query.ids {
-      hash.combine(11)
-      hash.combine(id.high)
-      hash.combine(id.low)
-    }
-    if let filter = query.filter {
-      hash.combine(6)
-      hash.combine(bytes: filter.expression.json)
-    }
-    if let area = query.area {
-      hash.combine(7)
-      hash.combine(area)
-    }
-    if let route = query.route {
-      hash.combine(8)
-      mix(numbers: route.radiusMetres)
-      for coordinate in route.line.coordinates { mix(numbers: coordinate.latitude, coordinate.longitude) }
-    }
-    if let opening = query.opening {
-      hash.combine(opening.includesUnknown ? 9 : 10)
-      switch opening.time {
-      case .instant(let minutes):
-        hash.combine(1)
-        hash.combine(UInt64(bitPattern: Int64(minutes)))
-      case .local(let minutes):
-        hash.combine(2)
-        hash.combine(UInt64(bitPattern: Int64(minutes)))
-      }
+    hash.combine(bytes: name)
+    hash.combine(0)
+    combine(&hash)
+    sum &+= SplitMix64.mix(hash.value)
+  }
+
+  /// Returns a hash of the fingerprint and of areas, whose shapes are not those of a name for ever.
+  fileprivate func check(in area: GeodesicArea? = nil, _ readings: [TextQuery.AreaReading] = []) -> UInt32 {
+    var hash = FNV1a()
+    hash.combine(sum)
+    if let area { hash.combine(area) }
+    for reading in readings {
+      hash.combine(bytes: reading.text.utf8)
+      hash.combine(reading.area)
     }
     return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
   }
 }
 
 extension FNV1a {
+  fileprivate mutating func combine(number: Double) {
+    combine(number.bitPattern >> 32)
+    combine(number.bitPattern & 0xFFFF_FFFF)
+  }
+
   fileprivate mutating func combine(_ area: GeodesicArea) {
     for polygon in area.polygons {
       combine(UInt64(polygon.count))
       for ring in polygon {
         combine(UInt64(ring.count))
         for coordinate in ring {
-          for number in [coordinate.latitude, coordinate.longitude] {
-            combine(number.bitPattern >> 32)
-            combine(number.bitPattern & 0xFFFF_FFFF)
-          }
+          combine(number: coordinate.latitude)
+          combine(number: coordinate.longitude)
         }
       }
     }

@@ -7,141 +7,48 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// The query parameters of all calls.
-enum Parameter: Int, CaseIterable {
-  case latitude, longitude, radius, category, box, limit, cursor, fields, format, mode, dryRun, source, sourceID
-  case confirm, idField, unknownFields, since, until, replaceSource, maxDeletions, licence, attribution, attributionURL
-  case languages, text, autocomplete, sort
-  case filter, filterLanguage, filterCRS, crs, boxCRS, dateTime
-  case tags, zoom, facets
-  case within, route
-  case open, openUnknown, from, days
-  case wait, tree, status, view
-  case area, kind
-  case ids, atomic
-  case other, minimumScore, states
-  case state, place
-
-  private static let all = allCases
-
-  /// Creates the parameter of a name; `nil` where there is none. The longitude has three names.
-  init?(name: some StringProtocol) {
-    if name == "lon" || name == "lng" {
-      self = .longitude
-    } else if let parameter = Self.all.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
-      self = parameter
-    } else {
-      return nil
-    }
-  }
-
-  /// A Boolean value that indicates whether the value is a list, whose elements may also come in several parameters of
-  /// the name: clients that are generated from descriptions often send lists in that way.
-  var isList: Bool {
-    switch self {
-    case .box, .fields, .languages, .tags, .facets, .ids, .states: true
-    default: false
-    }
-  }
-
-  /// The name in problems.
-  var name: String {
-    switch self {
-    case .latitude: "lat"
-    case .longitude: "long"
-    case .radius: "radius"
-    case .category: "category"
-    case .box: "bbox"
-    case .limit: "limit"
-    case .cursor: "cursor"
-    case .fields: "fields"
-    case .format: "f"
-    case .mode: "mode"
-    case .dryRun: "dryRun"
-    case .source: "source"
-    case .sourceID: "sourceId"
-    case .confirm: "confirm"
-    case .idField: "idField"
-    case .unknownFields: "unknownFields"
-    case .since: "since"
-    case .until: "until"
-    case .replaceSource: "replaceSource"
-    case .maxDeletions: "maxDeletions"
-    case .licence: "licence"
-    case .attribution: "attribution"
-    case .attributionURL: "attributionUrl"
-    case .languages: "lang"
-    case .text: "q"
-    case .autocomplete: "autocomplete"
-    case .sort: "sort"
-    case .filter: "filter"
-    case .filterLanguage: "filter-lang"
-    case .filterCRS: "filter-crs"
-    case .crs: "crs"
-    case .boxCRS: "bbox-crs"
-    case .dateTime: "datetime"
-    case .tags: "tags"
-    case .zoom: "zoom"
-    case .facets: "by"
-    case .within: "within"
-    case .route: "route"
-    case .open: "open"
-    case .openUnknown: "openUnknown"
-    case .from: "from"
-    case .days: "days"
-    case .wait: "wait"
-    case .tree: "tree"
-    case .status: "status"
-    case .view: "view"
-    case .area: "in"
-    case .kind: "kind"
-    case .ids: "ids"
-    case .atomic: "atomic"
-    case .other: "other"
-    case .minimumScore: "minScore"
-    case .states: "states"
-    case .state: "state"
-    case .place: "place"
-    }
-  }
-}
-
-extension Set<Parameter> {
+extension [Parameter] {
   /// The parameters that filter places.
-  static let filters: Set = [
-    .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage,
-    .within, .route, .status, .area,
+  static let filters: [Parameter] = [
+    .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage, .within, .route,
+    .status, .area,
   ]
 
   /// The parameters of the state that the opening hours of places have.
-  static let opening: Set = [.open, .openUnknown]
+  static let opening: [Parameter] = [.open, .openUnknown]
 
   /// The parameters of a place's representation in the response to a write.
-  static let presentation: Set = [.fields, .format]
+  static let presentation: [Parameter] = [.fields, .format]
 
   /// The parameters of a place's representation in the response to a read.
-  static let translation: Set = [.fields, .format, .languages]
+  static let translation: [Parameter] = presentation + [.languages]
 
-  static let list: Set = filters.union(opening).union(translation).union([
-    .limit, .cursor, .text, .autocomplete, .sort, .ids,
-  ])
+  static let list = filters.union(opening + translation + [.limit, .cursor, .text, .autocomplete, .sort, .ids])
 }
 
 /// The parameters of a request. Their violations are collected, so that one problem names them all.
 struct ParameterValues {
-  /// The values of the parameters that are given, of which there are few.
-  private var texts: [(parameter: Parameter, text: String)] = []
+  /// The ways in which the values of a parameter of the form ``Parameter/Form/values`` are given.
+  private enum Encoding {
+    /// In a query without `%XX`.
+    case plain
+    /// In a query with `%XX`.
+    case escaped
+    /// As an element of a body, which commas do not separate.
+    case element
+  }
 
-  private var categoryLists: [QueryParameter] = []
+  /// The values of the parameters that are given, of which there are few.
+  private var texts: [(key: Parameter.Key, text: String, encoding: Encoding)] = []
+
+  /// The fingerprint of the values that were read.
+  var fingerprint = QueryFingerprint()
 
   /// The conditions on properties, each by the property's name and one value that it may have.
   private var conditions: [(property: String, value: String)] = []
 
   /// The values of a body that are objects, by their parameters.
   private var objects: [Parameter: JSONValue] = [:]
-
-  /// The categories of a body, which commas do not separate.
-  private var categoryNames: [String] = []
 
   /// The names of the parameters of the query beside a body; `nil` where there is no body.
   private var namesBesideBody: Set<ExactText>?
@@ -164,31 +71,33 @@ struct ParameterValues {
   /// Creates the values of a request's query. Unknown and repeated parameters are violations, except that the elements
   /// of a list may come in several parameters.
   ///
-  /// - Parameter properties: the names of properties that are parameters of the call, and take precedence over others.
+  /// - Parameters:
+  ///   - allowed: the parameters of the call.
+  ///   - properties: the names of properties that are parameters of the call, and take precedence over others.
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
   init(
-    _ request: HTTPRequest, allowing allowed: Set<Parameter>, properties: [String] = []
+    _ request: HTTPRequest, allowing allowed: [Parameter], properties: [String] = []
   ) throws(Problem) {
     if request.query != nil { texts.reserveCapacity(4) }
     try QueryParameter.forEach(in: request.query) { pair throws(Problem) in
       if properties.contains(where: { $0.hasSameBytes(as: pair.name) }) {
-        conditions.append((pair.name, pair.value))
+        addCondition(onProperty: pair.name, pair.value)
         return
       }
-      guard let parameter = Parameter(name: pair.name), allowed.contains(parameter) else {
+      guard let parameter = allowed.named(pair.name) else {
         if allowed.contains(.filter), Queryables.tagKey(ofProperty: pair.name) != nil {
-          conditions.append((pair.name, pair.value))
+          addCondition(onProperty: pair.name, pair.value)
           return
         }
-        let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
+        let names = allowed.map(\.name).joined(separator: ", ")
         let known = allowed.isEmpty ? "it has none" : "its parameters are \(names)"
         note(.unknown, String(pair.name.prefix(100)), "is not a parameter of this call; \(known)")
         return
       }
       setName(of: parameter, to: pair.name)
-      if parameter == .category {
-        categoryLists.append(pair)
-      } else if let index = texts.firstIndex(where: { $0.parameter == parameter }) {
+      if parameter.form == .values {
+        texts.append((parameter.key, pair.value, pair.hasEscapes ? .escaped : .plain))
+      } else if let index = texts.firstIndex(where: { $0.key == parameter.key }) {
         if parameter.isList {
           texts[index].text += "," + pair.value
         } else {
@@ -224,14 +133,25 @@ struct ParameterValues {
   /// Returns the value that is an object in a body.
   private func object(_ parameter: Parameter) -> JSONValue? { objects.isEmpty ? nil : objects[parameter] }
 
+  /// Returns the value of a parameter, or its first one; `nil` if it is not given, or an object.
   subscript(parameter: Parameter) -> String? {
     // By index: a closure would be passed a copy of each text.
-    for index in texts.indices where texts[index].parameter == parameter { return texts[index].text }
+    for index in texts.indices where texts[index].key == parameter.key { return texts[index].text }
     return nil
   }
 
   /// Sets the value of a parameter that has none.
-  private mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter, text)) }
+  private mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter.key, text, .plain)) }
+
+  /// Adds a condition on a property.
+  private mutating func addCondition(onProperty property: String, _ value: String) {
+    conditions.append((property, value))
+    fingerprint.add(.filter) { hash in
+      hash.combine(bytes: property.utf8)
+      hash.combine(0)
+      hash.combine(bytes: value.utf8)
+    }
+  }
 
   /// Adds a violation, up to `Problem.maximumErrorCount`.
   ///
@@ -258,18 +178,21 @@ struct ParameterValues {
   ///
   /// - Parameter purpose: the purpose for which it is required; `nil` where it is optional.
   mutating func coordinate(requiredFor purpose: String? = nil) -> Coordinate? {
-    for (parameter, other) in [(Parameter.latitude, Parameter.longitude), (.longitude, .latitude)] where !has(parameter)
-    {
-      if has(other) {
-        note(.missing, parameter.name, "must be given where \(name(of: other)) is")
-      } else if let purpose {
-        note(.missing, parameter.name, "must be given for \(purpose)")
-      }
-    }
+    noteIfMissing(.latitude, beside: .longitude, purpose)
+    noteIfMissing(.longitude, beside: .latitude, purpose)
     let latitude = number(.latitude, in: Coordinate.latitudes, "from -90 to 90")
     let longitude = number(.longitude, in: Coordinate.longitudes, "from -180 to 180")
     guard let latitude, let longitude else { return nil }
     return try? Coordinate(latitude: latitude, longitude: longitude)
+  }
+
+  private mutating func noteIfMissing(_ parameter: Parameter, beside other: Parameter, _ purpose: String?) {
+    guard !has(parameter) else { return }
+    if has(other) {
+      note(.missing, parameter.name, "must be given where \(name(of: other)) is")
+    } else if let purpose {
+      note(.missing, parameter.name, "must be given for \(purpose)")
+    }
   }
 
   /// Returns the radius in metres; `nil` where it is not given or invalid.
@@ -286,7 +209,9 @@ struct ParameterValues {
       return nil
     }
     do {
-      return try BoundingBox(west: west, south: south, east: east, north: north)
+      let box = try BoundingBox(west: west, south: south, east: east, north: north)
+      fingerprint.add(box)
+      return box
     } catch {
       note(.invalid, "bbox", "is not a valid box: \(error)")
       return nil
@@ -306,7 +231,10 @@ struct ParameterValues {
   mutating func originText(_ parameter: Parameter) -> String? {
     guard let text = self[parameter] else { return nil }
     let length = PointDraft.maximumOriginLength
-    if !text.isEmpty, !text.utf8.contains(0), text.unicodeScalars.count <= length { return text }
+    if !text.isEmpty, !text.utf8.contains(0), text.unicodeScalars.count <= length {
+      fingerprint.add(parameter, text)
+      return text
+    }
     note(.invalid, parameter.name, "must have 1 to \(length) characters, got \(quoted(text))")
     return nil
   }
@@ -315,7 +243,8 @@ struct ParameterValues {
   /// mark. A comma stands between two, encoded or not, and may be part of a name as well: where there is one, the whole
   /// is a category too.
   mutating func setCategories(of query: inout PointQuery, in tree: CategoryTree) {
-    guard !categoryNames.isEmpty || !categoryLists.isEmpty else { return }
+    let given = texts.filter { $0.key == Parameter.category.key }
+    guard !given.isEmpty else { return }
     var (names, excluded): (Set<ExactText>, Set<ExactText>) = ([], [])
     func add(_ name: Substring) -> Bool {
       let isExcluded = name.unicodeScalars.first == CategoryTree.exclusionMark
@@ -329,16 +258,22 @@ struct ParameterValues {
         .invalid, "category",
         "must be names of 1 to \(PointDraft.maximumCategoryLength) characters, got \(quoted(String(name)))")
     }
-    for name in categoryNames where !hasAllErrors && !add(name[...]) { noteInvalid(name) }
-    for list in categoryLists {
-      let names = Self.list(list.value)
-      let isWhole = names.count > 1 && add(list.value[...])
+    for list in given {
+      let names = list.encoding == .element ? [list.text[...]] : Self.list(list.text)
+      let isWhole = names.count > 1 && add(list.text[...])
       // An element between two encoded commas may be empty: the name with the commas is searched for as a whole.
-      let mayBeEmpty = isWhole && list.hasEscapes
+      let mayBeEmpty = isWhole && list.encoding == .escaped
       for name in names where !(name.isEmpty && mayBeEmpty) && !hasAllErrors && !add(name) { noteInvalid(name) }
     }
     guard names.count + excluded.count <= PointQuery.maximumCategories else {
       return note(.invalid, "category", "must be at most \(PointQuery.maximumCategories) names")
+    }
+    for name in names { fingerprint.add(.category, name.text) }
+    for name in excluded {
+      fingerprint.add(.category) { hash in
+        hash.combine(0)
+        hash.combine(bytes: name.text.utf8)
+      }
     }
     query.setCategories(names, without: excluded, in: tree)
   }
@@ -364,7 +299,10 @@ struct ParameterValues {
   mutating func integer(_ parameter: Parameter, in range: ClosedRange<Int>) -> Int? {
     guard let text = self[parameter] else { return nil }
     let isPlain = text.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-    if isPlain, let number = Int(text), range.contains(number) { return number }
+    if isPlain, let number = Int(text), range.contains(number) {
+      fingerprint.add(parameter, number: Double(number))
+      return number
+    }
     note(
       .invalid, parameter.name,
       "must be an integer from \(range.lowerBound) to \(range.upperBound), got \(quoted(text))")
@@ -375,7 +313,7 @@ struct ParameterValues {
   ///
   /// - Parameter query: the query; of a cursor with the time of the first page it gets that.
   mutating func position(in query: inout PointQuery) -> PointQuery.Position? {
-    position { Cursor.position(from: $0, in: &query) }
+    position { [fingerprint] in Cursor.position(from: $0, in: &query, of: fingerprint) }
   }
 
   /// Returns the position of the cursor; `nil` where it is not given or invalid, and after another violation: a query
@@ -428,6 +366,12 @@ struct ParameterValues {
         note(.invalid, "ids", "must be UUIDs with commas between, got \(quoted(String(name)))")
       }
     }
+    fingerprint.add(.ids) { hash in
+      for id in ids {
+        hash.combine(id.high)
+        hash.combine(id.low)
+      }
+    }
     return ids
   }
 
@@ -447,7 +391,10 @@ struct ParameterValues {
     _ parameter: Parameter, default fallback: Choice
   ) -> Choice {
     guard let text = self[parameter] else { return fallback }
-    if let choice = Choice(rawValue: text) { return choice }
+    if let choice = Choice(rawValue: text) {
+      if !text.hasSameBytes(as: fallback.rawValue) { fingerprint.add(parameter, text) }
+      return choice
+    }
     let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
     note(.invalid, parameter.name, "must be one of \(names), got \(quoted(text))")
     return fallback
@@ -457,16 +404,21 @@ struct ParameterValues {
   mutating func flag(_ parameter: Parameter) -> Bool {
     switch self[parameter] {
     case nil, "false": return false
-    case "true": return true
+    case "true":
+      fingerprint.add(parameter, number: 1)
+      return true
     case let text?:
       note(.invalid, parameter.name, "must be true or false, got \(quoted(text))")
       return false
     }
   }
 
-  private mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String) -> Double? {
+  mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String) -> Double? {
     guard let text = self[parameter] else { return nil }
-    if let number = Self.number(text), range.contains(number) { return number }
+    if let number = Self.number(text), range.contains(number) {
+      fingerprint.add(parameter, number: number)
+      return number
+    }
     note(.invalid, name(of: parameter), "must be a number \(words), got \(quoted(text))")
     return nil
   }
@@ -479,6 +431,112 @@ struct ParameterValues {
   }
 
   func quoted(_ text: String) -> String { "'\(text.prefix(50))'" }
+}
+
+/// The parameters of positions, boxes, categories and sources.
+extension Parameter {
+  static let latitude = Parameter("lat", .number, order: 10) {
+    .init(
+      "Latitude of the position in degrees (WGS 84). Given together with `long`.",
+      Schema(.number, nil, ["minimum": -90, "maximum": 90], example: 37.3293))
+  }
+
+  static let longitude = Parameter("long", .number, order: 20) {
+    .init(
+      "Longitude of the position in degrees (WGS 84). The names `lon` and `lng` are accepted too.",
+      Schema(.number, nil, ["minimum": -180, "maximum": 180], example: -121.8893))
+  }
+
+  static let radius = Parameter("radius", .number, order: 30) {
+    .init(
+      "Maximum distance from the position or the route in metres along the ellipsoid, inclusive. Needs `lat` and"
+        + " `long`, or `route`.",
+      Schema(.number, nil, ["minimum": 0], example: 1500))
+  }
+
+  static let category = Parameter("category", .values, order: 40) {
+    .init(
+      "Only places of these categories, separated by commas or as repeated parameters. A category of the tree stands"
+        + " for those below it too; one with an exclamation mark before it is left out.",
+      Schema(
+        .array(
+          of: Schema(
+            .string, nil,
+            [
+              "minLength": 1, "maxLength": .count(PointDraft.maximumCategoryLength),
+              "pattern": "^(?!!$)[^,\\u0000]+$",
+            ])),
+        nil, ["minItems": 1], example: ["museum", "theatre"]),
+      isRepeatable: true)
+  }
+
+  static let box = Parameter("bbox", .numbers, order: 50) {
+    .init(
+      "Only places in the box: west, south, east, north in degrees. West may be greater than east, across the"
+        + " antimeridian; south must not be greater than north.",
+      Schema(
+        .array(of: Schema(.number, nil, ["minimum": -180, "maximum": 180])), nil, ["minItems": 4, "maxItems": 4],
+        example: [-122.5, 37.2, -121.5, 37.9]))
+  }
+
+  static let source = Parameter("source", order: 100) {
+    .init("Name of the data set that the places come from.", .origin(example: "waymark-sample"))
+  }
+
+  static let sourceID = Parameter("sourceId", order: 110) {
+    .init("Id of the place in its data set. Needs `source`.", .origin(example: "howrah-bridge"))
+  }
+}
+
+/// The parameters of pages and of the representation of places.
+extension Parameter {
+  static let limit = Parameter("limit", .integer, order: 60, mayDifferBetweenPages: true) {
+    .init(
+      "Maximum number of places of a page.",
+      Schema(
+        .integer, nil,
+        [
+          "minimum": .count(PointQuery.limits.lowerBound), "maximum": .count(PointQuery.limits.upperBound),
+          "default": .count(PointQuery.defaultLimit),
+        ]))
+  }
+
+  static let cursor = Parameter("cursor", order: 70, mayDifferBetweenPages: true) {
+    .init(
+      "Position of the next page, opaque: taken from a `Link` of relation `next`, together with the other"
+        + " parameters.",
+      Schema(.string, nil, ["minLength": 1]))
+  }
+
+  static let fields = Parameter("fields", .list, order: 80, mayDifferBetweenPages: true) {
+    .init(
+      "Fields of each place, separated by commas; `*` stands for all of a place's own.",
+      .fields(additional: []))
+  }
+
+  static let format = Parameter("f", order: 90, mayDifferBetweenPages: true) {
+    .init(
+      "Format of the response; it takes precedence over `Accept`.", .oneOf(PointFormat.responses.map(\.rawValue)))
+  }
+
+  static let languages = Parameter("lang", .list, order: 130, mayDifferBetweenPages: true) {
+    .init(
+      "Preferred languages of the places' names (RFC 4647, look-up), separated by commas; a place without a name in"
+        + " one of them keeps its own.",
+      Schema(
+        .array(of: Schema(.string, nil, ["pattern": "^(\\*|[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,7})$"])), nil,
+        ["minItems": 1, "maxItems": .count(LanguagePriorityList.maximumCount)], example: ["ko", "en"]))
+  }
+
+  static let ids = Parameter("ids", .list, order: 290) {
+    .init(
+      "Only the places with these ids, separated by commas, in this order and each once; ids without a place are left"
+        + " out. All of them are on one page, unless `limit` is given or their texts are longer than 4 MiB. Not together"
+        + " with `lat` and `long`, `route` or `q`.",
+      Schema(
+        .array(of: Schema(.string, nil, ["format": "uuid"])), nil,
+        ["minItems": 1, "maxItems": .count(PointQuery.maximumIDs)], example: [.string(Examples.id)]))
+  }
 }
 
 /// The kind of a parameter's violation, by the code of its problem.
@@ -530,7 +588,7 @@ extension ParameterValues {
   ///
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8, or the value is no object.
   init(
-    _ body: JSONValue, beside request: HTTPRequest, allowing allowed: Set<Parameter>, inQuery: Set<Parameter>
+    _ body: JSONValue, beside request: HTTPRequest, allowing allowed: [Parameter], inQuery: [Parameter]
   ) throws(Problem) {
     try self.init(request, allowing: inQuery)
     try take(body, allowing: allowed)
@@ -539,19 +597,18 @@ extension ParameterValues {
   /// Creates the values of a JSON object whose members have the names of parameters.
   ///
   /// - Throws: `Problem` 400 for a value that is not an object.
-  init(_ body: JSONValue, allowing allowed: Set<Parameter>) throws(Problem) {
+  init(_ body: JSONValue, allowing allowed: [Parameter]) throws(Problem) {
     try take(body, allowing: allowed)
   }
 
   /// Takes the members of a body.
-  private mutating func take(_ body: JSONValue, allowing allowed: Set<Parameter>) throws(Problem) {
+  private mutating func take(_ body: JSONValue, allowing allowed: [Parameter]) throws(Problem) {
     guard case .object(let members) = body else {
       throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
     }
-    let former = Parameter.allCases.filter { has($0) }
-    namesBesideBody = Set(former.map { ExactText($0.name) } + errors.compactMap(\.parameterName))
+    namesBesideBody = Set(texts.map { ExactText($0.key.name) } + errors.compactMap(\.parameterName))
     for member in members where !hasAllErrors {
-      if let parameter = Parameter(name: member.name), allowed.contains(parameter) {
+      if let parameter = allowed.named(member.name) {
         if has(parameter) {
           namesBesideBody?.remove(ExactText(member.name))
           note(.invalid, member.name, "must not be repeated")
@@ -570,9 +627,9 @@ extension ParameterValues {
             "must not have more than \(PointQuery.maximumConditions) values together with the other conditions")
           break
         }
-        conditions += values.map { (member.name, $0) }
+        for value in values { addCondition(onProperty: member.name, value) }
       } else {
-        let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
+        let names = allowed.map(\.name).joined(separator: ", ")
         note(.unknown, String(member.name.prefix(100)), "is not a member of the body; its members are \(names)")
       }
     }
@@ -580,32 +637,31 @@ extension ParameterValues {
 
   /// Takes the value of a member of a body.
   private mutating func take(_ value: JSONValue, as parameter: Parameter) {
-    switch (parameter, value) {
-    case (.filter, .object), (.filter, .bool), (.within, .object), (.route, .object): objects[parameter] = value
-    case (.latitude, .number(let text)), (.longitude, .number(let text)), (.radius, .number(let text)):
-      set(parameter, to: text)
-    case (.limit, .number(let text)):
+    switch (parameter.form, value) {
+    case (.filter, .object), (.filter, .bool), (.shape, .object): objects[parameter] = value
+    case (.number, .number(let text)): set(parameter, to: text)
+    case (.integer, .number(let text)):
       // A number with a fraction of zero is an integer (JSON Schema 2020-12, section 6.1.1).
       set(parameter, to: Double(text).flatMap { Int(exactly: $0) }.map { "\($0)" } ?? text)
-    case (.autocomplete, .bool(let isSet)): set(parameter, to: isSet ? "true" : "false")
-    case (.category, _):
-      if let names = value.strings { categoryNames = names } else { noteType(parameter, "a text or an array of texts") }
-    case (.fields, _), (.languages, _), (.ids, _):
-      guard let names = value.strings else { return noteType(parameter, "a text or an array of texts") }
-      set(parameter, to: names.joined(separator: ","))
-    case (.box, .array(let edges)):
+    case (.flag, .bool(let isSet)): set(parameter, to: isSet ? "true" : "false")
+    case (.values, _):
+      guard let elements = value.strings else { return noteType(parameter, "a text or an array of texts") }
+      texts += elements.map { (parameter.key, $0, .element) }
+    case (.list, _):
+      guard let elements = value.strings else { return noteType(parameter, "a text or an array of texts") }
+      set(parameter, to: elements.joined(separator: ","))
+    case (.numbers, .array(let edges)):
       // One more than a box has is enough for the error.
       let edges = edges.prefix(5)
       guard edges.allSatisfy(\.isNumber) else { return noteType(parameter, "an array of numbers") }
       set(parameter, to: edges.compactMap { $0.texts?.first }.joined(separator: ","))
-    case (.latitude, _), (.longitude, _), (.radius, _), (.limit, _): noteType(parameter, "a number")
-    case (.autocomplete, _): noteType(parameter, "true or false")
-    case (.box, _): noteType(parameter, "an array of numbers")
-    case (.filter, _), (.within, _), (.route, _):
-      guard case .string(let text) = value else { return noteType(parameter, "a text or an object") }
+    case (.text, .string(let text)), (.filter, .string(let text)), (.shape, .string(let text)):
       set(parameter, to: text)
-    case (_, .string(let text)): set(parameter, to: text)
-    default: noteType(parameter, "a text")
+    case (.number, _), (.integer, _): noteType(parameter, "a number")
+    case (.flag, _): noteType(parameter, "true or false")
+    case (.numbers, _): noteType(parameter, "an array of numbers")
+    case (.filter, _), (.shape, _): noteType(parameter, "a text or an object")
+    case (.text, _): noteType(parameter, "a text")
     }
   }
 }
@@ -658,6 +714,27 @@ extension FilterError {
   var pointer: String {
     guard case .pointer(let pointer) = position else { return "" }
     return pointer
+  }
+}
+
+extension Parameter {
+  static let filter = Parameter("filter", .filter, order: 170) {
+    .init(
+      "Condition on any property, tags included, in the Common Query Language (CQL2, OGC 21-065).",
+      Schema(.string, nil, ["minLength": 1], example: "category = 'museum' AND name LIKE 'The %'"))
+  }
+
+  static let filterLanguage = Parameter("filter-lang", order: 180) {
+    .init(
+      "Encoding of `filter`: `cql2-text` without it, of which `cql-text` is the former name. Needs `filter`.",
+      .oneOf(FilterLanguage.allCases.map(\.rawValue)))
+  }
+
+  static let status = Parameter("status", order: 270) {
+    .init(
+      "`operating` leaves out the places whose tags say that they are closed, for a time or for good; `any` without"
+        + " it.",
+      .oneOf(StatusFilter.allCases.map(\.rawValue)))
   }
 }
 
@@ -733,8 +810,10 @@ extension ParameterValues {
     guard has(.filter) || !conditions.isEmpty || !expressions.isEmpty else { return nil }
     do {
       if let object = object(.filter) {
+        fingerprint.add(.filter, json: object)
         expressions.append(convert(try FilterExpression(json: object)))
       } else if let text = self[.filter], hasLanguage {
+        fingerprint.add(.filter, text)
         let expression = try language.expression(of: text)
         expressions.append(convert(language == .formerText ? filtering.readingTimes(expression) : expression))
       }
@@ -769,11 +848,9 @@ extension ParameterValues {
     // By index: a copy of each text would be counted.
     var bytes = 0
     for index in texts.indices {
-      switch texts[index].parameter {
-      case .within, .route: return true
-      case .filter, .status: bytes += texts[index].text.utf8.count
-      default: break
-      }
+      let key = texts[index].key
+      if key.form == .shape { return true }
+      if key.form == .filter || key == Parameter.status.key { bytes += texts[index].text.utf8.count }
     }
     for index in conditions.indices {
       bytes += conditions[index].property.utf8.count + conditions[index].value.utf8.count
@@ -792,6 +869,30 @@ extension HTTPRequest {
     _ values: ParameterValues, areJoined: Bool = false, _ arguments: () throws(Problem) -> Arguments
   ) async throws(Problem) -> Arguments {
     values.haveLongConditions(areJoined: areJoined) ? try await computing(arguments) : try arguments()
+  }
+}
+
+extension Parameter {
+  static let within = Parameter("within", .shape, order: 220) {
+    .init(
+      "Only places in a polygon or a multipolygon, in WKT or GeoJSON: longitude before latitude, holes after the outer"
+        + " ring. Edges are geodesics; the interior of a ring is the smaller part of the earth.",
+      Schema(
+        .string, nil, ["minLength": 1], example: "POLYGON((16.3 48.1, 16.5 48.1, 16.4 48.3, 16.3 48.1))"))
+  }
+
+  static let area = Parameter("in", order: 280) {
+    .init(
+      "Only places in a named area: its id, or a name in any language. Of several areas of the name the nearest to the"
+        + " position counts, and then the most important. Not together with `within`.",
+      Schema(.string, nil, ["minLength": 1, "maxLength": .count(PointDraft.maximumNameLength)], example: "Vienna"))
+  }
+
+  static let route = Parameter("route", .shape, order: 230) {
+    .init(
+      "Only places within `radius`, at most 1,000 km, of a line: an encoded polyline of precision 5, or a line string"
+        + " in WKT or GeoJSON. They are in the order along it. Not together with `lat` and `long`.",
+      Schema(.string, nil, ["minLength": 1], example: "LINESTRING(16.3 48.1, 16.5 48.2)"))
   }
 }
 
@@ -834,14 +935,41 @@ extension ParameterValues {
     }
   }
 
-  private func lineOfRoute() throws(FilterError) -> GeodesicRoute {
-    if let object = object(.route) { return try GeodesicRoute(FilterGeometry(geoJSON: object)) }
-    return try GeodesicRoute(text: self[.route] ?? "")
+  private mutating func lineOfRoute() throws(FilterError) -> GeodesicRoute {
+    if let object = object(.route) {
+      fingerprint.add(.route, json: object)
+      return try GeodesicRoute(FilterGeometry(geoJSON: object))
+    }
+    let text = self[.route] ?? ""
+    fingerprint.add(.route, text)
+    return try GeodesicRoute(text: text)
   }
 
   private func geometry(of parameter: Parameter) throws(FilterError) -> FilterGeometry {
     if let object = object(parameter) { return try FilterGeometry(geoJSON: object) }
     return try FilterGeometry(text: self[parameter] ?? "")
+  }
+}
+
+extension Parameter {
+  static let open = Parameter("open", order: 240) {
+    .init(
+      "Only places that are open at a time, by their tag `opening_hours`: `now`; a local time of each place, such as"
+        + " `2026-11-23T19:00`; or a time with an offset. The later pages of `now` are of the time of the first.",
+      Schema(
+        .string, nil,
+        [
+          "pattern":
+            "^(now|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)$"
+        ],
+        example: "now"))
+  }
+
+  static let openUnknown = Parameter("openUnknown", order: 250) {
+    .init(
+      "Whether `open` has the places of which it is unknown too: without hours, or with hours that cannot be parsed"
+        + " or depend on what is unknown; `exclude` without it. Needs `open`.",
+      .oneOf(UnknownHours.allCases.map(\.rawValue)))
   }
 }
 
@@ -858,6 +986,13 @@ extension ParameterValues {
         "must be now, a local time such as 2026-11-23T19:00, or a time with an offset, from \(years.lowerBound) to "
           + "\(years.upperBound), got \(quoted(text))")
       return nil
+    }
+    fingerprint.add(.open) { hash in
+      switch time {
+      case _ where isNow: hash.combine(0)
+      case .instant(let minutes): hash.combine(UInt64(minutes) << 1)
+      case .local(let minutes): hash.combine(UInt64(minutes) << 1 | 1)
+      }
     }
     return PointQuery.Opening(at: time, isNow: isNow, includesUnknown: unknown == .include)
   }
@@ -883,32 +1018,11 @@ extension ParameterValues {
     else { return nil }
     return (offset == nil ? .local(minutes: Int32(minutes)) : .instant(minutes: Int32(minutes)), false)
   }
-
-  /// Returns the first day of `from`; `nil` where it is not given or invalid.
-  mutating func firstDay() -> CivilDate? {
-    guard let text = self[.from] else { return nil }
-    let years = PointQuery.Opening.years
-    guard let date = RFC3339.date(of: text), years.contains(date.year) else {
-      note(
-        .invalid, Parameter.from.name,
-        "must be a date such as 2026-11-23, from \(years.lowerBound) to \(years.upperBound), got \(quoted(text))")
-      return nil
-    }
-    return date
-  }
-
-  /// Returns the number of days of `days`.
-  mutating func dayCount() -> Int { integer(.days, in: HoursRoute.days) ?? HoursRoute.defaultDays }
 }
 
 /// The values of `status`.
 enum StatusFilter: String, CaseIterable {
   case operating, any
-}
-
-/// The views of a place: the values of `view`.
-enum PlaceView: String, CaseIterable {
-  case standard, details
 }
 
 /// The values of `openUnknown`.

@@ -100,6 +100,14 @@ struct BatchRoute: CallHandler {
   }
 }
 
+extension Parameter {
+  static let atomic = Parameter("atomic", .flag) {
+    .init(
+      "`true` changes nothing if an operation fails; otherwise each succeeds or fails by itself.",
+      Schema(.boolean, nil, ["default": false]))
+  }
+}
+
 extension PointOperationResult {
   /// The problem that a call of its own would have had; `nil` if the operation succeeded.
   fileprivate var problem: Problem? {

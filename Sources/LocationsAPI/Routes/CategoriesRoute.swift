@@ -13,7 +13,7 @@ struct CategoriesRoute: CallHandler {
   static let call = Call(
     .GET, "/categories", scope: .read, joinsRestriction: true, id: "listCategories", group: .search, link: "categories",
     summary: "List the categories", description: "The number of places of each category, most frequent first.",
-    parameters: [.box, .tree, .languages, .format],
+    parameters: [.box, .format, .languages, .tree],
     describing: ["f": .format([.json]), "lang": .labelLanguages], caching: .versioned,
     responses: [.init(200, "The categories.", media: .json(Schema(.array(of: .component("CategoryCount")))))])
 
@@ -107,5 +107,11 @@ struct CategoriesRoute: CallHandler {
       json.endArray()
     }
     json.endObject()
+  }
+}
+
+extension Parameter {
+  static let tree = Parameter("tree", .flag) {
+    .init("`true` returns the categories as a tree. `false` without it.", Schema(.boolean, nil, example: true))
   }
 }

@@ -281,9 +281,22 @@ extension HTTPRequest {
   }
 }
 
-extension Set<Parameter> {
+extension Parameter {
+  static let wait = Parameter("wait", .integer, order: 260) {
+    .init(
+      "Seconds to wait for a change, where there is none yet.",
+      Schema(
+        .integer, nil,
+        [
+          "minimum": .count(ChangesRoute.waits.lowerBound), "maximum": .count(ChangesRoute.waits.upperBound),
+          "default": 0,
+        ]))
+  }
+}
+
+extension [Parameter] {
   /// The parameters that filter changes: those of places that do not order them, and whose meaning does not change.
-  static let changeFilters = filters.subtracting([.route]).union([.category])
+  static let changeFilters = filters.subtracting([.route])
 }
 
 extension ParameterValues {

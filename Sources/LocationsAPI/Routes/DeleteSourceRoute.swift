@@ -62,3 +62,9 @@ struct DeleteSourceRoute: CallHandler {
     return source
   }
 }
+
+extension Parameter {
+  static let confirm = Parameter("confirm", .flag) {
+    .init("Confirms the deletion of all places of the data set.", .oneOf(["true"]), isRequired: true)
+  }
+}

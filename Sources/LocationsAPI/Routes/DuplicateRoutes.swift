@@ -17,7 +17,7 @@ struct DuplicatesRoute: CallHandler {
       + " box. A page ends early, but not without a pair, where its places have more than"
       + " \(PointPage.maximumTextBytes >> 20) MiB of names and tags. A `Link` leads to the next page. Nothing is merged"
       + " or deleted.",
-    parameters: [.source, .other, .box, .minimumScore, .states, .limit, .cursor],
+    parameters: [.box, .limit, .cursor, .source, .other, .minimumScore, .states],
     describing: [
       "source": Parameter.source.description.required,
       "bbox": .init("Only pairs of which both places are in the box.", Parameter.box.description.schema),
@@ -128,7 +128,7 @@ struct DuplicatesRoute: CallHandler {
     response.headers.add(name: "cache-control", value: "no-store")
     if page.hasMore, let last = page.pairs.last {
       let query = NextLink.query(
-        request.query, cursor: Cursor.text(for: last.candidate.rank, in: arguments.query, arguments.states))
+        request.query, cursor: Cursor.text(for: last.candidate.rank, of: arguments.fingerprint))
       response.addLink(toNext: address.target(path: "/duplicates" + query, relative: query, for: request))
     }
     return response
@@ -171,11 +171,39 @@ extension DuplicatePair {
   }
 }
 
+extension Parameter {
+  static let other = Parameter("other") {
+    .init(
+      "Name of the other data set; that of `source` without it, whose places are compared with each other.",
+      .origin(example: "overture"))
+  }
+
+  static let minimumScore = Parameter("minScore", .number) {
+    .init(
+      "Least score of a pair.",
+      Schema(
+        .number, nil,
+        [
+          "minimum": .number("\(Double(DuplicateQuery.minimumScores.lowerBound) / 1000)"), "maximum": 1,
+          "default": .number("\(Double(DuplicateQuery.defaultMinimumScore) / 1000)"),
+        ]))
+  }
+
+  static let states = Parameter("states", .list) {
+    .init(
+      "States of the pairs, separated by commas: `open,confirmed` without it.",
+      Schema(
+        .array(of: .oneOf(DuplicateState.allCases.map(\.rawValue))), nil, ["minItems": 1],
+        example: ["open", "confirmed"]))
+  }
+}
+
 /// The arguments of `GET /duplicates`.
 struct DuplicateArguments {
   let query: DuplicateQuery
   let states: Set<DuplicateState>
   let limit: Int
+  let fingerprint: QueryFingerprint
 
   /// The position after which the page begins; `nil` for the first page.
   private(set) var after: DuplicateCandidate.Rank?
@@ -195,9 +223,10 @@ struct DuplicateArguments {
     query.maximumPlaces = DuplicatesRoute.maximumPlaces
     query.timeLimit = filtering.timeLimit
     let states = values.states()
+    for state in states { values.fingerprint.add(.states, state.rawValue) }
     limit = values.limit()
-    (self.query, self.states) = (query, states)
-    after = values.position { [query, states] in Cursor.position(from: $0, in: query, states) }
+    (self.query, self.states, fingerprint) = (query, states, values.fingerprint)
+    after = values.position { [fingerprint] in Cursor.position(from: $0, of: fingerprint) }
     try values.check()
     _ = try PointFormat.chosen(by: nil, accept: request.headers, from: [.json])
   }
@@ -207,7 +236,10 @@ extension ParameterValues {
   /// Returns the least score in thousandths.
   fileprivate mutating func minimumScore() -> Int {
     guard let text = self[.minimumScore] else { return DuplicateQuery.defaultMinimumScore }
-    if let score = Self.number(text).flatMap(DuplicateQuery.thousandths) { return score }
+    if let score = Self.number(text).flatMap(DuplicateQuery.thousandths) {
+      if score != DuplicateQuery.defaultMinimumScore { fingerprint.add(.minimumScore, number: Double(score)) }
+      return score
+    }
     note(.invalid, Parameter.minimumScore.name, "must be a number from 0.5 to 1, got \(quoted(text))")
     return DuplicateQuery.defaultMinimumScore
   }

@@ -14,7 +14,7 @@ struct ExportRoute: AreaCallHandler {
     link: "export",
     summary: "Export places",
     description: "All places that match the filters, as a stream. An import reads it again.",
-    parameters: Set<Parameter>.filters.union([.format]), describing: ["f": .format(PointFormat.exports)],
+    parameters: .filters.union([.format]), describing: ["f": .format(PointFormat.exports)],
     caching: .timed,
     responses: [
       .init(

@@ -74,3 +74,40 @@ struct HoursRoute: CallHandler {
     return json
   }
 }
+
+extension Parameter {
+  static let from = Parameter("from") {
+    .init(
+      "First day, from 2000 to 2100, by the calendar of the place; today by default.",
+      Schema(.string, nil, ["format": "date", "pattern": "^2(0\\d\\d|100)-"], example: "2026-11-23"))
+  }
+
+  static let days = Parameter("days", .integer) {
+    .init(
+      "Number of days.",
+      Schema(
+        .integer, nil,
+        [
+          "minimum": .count(HoursRoute.days.lowerBound), "maximum": .count(HoursRoute.days.upperBound),
+          "default": .count(HoursRoute.defaultDays),
+        ]))
+  }
+}
+
+extension ParameterValues {
+  /// Returns the first day of `from`; `nil` where it is not given or invalid.
+  fileprivate mutating func firstDay() -> CivilDate? {
+    guard let text = self[.from] else { return nil }
+    let years = PointQuery.Opening.years
+    guard let date = RFC3339.date(of: text), years.contains(date.year) else {
+      note(
+        .invalid, Parameter.from.name,
+        "must be a date such as 2026-11-23, from \(years.lowerBound) to \(years.upperBound), got \(quoted(text))")
+      return nil
+    }
+    return date
+  }
+
+  /// Returns the number of days of `days`.
+  fileprivate mutating func dayCount() -> Int { integer(.days, in: HoursRoute.days) ?? HoursRoute.defaultDays }
+}

@@ -166,6 +166,68 @@ private struct ImportArguments {
   }
 }
 
+extension Parameter {
+  static let mode = Parameter("mode") {
+    .init(
+      "`partial`, the default, imports the valid rows; `atomic` imports nothing if a row is invalid.",
+      .oneOf(ImportMode.allCases.map(\.rawValue)))
+  }
+
+  static let dryRun = Parameter("dryRun", .flag) {
+    .init("`true` reports what would be done, and changes nothing.", Schema(.boolean, nil, ["default": false]))
+  }
+
+  static let idField = Parameter("idField") {
+    .init(
+      "Member or column with the id in the data set. Needs `source`.", Schema(.string, example: "sourceId"))
+  }
+
+  static let unknownFields = Parameter("unknownFields") {
+    .init(
+      "Whether members and columns that are no fields of a place become tags, or make a row invalid.",
+      .oneOf(["tags", "reject"], default: "tags"))
+  }
+
+  static let replaceSource = Parameter("replaceSource") {
+    .init(
+      "Name of a data set whose other places, those of no row, are deleted in the same transaction.",
+      .rowOption(example: "demo"))
+  }
+
+  static let maxDeletions = Parameter("maxDeletions") {
+    .init(
+      "Maximum number of places that `replaceSource` may delete, or percentage of the places of the data set, of"
+        + " which \(DeletionLimit.smallestShare) may be deleted in any case. More is 422 `too-many-deletions`.",
+      Schema(
+        .string, nil,
+        ["pattern": "^([0-9]{1,15}|(100|[0-9]{1,2})%)$", "default": .string(DeletionLimit.standard.description)]))
+  }
+
+  static let licence = Parameter("licence") {
+    .init("Licence of the data set that `source` names.", sourceTextSchema(example: "ODbL-1.0"))
+  }
+
+  static let attribution = Parameter("attribution") {
+    .init(
+      "Attribution of the data set that `source` names.",
+      sourceTextSchema(example: "© OpenStreetMap contributors"))
+  }
+
+  static let attributionURL = Parameter("attributionUrl") {
+    .init(
+      "Address of the attribution's page.",
+      Schema(
+        .string, nil, ["maxLength": .count(DataSource.maximumLength), "pattern": .address],
+        example: "https://www.openstreetmap.org/copyright"))
+  }
+
+  private static func sourceTextSchema(example: JSONValue) -> Schema {
+    Schema(
+      .string, nil, ["minLength": 1, "maxLength": .count(DataSource.maximumLength), "pattern": .noControlCharacters],
+      example: example)
+  }
+}
+
 extension ParameterValues {
   /// Returns the options for parsing the rows of an import. Invalid values are noted.
   mutating func rowOptions() -> RowOptions {

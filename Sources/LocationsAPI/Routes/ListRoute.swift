@@ -71,7 +71,9 @@ struct ListRoute: AreaCallHandler {
     if let text = arguments.text {
       let query = text.query(arguments)
       return try await service.matches(of: query, in: arguments.areas, for: request) { page throws(Problem) in
-        let next = page.next.map { target(cursor: Cursor.text(for: $0, in: query), for: request) }
+        let next = page.next.map {
+          target(cursor: Cursor.text(for: $0, in: query, of: arguments.fingerprint), for: request)
+        }
         return try response(
           of: page.matches.map { FoundPoint($0) }, attributions, next: next, expiry: page.expiry, arguments,
           for: request)
@@ -124,7 +126,7 @@ struct ListRoute: AreaCallHandler {
   private func nextTarget(
     after position: PointQuery.Position, _ arguments: ListArguments, for request: HTTPRequest
   ) -> String {
-    target(cursor: Cursor.text(for: position, in: arguments.query), for: request)
+    target(cursor: Cursor.text(for: position, in: arguments.query, of: arguments.fingerprint), for: request)
   }
 
   private func target(cursor: String, for request: HTTPRequest) -> String {
@@ -156,6 +158,9 @@ final class ListArguments: Sendable {
 
   /// The areas of the request; `nil` if it needs none.
   let areas: RequestAreas?
+
+  /// The fingerprint of the parameters that all pages have.
+  let fingerprint: QueryFingerprint
 
   /// The arguments of a search for a text; `nil` without `q`.
   let text: TextArguments?
@@ -194,6 +199,7 @@ final class ListArguments: Sendable {
     }
     try values.check()
     self.query = query
+    fingerprint = values.fingerprint
     format = try .chosen(by: values[.format], accept: request.headers)
   }
 }

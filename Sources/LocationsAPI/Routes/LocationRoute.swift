@@ -18,7 +18,7 @@ struct LocationRoute: CallHandler {
     .GET, "/locations/{id}", scope: .read, joinsRestriction: true, id: "getLocation", group: .search, link: "location",
     summary: "Get a place",
     description: "With `lang` the entity tag is weak, and `If-Match` does not accept it.",
-    parameters: Set<Parameter>.translation.union([.view]),
+    parameters: .translation + [.view],
     describing: [
       "fields": .fields(
         "Fields of the place, separated by commas; all of its own by default.", additional: .opening)
@@ -181,6 +181,20 @@ extension PlaceDetails {
   }
 }
 
+extension Parameter {
+  static let view = Parameter("view", mayDifferBetweenPages: true) {
+    .init(
+      "`details` adds the member `details`: the typed values of the tags, in one form whatever the data set. Needs"
+        + " JSON.",
+      .oneOf(PlaceView.allCases.map(\.rawValue)))
+  }
+}
+
+/// The views of a place: the values of `view`.
+enum PlaceView: String, CaseIterable {
+  case standard, details
+}
+
 /// The arguments that select the representation of one place.
 struct PresentationArguments {
   let fields: FieldSet
@@ -197,7 +211,7 @@ struct PresentationArguments {
   /// - Throws: `Problem` 400 or 406.
   init(
     _ request: HTTPRequest, fields fallback: FieldSet = .all, additional: FieldSet = [],
-    allowing parameters: Set<Parameter> = .presentation
+    allowing parameters: [Parameter] = .presentation
   ) throws(Problem) {
     var values = try ParameterValues(request, allowing: parameters)
     fields = values.fields(default: fallback, additional: additional)

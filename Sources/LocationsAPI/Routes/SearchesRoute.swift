@@ -9,7 +9,7 @@ import Points
 struct SearchesRoute: CallHandler {
   static let call = Call(
     .GET, "/analytics/searches", scope: .admin, id: "getSearchReport", group: .operations, link: "searches",
-    summary: "Get a report of the searches in a period", parameters: [.since, .until, .limit, .format],
+    summary: "Get a report of the searches in a period", parameters: [.limit, .format, .since, .until],
     describing: ["f": .format([.json])], caching: .forbidden,
     responses: [.init(200, "The report.", media: .json(.component("SearchReport")))], problems: [.notFound])
 
@@ -52,6 +52,25 @@ struct SearchesArguments: Hashable {
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
   }
+}
+
+extension Parameter {
+  static let since = Parameter("since", order: 120) {
+    .init("Beginning of the period; a day before its end by default.", timeSchema)
+  }
+
+  static let until = Parameter("until") {
+    .init("End of the period; now by default.", timeSchema)
+  }
+
+  private static let timeSchema = Schema(
+    .anyOf([
+      Schema(.string, "A time (RFC 3339).", ["format": "date-time"], example: "2026-11-21T10:15:00Z"),
+      Schema(
+        .string, "A duration before now (ISO 8601), in weeks, or in days, hours, minutes and seconds.",
+        ["pattern": "^P([0-9]{1,5}W|(?=[0-9T])([0-9]{1,5}D)?(T(?=[0-9])([0-9]{1,5}H)?([0-9]{1,5}M)?([0-9]{1,5}S)?)?)$"],
+        example: "PT24H"),
+    ]))
 }
 
 extension ParameterValues {

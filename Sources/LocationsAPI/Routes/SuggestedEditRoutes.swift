@@ -88,6 +88,16 @@ struct SuggestPlaceRoute: CallHandler {
   }
 }
 
+extension Parameter {
+  static let state = Parameter("state") {
+    .init("Only suggestions in this state.", .oneOf(Suggestion.State.allCases.map(\.rawValue)))
+  }
+
+  static let place = Parameter("place") {
+    .init("Only suggestions for the place of this id.", Schema.uuid)
+  }
+}
+
 /// `GET /suggestions`: the suggestions, the oldest first.
 struct ListSuggestedEditsRoute: CallHandler {
   static let call = Call(
@@ -95,7 +105,7 @@ struct ListSuggestedEditsRoute: CallHandler {
     summary: "List the suggestions",
     description: "The oldest first, in pages. A page ends early, but not without a suggestion, where it would have more"
       + " than \(PointPage.maximumTextBytes >> 20) MiB of texts. A `Link` leads to the next.",
-    parameters: [.state, .place, .limit, .cursor],
+    parameters: [.limit, .cursor, .state, .place],
     describing: ["limit": .limit(PointQuery.limits, default: PointQuery.defaultLimit)],
     caching: .forbidden,
     responses: [

@@ -256,7 +256,7 @@ import Testing
 
   private func compareReads(of call: String, in world: World) async throws {
     let description = try #require(DescribedService.calls.first { $0.id == call })
-    guard description.parameters.isSuperset(of: [.filter, .area]), !(Self.differing + ["suggest"]).contains(call)
+    guard Set(description.parameters).isSuperset(of: [.filter, .area]), !(Self.differing + ["suggest"]).contains(call)
     else { return }
     let filter = "category%20IS%20NULL%20OR%20category%20%3C%3E%20'internal'"
     for target in Self.reads[call] ?? [] where !target.contains("filter=") && !target.contains("in=") {

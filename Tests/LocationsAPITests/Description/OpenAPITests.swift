@@ -85,16 +85,48 @@ import Testing
   }
 
   @Test func everyListMayComeInSeveralParameters() {
-    for parameter in Parameter.allCases {
+    for parameter in DescribedService.calls.flatMap(\.parameters) {
       guard case .array = parameter.description.schema.kind else { continue }
-      #expect(parameter.isList || parameter == .category, "\(parameter.name)")
+      #expect(parameter.isList || parameter.form == .values, "\(parameter.name)")
+    }
+  }
+
+  /// Those of Photon and Nominatim are theirs.
+  @Test func parametersOfOneNameHaveOneDescription() {
+    var known: [String: (description: ParameterDescription, form: Parameter.Form)] = [:]
+    for call in DescribedService.calls where ![.photon, .nominatim].contains(call.group) {
+      #expect(Set(call.parameters.map(\.name)).count == call.parameters.count, "\(call.path)")
+      for parameter in call.parameters {
+        let (description, form) = (parameter.description, parameter.form)
+        guard let first = known.updateValue((description, form), forKey: parameter.name) else { continue }
+        #expect(first.form == form, "\(parameter.name)")
+        #expect(first.description.description == description.description, "\(parameter.name)")
+        #expect(first.description.schema.json(.v3_1) == description.schema.json(.v3_1), "\(parameter.name)")
+      }
+    }
+  }
+
+  @Test func callsDescribeTheirParametersInOneOrder() {
+    let order = [
+      "lat", "long", "radius", "category", "bbox", "limit", "cursor", "fields", "f", "mode", "dryRun", "source",
+      "sourceId", "confirm", "idField", "unknownFields", "since", "until", "replaceSource", "maxDeletions", "licence",
+      "attribution", "attributionUrl", "lang", "q", "autocomplete", "sort", "filter", "filter-lang", "filter-crs",
+      "crs", "bbox-crs", "datetime", "tags", "zoom", "by", "within", "route", "open", "openUnknown", "from", "days",
+      "wait", "tree", "status", "view", "in", "kind", "ids", "atomic", "other", "minScore", "states", "state", "place",
+    ]
+
+    for call in DescribedService.calls where ![.photon, .nominatim].contains(call.group) {
+      let names = call.parameters.map(\.name)
+      #expect(names == order.filter(names.contains), "\(call.method.rawValue) \(call.path)")
+      #expect(Array(call.parameterNames.prefix(names.count)) == names, "\(call.path)")
     }
   }
 
   @Test func everyQueryParameterHasADescription() {
     for call in DescribedService.calls {
       for name in call.parameterNames {
-        #expect(call.ownDescription(name) != nil || Parameter(name: name) != nil, "\(name) of \(call.path)")
+        #expect(
+          call.ownDescription(name) != nil || call.parameters.named(name) != nil, "\(name) of \(call.path)")
       }
       let names = Set(call.describedParameters.map(\.name))
       #expect(Set(call.describedNames).isSubset(of: names), "\(call.path)")
@@ -281,8 +313,9 @@ import Testing
 
     // Beside `long`, which has two other names, calls have no undescribed ones.
     let photon = (PhotonArguments.searchParameters + PhotonArguments.reverseParameters).filter { $0 != "lon" }
+    let known = DescribedService.calls.flatMap(\.parameters).map(\.name) + photon
     let router = DescribedService.api().routerOfAllCalls()
-    for parameter in Set(Parameter.allCases.map(\.name) + photon + ["unknown"]) {
+    for parameter in Set(known + ["unknown"]) {
       let target = call.path.concrete + "?\(parameter)="
       let response = try await Self.send(
         call.method, target, headers: ["content-type": "application/json"], body: "{}", to: router)

@@ -19,7 +19,7 @@ struct AreasRoute: CallHandler {
       + " the smallest first; with `bbox` those whose least box intersects it. Otherwise all, by id. GeoJSON has the"
       + " geometries, JSON has none. A page ends early, but not without an area, where its text would be longer than"
       + " \(maximumPageBytes >> 20) MiB; a `Link` leads to the next.",
-    parameters: [.text, .latitude, .longitude, .kind, .box, .limit, .cursor, .format],
+    parameters: [.latitude, .longitude, .box, .limit, .cursor, .format, .text, .kind],
     describing: [
       "q": .init(
         "Words of a name, each at least at its beginning.",
@@ -204,6 +204,12 @@ extension HTTPRequest {
     response.status = .created
     response.headers.add(name: "location", value: location)
     return response
+  }
+}
+
+extension Parameter {
+  static let kind = Parameter("kind") {
+    .init("Only areas of this kind.", .oneOf(AreaKind.allCases.map(\.rawValue)))
   }
 }
 

@@ -2,6 +2,7 @@ import Basics
 import CQL2
 import Geo
 import HTTPServer
+import JSONText
 import NIOHTTP1
 import Points
 
@@ -17,6 +18,9 @@ struct FeatureArguments {
   let system: ReferenceSystem
 
   let format: FeatureFormat
+
+  /// The fingerprint of the parameters that all pages have.
+  let fingerprint: QueryFingerprint
 
   /// The maximum number of features of a page. A greater `limit` is this.
   static let maximumLimit = 10_000
@@ -41,6 +45,8 @@ struct FeatureArguments {
     query.filter = values.filter(by: filtering, and: times.map { [$0.condition].compactMap(\.self) } ?? []) {
       filterSystem == .crs84 ? $0 : filterSystem.inDegrees($0)
     }
+    if !collection.categories.isEmpty { values.fingerprint.add(segment: collection.id) }
+    fingerprint = values.fingerprint
     query.after = values.position(in: &query)
     isContinued = query.after != nil
     try values.check()
@@ -119,6 +125,40 @@ extension Int {
   }
 }
 
+extension Parameter {
+  static let filterCRS = Parameter("filter-crs") {
+    .init(
+      "Reference system of the geometries in `filter`; CRS84 without it.",
+      .oneOf(ReferenceSystem.allCases.map(\.rawValue)))
+  }
+
+  static let crs = Parameter("crs", mayDifferBetweenPages: true) {
+    .init(
+      "Reference system of the response, with its order of the axes; CRS84 without it.",
+      .oneOf(ReferenceSystem.allCases.map(\.rawValue)))
+  }
+
+  static let boxCRS = Parameter("bbox-crs", mayDifferBetweenPages: true) {
+    .init(
+      "Reference system of `bbox`, with its order of the axes; CRS84 without it.",
+      .oneOf(ReferenceSystem.allCases.map(\.rawValue)))
+  }
+
+  static let dateTime = Parameter("datetime") {
+    .init(
+      "Only places whose last change was at this time, or between two, with a slash between and `..` for an open end.",
+      Schema(.string, nil, ["pattern": dateTimePattern], example: "2026-01-01T00:00:00Z/.."), statesStyle: true)
+  }
+
+  /// The pattern of a time (RFC 3339), or of two with a slash between, one of which may be open.
+  private static let dateTimePattern: JSONValue = {
+    let time =
+      "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?"
+      + "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+    return .string("^(\(time)|\(time)/(\(time)|\\.\\.)?|(\\.\\.)?/\(time))$")
+  }()
+}
+
 extension ParameterValues {
   /// Returns the reference system of a parameter; CRS84 where it is not given or invalid.
   fileprivate mutating func referenceSystem(_ parameter: Parameter) -> ReferenceSystem {
@@ -140,6 +180,7 @@ extension ParameterValues {
       note(.invalid, "bbox", "must not have its south north of its north, got '\(text.prefix(50))'")
       return nil
     }
+    fingerprint.add(box)
     return box
   }
 
@@ -156,7 +197,12 @@ extension ParameterValues {
   /// Returns the times of `datetime`; `nil` where it is not given or invalid.
   fileprivate mutating func dateTimes() -> DateTimes? {
     guard let text = self[.dateTime] else { return nil }
-    if let times = DateTimes(text) { return times }
+    if let times = DateTimes(text) {
+      fingerprint.add(.dateTime) { hash in
+        for time in [times.start, times.end] { hash.combine(UInt64(bitPattern: time ?? .min)) }
+      }
+      return times
+    }
     note(
       .invalid, Parameter.dateTime.name,
       "must be a time such as 2026-11-21T10:15:00Z, or two with a slash between, of which one may be .., got"

@@ -9,7 +9,7 @@ struct ItemRoute: CallHandler {
   static let call = Call(
     .GET, "/ogc/collections/{collection}/items/{id}", scope: .read, joinsRestriction: true, id: "getItem",
     group: .features,
-    summary: "Get a feature", parameters: [.crs, .format],
+    summary: "Get a feature", parameters: [.format, .crs],
     describing: ["collection": .collection, "f": .pageFormat], requestHeaders: [.acceptLanguage],
     caching: .tagged(),
     responses: [.init(200, "The feature.", headers: [.contentCRS] + .ofPages, media: .features("FeatureItem"))])

@@ -11,7 +11,7 @@ struct ItemsRoute: CallHandler {
     summary: "List features",
     description: "The places of the collection that match all conditions, by id. A link leads to the next page.",
     parameters: [
-      .box, .boxCRS, .crs, .dateTime, .filter, .filterLanguage, .filterCRS, .limit, .cursor, .format,
+      .box, .limit, .cursor, .format, .filter, .filterLanguage, .filterCRS, .crs, .boxCRS, .dateTime,
     ],
     // Those of tags have no description that is the same for all servers.
     otherParameters: properties.map(\.name),
@@ -125,7 +125,7 @@ struct ItemsRoute: CallHandler {
     page.links = links.selfAndAlternate(arguments.format, json: .geoJSON)
     if let query = arguments.query, let next = found.next {
       let type = arguments.format == .html ? FeatureFormat.html : .geoJSON
-      let target = links.next(cursor: Cursor.text(for: next, in: query))
+      let target = links.next(cursor: Cursor.text(for: next, in: query, of: arguments.fingerprint))
       page.links.append(.init(relation: "next", mediaType: type.mediaType, target: target))
     }
     page.links.append(

@@ -74,8 +74,8 @@ extension Schema {
     ])
 
   /// Returns the members of a body for parameters.
-  static func members(for parameters: Set<Parameter>) -> [Property] {
-    Parameter.allCases.filter { parameters.contains($0) }.map { .optional($0.name, member(for: $0)) }
+  static func members(for parameters: [Parameter]) -> [Property] {
+    parameters.map { .optional($0.name, member(for: $0)) }
   }
 
   private static let value = Schema(.anyOf([Schema(.string), Schema(.number), Schema(.boolean)]))
@@ -84,14 +84,14 @@ extension Schema {
   static func member(for parameter: Parameter) -> Schema {
     let description = parameter.description
     var schema: Schema
-    switch parameter {
+    switch parameter.form {
     case .filter:
       schema = Schema(.anyOf([Schema(.string), .component("JSONObject"), Schema(.boolean)]))
-    case .filterLanguage: schema = .component("FilterLanguage")
-    case .within, .route: schema = Schema(.anyOf([Schema(.string), .component("JSONObject")]))
-    case .category, .fields, .languages, .ids:
+    case .shape: schema = Schema(.anyOf([Schema(.string), .component("JSONObject")]))
+    case .list, .values:
       schema = Schema(.anyOf([Schema(.string), Schema(.array(of: Schema(.string)), nil, ["minItems": 1])]))
-    default: schema = description.schema
+    case .text, .number, .integer, .flag, .numbers:
+      schema = parameter == .filterLanguage ? .component("FilterLanguage") : description.schema
     }
     schema.description = description.description
     return schema

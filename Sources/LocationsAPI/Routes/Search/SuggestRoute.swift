@@ -12,9 +12,9 @@ struct SuggestRoute: AreaCallHandler {
     .GET, "/locations/suggest", scope: .read, joinsRestriction: true, id: "suggest", group: .search, link: "suggest",
     summary: "Suggest categories and places for a text that is being typed",
     description: "The last word of `q` is the beginning of a word. Up to three categories come first.",
-    parameters: Set.filters.subtracting([.filter, .filterLanguage]).union(Set<Parameter>.opening).union([
-      .text, .limit, .languages, .format,
-    ]), areas: .addressed,
+    parameters: .filters.subtracting([.filter, .filterLanguage])
+      .union(.opening + [.text, .limit, .languages, .format]),
+    areas: .addressed,
     describing: [
       "q": Parameter.text.description.required, "limit": .limit(limits, default: defaultLimit), "f": .format([.json]),
     ],

@@ -49,6 +49,27 @@ struct TextArguments: Hashable {
   }
 }
 
+extension Parameter {
+  static let text = Parameter("q", order: 140) {
+    .init(
+      "Words of a place's names, category and address; at least one letter or digit. Spelling errors are tolerated.",
+      Schema(
+        .string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)], example: "winchester mystery"))
+  }
+
+  static let autocomplete = Parameter("autocomplete", .flag, order: 150) {
+    .init(
+      "`true` takes the last word as the beginning of a word. `false` without it. Needs `q`.",
+      Schema(.boolean, nil, example: true))
+  }
+
+  static let sort = Parameter("sort", order: 160) {
+    .init(
+      "Order of the matches of `q`: `relevance` without it; `distance` needs `lat` and `long`. Needs `q`.",
+      .oneOf(TextArguments.Sort.allCases.map(\.rawValue)))
+  }
+}
+
 extension ParameterValues {
   /// Returns the text of `q`; `nil` where it is not given or invalid.
   mutating func text() -> ExactText? {
@@ -62,6 +83,7 @@ extension ParameterValues {
       note(.invalid, "q", "must have a letter or a digit, got '\(text.prefix(50))'")
       return nil
     }
+    fingerprint.add(.text, text)
     return ExactText(text)
   }
 
@@ -95,7 +117,7 @@ extension ParameterValues {
       text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) },
       areaReadings: readings, after: nil, timeLimit: filtering.timeLimit)
     var query = arguments.query(filters)
-    arguments.after = position { Cursor.position(from: $0, in: &query) }
+    arguments.after = position { [fingerprint] in Cursor.position(from: $0, in: &query, of: fingerprint) }
     filters.opening = query.filters.opening
     return arguments
   }

@@ -16,7 +16,7 @@ struct ClustersRoute: AreaCallHandler {
       "The clusters of the tiles of a zoom level as GeoJSON. Cells that touch the box are whole; above the zoom"
       + " levels with clusters there are the places in the box themselves. More than"
       + " \(maximumCount) features are a 400 that names `zoom`.",
-    parameters: Set<Parameter>.mapFilters.union([.box, .zoom]),
+    parameters: .mapFilters.union([.box, .zoom]),
     describing: ["zoom": Parameter.zoom.description.required], caching: .versioned,
     responses: [.init(200, "The clusters.", media: [.init(.geoJSON, schema)])])
 

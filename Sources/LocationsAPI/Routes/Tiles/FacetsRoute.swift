@@ -13,7 +13,7 @@ struct FacetsRoute: AreaCallHandler {
     .GET, "/locations/facets", scope: .read, joinsRestriction: true, id: "getFacets", group: .map, link: "facets",
     summary: "Count categories, tags and areas",
     description: "The most frequent values of each property among the places that match.",
-    parameters: Set<Parameter>.mapFilters.union([.box, .facets, .limit, .languages]),
+    parameters: .mapFilters.union([.box, .facets, .limit, .languages]),
     describing: [
       "by": Parameter.facets.description.required,
       "limit": .limit(FacetQuery.limits, default: FacetQuery.defaultLimit), "lang": .labelLanguages,

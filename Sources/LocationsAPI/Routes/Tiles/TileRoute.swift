@@ -68,7 +68,7 @@ struct TileArguments {
 /// because which words with typos match depends on places elsewhere. That of a tile of the places that are open now ends
 /// with the time at which any place opens or closes.
 struct TileResponder: Sendable {
-  static let parameters = Set<Parameter>.mapFilters.union([.tags])
+  static let parameters = [Parameter].mapFilters.union([.tags])
 
   static let description = ResponseDescription(
     200, "The tile.", media: [.init(VectorTile.mediaType, Schema(.string, nil, ["format": "binary"]))])
@@ -271,9 +271,41 @@ extension Hexadecimal {
   }
 }
 
-extension Set<Parameter> {
+extension Parameter {
+  static let tags = Parameter("tags", .list, order: 190) {
+    .init(
+      "Keys of tags that are attributes of the places, separated by commas.",
+      Schema(
+        .array(
+          of: Schema(
+            .string, nil,
+            ["minLength": 1, "maxLength": .count(Tags.maximumKeyLength), "pattern": "^(?!(id|name|category)$)[^,]+$"])
+        ),
+        nil, ["minItems": 1, "maxItems": .count(TileQuery.maximumTags)], example: ["cuisine", "website"]))
+  }
+
+  static let zoom = Parameter("zoom", .integer, order: 200) {
+    .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
+  }
+
+  static let facets = Parameter("by", .list, order: 210) {
+    .init(
+      "Properties to count by, separated by commas: `category`, `group` for the groups of the tree of categories,"
+        + " `area:KIND` for the named areas of a kind, and `tag.KEY` for a tag.",
+      Schema(
+        .array(
+          of: Schema(
+            .string, nil,
+            ["pattern": "^(category|group|area:(country|region|city|district|postcode|custom)|tag\\.[^,]{1,200})$"])),
+        nil,
+        ["minItems": 1, "maxItems": .count(FacetQuery.maximumFacets), "uniqueItems": true],
+        example: ["category", "tag.cuisine"]))
+  }
+}
+
+extension [Parameter] {
   /// The parameters that filter the places of a map.
-  static let mapFilters: Set = [
+  static let mapFilters: [Parameter] = [
     .category, .source, .sourceID, .text, .filter, .filterLanguage, .within, .open, .openUnknown, .status,
     .area,
   ]
