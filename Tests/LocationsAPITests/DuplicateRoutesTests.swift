@@ -201,4 +201,14 @@ import Testing
     #expect(response.status == status)
     #expect(try await page(driver, "source=a&other=b").duplicates.allSatisfy { $0.state == "open" })
   }
+
+  @Test func problemHasTheCodeOfItsFirstViolation() async throws {
+    let driver = try await driver()
+    let id = try #require(try await page(driver, "source=a&other=b").duplicates.first).id
+
+    let response = try await driver.send(.POST, "/duplicates/\(id)", json: #"{"by":"me"}"#)
+
+    #expect(try response.code == "unknown-parameter")
+    #expect(try response.pointers == ["/by", "/state"])
+  }
 }

@@ -137,19 +137,19 @@ package struct Call: Sendable {
   ///   - isIdempotent: a Boolean value that indicates whether a repeat has no further effect, so that the call takes no
   ///     `Idempotency-Key`.
   ///   - areas: the uses of areas; `nil` for none but that of the parameter `in`.
-  ///   - otherParameters: the names of parameters of the query beside those of ``Parameter``.
+  ///   - ownParameters: the parameters that are described with the call itself, since others have their names.
+  ///   - otherParameters: the names of parameters of the query that are no constants.
   ///   - ignoresQuery: a Boolean value that indicates whether unknown parameters are accepted.
   ///   - describing: the descriptions of parameters that differ from those of ``Parameter``, by name.
-  ///   - sharedDescriptions: those that other calls have too.
   ///   - requestHeaders: the header fields beside those that follow.
   ///   - responses: the responses that are no problems, without the header fields that follow, and without 304.
   ///   - problems: the problems beside those that follow.
   init(
     _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, joinsRestriction: Bool = false, id: String,
     group: Group, link: String? = nil, summary: String, description: String = "", isIdempotent: Bool = false,
-    parameters: [Parameter] = [], areas: AreaUse? = nil, otherParameters: [String] = [], ignoresQuery: Bool = false,
+    parameters: [Parameter] = [], ownParameters: [Parameter] = [], areas: AreaUse? = nil,
+    otherParameters: [String] = [], ignoresQuery: Bool = false,
     describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
-    sharing sharedDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     requestHeaders: [HeaderDescription] = [], body: BodyDescription? = nil,
     bodyLimit: Route.BodyLimit = .serverDefault, caching: Caching = .unstated, responses: [ResponseDescription],
     problems: Set<ProblemDescription> = []
@@ -158,6 +158,7 @@ package struct Call: Sendable {
     self.path = path
     self.scope = scope
     self.joinsRestriction = joinsRestriction
+    let parameters = parameters + ownParameters
     self.parameters = parameters
     self.areas = areas ?? (parameters.contains(.area) ? .named : nil)
     parameterNames = parameters.map(\.name) + otherParameters
@@ -169,7 +170,7 @@ package struct Call: Sendable {
     let refusal = scope == nil || joinsRestriction ? "" : "Not for keys and tokens with a filter or areas."
     self.description = [description, refusal].filter { !$0.isEmpty }.joined(separator: " ")
     self.body = body
-    self.ownDescriptions = Array(ownDescriptions) + Array(sharedDescriptions)
+    self.ownDescriptions = Array(ownDescriptions) + ownParameters.map { ($0.name, $0.description) }
     let isKeyed = scope == .write && method == .POST && !isIdempotent
     let isConditional = scope == .write && path.hasSuffix("{id}")
     self.requestHeaders =

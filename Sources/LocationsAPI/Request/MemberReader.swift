@@ -5,8 +5,7 @@ import NIOHTTP1
 /// The members of a body in JSON, and their violations.
 struct MemberReader {
   let names: [String]
-  private var errors: [ProblemError] = []
-  private var code = ParameterProblem.invalid
+  private var violations = Violations()
 
   init(names: [String]) { self.names = names }
 
@@ -21,14 +20,14 @@ struct MemberReader {
   }
 
   mutating func note(_ name: String, _ detail: String, _ code: ParameterProblem = .invalid) {
-    errors.append(ProblemError(.pointer("/" + JSONPointer.escape(name)), detail))
-    if code != .invalid { self.code = code }
+    violations.note(code, ProblemError(.pointer("/" + JSONPointer.escape(name)), detail))
   }
 
   /// Notes the violations of a part that has its own.
   mutating func note(_ problem: Problem, in name: String) {
-    errors += problem.errors.map { $0.inside("/" + name) }
-    code = ParameterProblem(rawValue: problem.code) ?? code
+    for error in problem.errors {
+      violations.note(ParameterProblem(rawValue: problem.code) ?? .invalid, error.inside("/" + name))
+    }
   }
 
   mutating func noteUnknown(_ name: String) {
@@ -57,7 +56,5 @@ struct MemberReader {
     }
   }
 
-  func check() throws(Problem) {
-    if !errors.isEmpty { throw .badRequest(errors, code: code) }
-  }
+  func check() throws(Problem) { try violations.check() }
 }

@@ -53,8 +53,8 @@ struct ParameterValues {
   /// The names of the parameters of the query beside a body; `nil` where there is no body.
   private var namesBesideBody: Set<ExactText>?
 
-  /// The name by which the longitude was sent, which has three.
-  private var longitudeName = Parameter.longitude.name
+  /// The name by which the longitude was sent, which has three; `nil` if it was not.
+  private var longitudeName: String?
 
   /// The parameters whose values are of the wrong type. They count as given, and have no further violations.
   private var mistyped: Set<Parameter> = []
@@ -62,11 +62,13 @@ struct ParameterValues {
   /// The areas that the request needs; `nil` if it needs none.
   var areas: RequestAreas?
 
-  private var errors: [ProblemError] = []
-  private var code: ParameterProblem?
+  private var violations = Violations()
+
+  /// A Boolean value that indicates whether there are no violations so far.
+  var areValid: Bool { violations.isEmpty }
 
   /// A Boolean value that indicates whether further violations change nothing.
-  var hasAllErrors: Bool { errors.count >= Problem.maximumErrorCount }
+  var hasAllErrors: Bool { violations.areComplete }
 
   /// Creates the values of a request's query. Unknown and repeated parameters are violations, except that the elements
   /// of a list may come in several parameters.
@@ -114,7 +116,9 @@ struct ParameterValues {
   }
 
   /// Returns the name by which a parameter was sent, or else its own.
-  func name(of parameter: Parameter) -> String { parameter == .longitude ? longitudeName : parameter.name }
+  func name(of parameter: Parameter) -> String {
+    parameter == .longitude ? longitudeName ?? parameter.name : parameter.name
+  }
 
   /// Sets the name by which a parameter was sent.
   private mutating func setName(of parameter: Parameter, to name: String) {
@@ -140,6 +144,9 @@ struct ParameterValues {
     return nil
   }
 
+  /// Returns the values of a parameter of the form ``Parameter/Form/values``.
+  func all(_ parameter: Parameter) -> [String] { texts.filter { $0.key == parameter.key }.map(\.text) }
+
   /// Sets the value of a parameter that has none.
   private mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter.key, text, .plain)) }
 
@@ -157,31 +164,29 @@ struct ParameterValues {
   ///
   /// - Parameter pointer: a JSON pointer to the part of the value, where that is in a body.
   mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String, pointer: String = "") {
-    if code == nil { code = kind }
-    guard !hasAllErrors else { return }
     guard let namesBesideBody, !namesBesideBody.contains(ExactText(name)) else {
-      errors.append(ProblemError(.parameter(name), detail))
-      return
+      return violations.note(kind, ProblemError(.parameter(name), detail))
     }
-    errors.append(ProblemError(.pointer("/\(JSONPointer.escape(name))\(pointer)"), detail))
+    violations.note(kind, ProblemError(.pointer("/\(JSONPointer.escape(name))\(pointer)"), detail))
   }
 
   /// Throws a problem where there are violations.
-  func check() throws(Problem) {
-    guard let code else { return }
-    throw .badRequest(errors, code: code)
-  }
+  func check() throws(Problem) { try violations.check() }
 
   // MARK: Values
 
   /// Returns the coordinate of `lat` and `long`; `nil` where neither is given or one is invalid.
   ///
-  /// - Parameter purpose: the purpose for which it is required; `nil` where it is optional.
-  mutating func coordinate(requiredFor purpose: String? = nil) -> Coordinate? {
-    noteIfMissing(.latitude, beside: .longitude, purpose)
-    noteIfMissing(.longitude, beside: .latitude, purpose)
-    let latitude = number(.latitude, in: Coordinate.latitudes, "from -90 to 90")
-    let longitude = number(.longitude, in: Coordinate.longitudes, "from -180 to 180")
+  /// - Parameters:
+  ///   - longitudeParameter: the parameter of the longitude.
+  ///   - purpose: the purpose for which it is required; `nil` where it is optional.
+  mutating func coordinate(_ longitudeParameter: Parameter = .longitude, requiredFor purpose: String? = nil)
+    -> Coordinate?
+  {
+    noteIfMissing(.latitude, beside: longitudeParameter, purpose)
+    noteIfMissing(longitudeParameter, beside: .latitude, purpose)
+    let latitude = number(.latitude, in: Coordinate.latitudes)
+    let longitude = number(longitudeParameter, in: Coordinate.longitudes)
     guard let latitude, let longitude else { return nil }
     return try? Coordinate(latitude: latitude, longitude: longitude)
   }
@@ -295,6 +300,16 @@ struct ParameterValues {
     integer(.limit, in: range) ?? fallback
   }
 
+  /// Returns the maximum number of elements: a greater one is the greatest.
+  mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
+    guard let text = self[.limit] else { return fallback }
+    guard let number = Int(digits: text), number > 0 else {
+      note(.invalid, "limit", "must be a positive integer, got \(quoted(text))")
+      return fallback
+    }
+    return min(number, greatest)
+  }
+
   /// Returns the value of a parameter that is an integer, as digits alone; `nil` where it is not given or invalid.
   mutating func integer(_ parameter: Parameter, in range: ClosedRange<Int>) -> Int? {
     guard let text = self[parameter] else { return nil }
@@ -319,7 +334,7 @@ struct ParameterValues {
   /// Returns the position of the cursor; `nil` where it is not given or invalid, and after another violation: a query
   /// that lacks what is invalid is another than the cursor's.
   mutating func position<Position>(_ decode: (String) -> Position?) -> Position? {
-    guard let text = self[.cursor], errors.isEmpty else { return nil }
+    guard let text = self[.cursor], areValid else { return nil }
     let position = decode(text)
     if position == nil {
       note(.invalid, "cursor", "must be taken from a Link header, with the other parameters as they are there")
@@ -413,12 +428,16 @@ struct ParameterValues {
     }
   }
 
-  mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String) -> Double? {
+  /// Returns the value of a parameter that is a number; `nil` where it is not given or invalid.
+  ///
+  /// - Parameter words: the range in words; `nil` for its bounds, which are integers.
+  mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String? = nil) -> Double? {
     guard let text = self[parameter] else { return nil }
     if let number = Self.number(text), range.contains(number) {
       fingerprint.add(parameter, number: number)
       return number
     }
+    let words = words ?? "from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
     note(.invalid, name(of: parameter), "must be a number \(words), got \(quoted(text))")
     return nil
   }
@@ -546,6 +565,29 @@ enum ParameterProblem: String {
   case unknown = "unknown-parameter"
 }
 
+/// The violations of the rules of a request's parameters or members, up to ``Problem/maximumErrorCount``.
+struct Violations {
+  private(set) var errors: [ProblemError] = []
+
+  /// The kind of the first one, which is the code of the problem.
+  private var kind: ParameterProblem?
+
+  var isEmpty: Bool { kind == nil }
+
+  /// A Boolean value that indicates whether further ones change nothing.
+  var areComplete: Bool { errors.count >= Problem.maximumErrorCount }
+
+  mutating func note(_ kind: ParameterProblem, _ error: ProblemError) {
+    if isEmpty { self.kind = kind }
+    if !areComplete { errors.append(error) }
+  }
+
+  /// Throws a problem where there are violations.
+  func check() throws(Problem) {
+    if let kind { throw .badRequest(errors, code: kind) }
+  }
+}
+
 extension Problem {
   /// The maximum number of errors that a problem names. A body may have a hundred thousand.
   static let maximumErrorCount = 100
@@ -606,7 +648,7 @@ extension ParameterValues {
     guard case .object(let members) = body else {
       throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
     }
-    namesBesideBody = Set(texts.map { ExactText($0.key.name) } + errors.compactMap(\.parameterName))
+    namesBesideBody = Set(texts.map { ExactText($0.key.name) } + violations.errors.compactMap(\.parameterName))
     for member in members where !hasAllErrors {
       if let parameter = allowed.named(member.name) {
         if has(parameter) {
@@ -792,9 +834,9 @@ extension ParameterValues {
     by filtering: Filtering, and others: [FilterExpression] = [],
     _ convert: (FilterExpression) -> FilterExpression = { $0 }
   ) -> PropertyFilter? {
-    let errorCount = errors.count
+    let errorCount = violations.errors.count
     let language = choice(.filterLanguage, default: object(.filter) == nil ? FilterLanguage.text : .json)
-    let hasLanguage = errors.count == errorCount && !isMistyped(.filterLanguage)
+    let hasLanguage = violations.errors.count == errorCount && !isMistyped(.filterLanguage)
     if object(.filter) != nil, hasLanguage, language != .json {
       note(.invalid, Parameter.filterLanguage.name, "must be \(FilterLanguage.json.rawValue) where filter is an object")
     }

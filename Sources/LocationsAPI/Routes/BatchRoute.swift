@@ -237,8 +237,7 @@ private struct BatchParser {
   private static let depth = 3
 
   private var reader: JSONReader
-  private var errors: [ProblemError] = []
-  private var code: ParameterProblem?
+  private var violations = Violations()
 
   init(_ bytes: UnsafeBufferPointer<UInt8>) {
     reader = JSONReader(bytes, maximumDepth: JSONReader.defaultMaximumDepth + Self.depth)
@@ -254,14 +253,13 @@ private struct BatchParser {
     } catch {
       throw .malformedBody(error)
     }
-    if errors.isEmpty, operations == nil { note(.missing, "/operations", "must be given") }
-    if let code { throw .badRequest(errors, code: code) }
+    if violations.isEmpty, operations == nil { note(.missing, "/operations", "must be given") }
+    try violations.check()
     return operations ?? []
   }
 
   private mutating func note(_ kind: ParameterProblem, _ pointer: String, _ detail: String) {
-    if code == nil { code = kind }
-    if errors.count < Problem.maximumErrorCount { errors.append(ProblemError(.pointer(pointer), detail)) }
+    violations.note(kind, ProblemError(.pointer(pointer), detail))
   }
 
   private mutating func parse() throws(JSONError) -> [ParsedOperation]? {
@@ -306,7 +304,7 @@ private struct BatchParser {
     }
     if count > PointBatch.maximumOperations {
       // This counts instead of violations in the operations.
-      (errors, code) = ([], nil)
+      violations = Violations()
       note(.invalid, "/operations", "must have at most \(PointBatch.maximumOperations) operations, got \(count)")
     }
     return operations
@@ -318,7 +316,7 @@ private struct BatchParser {
   }
 
   private mutating func parseOperation(at pointer: String) throws(JSONError) -> ParsedOperation? {
-    let errorCount = errors.count
+    let errorCount = violations.errors.count
     var texts: [Member: String] = [:]
     var contents: [Member: UnsafeBufferPointer<UInt8>] = [:]
     try reader.enterObject()
@@ -341,7 +339,7 @@ private struct BatchParser {
         try reader.skipValue()
       }
     }
-    guard errors.count == errorCount else { return nil }
+    guard violations.errors.count == errorCount else { return nil }
     guard let op = texts[.op] else {
       note(.missing, "\(pointer)/op", "must be given")
       return nil
@@ -366,7 +364,7 @@ private struct BatchParser {
         note(.missing, "\(pointer)/\(member.rawValue)", "must be given where op is \(op)")
       }
     }
-    guard errors.count == errorCount else { return nil }
+    guard violations.errors.count == errorCount else { return nil }
     var headers = HTTPHeaders()
     if let text = texts[.ifMatch] { headers.add(name: "if-match", value: Self.entityTags(text)) }
     if let text = texts[.ifNoneMatch] { headers.add(name: "if-none-match", value: text) }

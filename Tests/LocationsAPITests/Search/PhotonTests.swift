@@ -430,6 +430,17 @@ import Testing
     #expect(try await driver().send(.GET, target).code == code)
   }
 
+  @Test func elementsOfAListMayComeInSeveralParameters() async throws {
+    let driver = try await driver()
+    let box = "bbox=-180&bbox=-90&bbox=180&bbox=90"
+
+    let response = try await driver.send(.GET, "/api?q=rathaus&lang=ko&lang=fr&\(box)")
+    let expected = try await driver.send(.GET, "/api?q=rathaus")
+
+    #expect(response.status == 200)
+    #expect(try names(response) == names(expected))
+  }
+
   @Test func textMayHave200Characters() async throws {
     let text = String(repeating: "a", count: 200)
 

@@ -184,16 +184,6 @@ extension ParameterValues {
     return box
   }
 
-  /// Returns the maximum number of features of a page: a greater one is the greatest.
-  fileprivate mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
-    guard let text = self[.limit] else { return fallback }
-    guard let number = Int(digits: text), number > 0 else {
-      note(.invalid, "limit", "must be a positive integer, got '\(text.prefix(50))'")
-      return fallback
-    }
-    return min(number, greatest)
-  }
-
   /// Returns the times of `datetime`; `nil` where it is not given or invalid.
   fileprivate mutating func dateTimes() -> DateTimes? {
     guard let text = self[.dateTime] else { return nil }

@@ -13,25 +13,7 @@ struct NominatimSearchRoute: CallHandler {
     .GET, "/nominatim/search", scope: .read, joinsRestriction: true, id: "nominatimSearch", group: .nominatim,
     summary: "Search for places and areas by name",
     description: "The most important area of the name comes first, then places, then other areas of the name.",
-    otherParameters: PhotonArguments.nominatimSearchParameters,
-    describing: [
-      "q": .init(
-        "Words of names, categories and addresses.", Parameter.text.description.schema, example: "winchester"
-      ).required,
-      "limit": .init(
-        "Maximum number of places; more than \(PhotonArguments.maximumNominatimLimit) counts as that.",
-        Schema(.integer, nil, ["minimum": 1, "default": .count(PhotonArguments.defaultNominatimLimit)])),
-      "countrycodes": .init(
-        "Only places in these countries: codes of ISO 3166-1 with two letters, separated by commas.",
-        Schema(.string, nil, ["pattern": "^[A-Za-z]{2}(,[A-Za-z]{2})*$"])),
-      "viewbox": .init(
-        "Two opposite corners of a box, each longitude and latitude in degrees. Places near its centre are preferred.",
-        Schema(.string), example: "-122.5,37.7,-121.8,37.2"),
-      "bounded": .nominatimSwitch("With `1`, only places in `viewbox`."),
-      "featureType": .init(
-        "Only places and areas of this kind.", .oneOf(NominatimFeatureType.allCases.map(\.rawValue))),
-    ],
-    sharing: NominatimPlaces.parameters,
+    ownParameters: PhotonArguments.nominatimSearchParameters,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
@@ -47,9 +29,10 @@ struct NominatimSearchRoute: CallHandler {
   let timeLimit: Duration
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var arguments = try PhotonArguments(request, allowing: PhotonArguments.nominatimSearchParameters)
+    var arguments = try PhotonArguments(request, allowing: Self.call.parameters)
     let text = arguments.text(isRequired: true)
-    let limit = arguments.nominatimLimit()
+    let limit = arguments.values.limit(
+      atMost: PhotonArguments.maximumNominatimLimit, default: PhotonArguments.defaultNominatimLimit)
     let view = arguments.viewbox()
     let filter = arguments.nominatimFilter()
     let form = arguments.nominatimForm(request.headers, hasAddress: false)
@@ -98,15 +81,7 @@ struct NominatimReverseRoute: CallHandler {
     description:
       "The nearest place within a kilometre, else the smallest area around the position. Without either, the response is"
       + " an object with `error`.",
-    otherParameters: PhotonArguments.nominatimReverseParameters,
-    describing: [
-      "lat": .init("Latitude of the position.", Parameter.latitude.description.schema).required,
-      "lon": .init("Longitude of the position.", Parameter.longitude.description.schema).required,
-      "zoom": .init(
-        "Level of detail: up to 4 countries, to 8 regions, to 12 cities, to 15 districts, above these places.",
-        Schema(.number, nil, ["minimum": 0, "maximum": 18, "default": 18])),
-    ],
-    sharing: NominatimPlaces.parameters,
+    ownParameters: PhotonArguments.nominatimReverseParameters,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
@@ -126,9 +101,9 @@ struct NominatimReverseRoute: CallHandler {
   let areas: any AreaStore
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var arguments = try PhotonArguments(request, allowing: PhotonArguments.nominatimReverseParameters)
-    let center = arguments.center(isRequired: true)
-    let zoom = arguments.number("zoom", in: 0...18) ?? 18
+    var arguments = try PhotonArguments(request, allowing: Self.call.parameters)
+    let center = arguments.center(requiredFor: "the place there")
+    let zoom = arguments.values.number(PhotonArguments.detail, in: 0...18) ?? 18
     let form = arguments.nominatimForm(request.headers, hasAddress: true)
     try arguments.check()
     guard let center else { throw .internal }
@@ -174,13 +149,80 @@ enum NominatimFeatureType: String, CaseIterable {
 
 extension PhotonArguments {
   static let nominatimSearchParameters =
-    ["q", "limit", "countrycodes", "viewbox", "bounded", "featureType"] + nominatimParameters
+    [words, nominatimLimit, countries, view, isBounded, featureType] + nominatimParameters
 
-  static let nominatimReverseParameters = ["lat", "lon", "zoom"] + nominatimParameters
+  static let nominatimReverseParameters =
+    [
+      position("lat", "Latitude of the position.", .latitude),
+      position("lon", "Longitude of the position.", .longitude),
+      detail,
+    ] + nominatimParameters
 
   private static let nominatimParameters = [
-    "format", "accept-language", "addressdetails", "extratags", "namedetails", "email", "dedupe", "debug",
+    format, languageField, addressDetails, tagDetails, nameDetails, withoutEffect("email"), withoutEffect("dedupe"),
+    withoutEffect("debug"),
   ]
+
+  private static let words = Parameter("q") {
+    .init(
+      "Words of names, categories and addresses.", Parameter.text.description.schema, isRequired: true,
+      example: "winchester")
+  }
+
+  private static let nominatimLimit = Parameter("limit", .integer) {
+    .init(
+      "Maximum number of places; more than \(maximumNominatimLimit) counts as that.",
+      Schema(.integer, nil, ["minimum": 1, "default": .count(defaultNominatimLimit)]))
+  }
+
+  private static let countries = Parameter("countrycodes") {
+    .init(
+      "Only places in these countries: codes of ISO 3166-1 with two letters, separated by commas.",
+      Schema(.string, nil, ["pattern": "^[A-Za-z]{2}(,[A-Za-z]{2})*$"]))
+  }
+
+  private static let view = Parameter("viewbox") {
+    .init(
+      "Two opposite corners of a box, each longitude and latitude in degrees. Places near its centre are preferred.",
+      Schema(.string), example: "-122.5,37.7,-121.8,37.2")
+  }
+
+  private static let isBounded = toggle("bounded", "With `1`, only places in `viewbox`.")
+
+  private static let featureType = Parameter("featureType") {
+    .init("Only places and areas of this kind.", .oneOf(NominatimFeatureType.allCases.map(\.rawValue)))
+  }
+
+  fileprivate static let detail = Parameter("zoom", .number) {
+    .init(
+      "Level of detail: up to 4 countries, to 8 regions, to 12 cities, to 15 districts, above these places.",
+      Schema(.number, nil, ["minimum": 0, "maximum": 18, "default": 18]))
+  }
+
+  private static let format = Parameter("format") {
+    .init(
+      "With `json` the key of the main tag is `class`, with `jsonv2` it is `category`.", .oneOf(["json", "jsonv2"]))
+  }
+
+  private static let languageField = Parameter("accept-language") {
+    .init("Languages of names in the form of the header field, which it replaces.", Schema(.string))
+  }
+
+  private static let addressDetails = toggle("addressdetails", "With `1`, places have `address`.")
+
+  private static let tagDetails = toggle(
+    "extratags", "With `1`, places have `extratags`, those of no name and no address.")
+
+  private static let nameDetails = toggle(
+    "namedetails", "With `1`, places have `namedetails`, their names in all languages.")
+
+  private static func toggle(_ name: StaticString, _ description: String) -> Parameter {
+    Parameter(name) { .init(description + " Any text but `0` counts as `1`.", Schema(.string)) }
+  }
+
+  private static func withoutEffect(_ name: StaticString) -> Parameter {
+    Parameter(name) { .init("Accepted without effect.", Schema(.string)) }
+  }
 
   static let defaultNominatimLimit = 10
   static let maximumNominatimLimit = 40
@@ -188,21 +230,17 @@ extension PhotonArguments {
   /// The distance at which the bias to a box of no size is half as strong, metres.
   private static let leastScaleMetres = 1000.0
 
-  fileprivate mutating func nominatimLimit() -> Int {
-    min(limit(default: Self.defaultNominatimLimit), Self.maximumNominatimLimit)
-  }
-
   /// Returns a switch, which is off with `0` and on with any other text; geopy sends `True`.
-  private func isOn(_ name: String, default fallback: Bool) -> Bool {
-    value(name).map { !$0.hasSameBytes(as: "0") } ?? fallback
+  private func isOn(_ parameter: Parameter, default fallback: Bool) -> Bool {
+    values[parameter].map { !$0.hasSameBytes(as: "0") } ?? fallback
   }
 
   /// Returns the box of `viewbox`, the bias to its centre, and a Boolean value that indicates whether no place outside is
   /// wanted.
   fileprivate mutating func viewbox() -> (box: BoundingBox?, bias: LocationBias?, isBound: Bool) {
-    let isBound = isOn("bounded", default: false)
-    guard let text = value("viewbox") else {
-      if isBound { note(.missing, "viewbox", "must be given with bounded") }
+    let isBound = isOn(Self.isBounded, default: false)
+    guard let text = values[Self.view] else {
+      if isBound { values.note(.missing, "viewbox", "must be given with bounded") }
       return (nil, nil, isBound)
     }
     let edges = text.split(separator: ",", omittingEmptySubsequences: false).compactMap { ParameterValues.number($0) }
@@ -213,7 +251,7 @@ extension PhotonArguments {
       let center = try? Coordinate(latitude: (box.south + box.north) / 2, longitude: (box.west + box.east) / 2),
       let corner = try? Coordinate(latitude: box.south, longitude: box.west)
     else {
-      note(.invalid, "viewbox", "must be two corners, lon,lat,lon,lat in degrees, got '\(text.prefix(50))'")
+      values.note(.invalid, "viewbox", "must be two corners, lon,lat,lon,lat in degrees, got '\(text.prefix(50))'")
       return (nil, nil, isBound)
     }
     let scale = max(Geodesic.distanceMetres(from: center, to: corner), Self.leastScaleMetres)
@@ -223,15 +261,10 @@ extension PhotonArguments {
   /// Returns the conditions of `countrycodes` and `featureType`.
   fileprivate mutating func nominatimFilter() -> PhotonFilter {
     var filter = PhotonFilter()
-    let codes = value("countrycodes")?.split(separator: ",", omittingEmptySubsequences: false) ?? []
-    filter.countries = countries(codes.map { String($0) }, of: "countrycodes")
-    if let text = value("featureType") {
-      if let type = NominatimFeatureType(rawValue: text) {
-        filter.layers = type.layers
-      } else {
-        let names = NominatimFeatureType.allCases.map(\.rawValue).joined(separator: ", ")
-        note(.invalid, "featureType", "must be one of \(names), got '\(text.prefix(50))'")
-      }
+    let codes = values[Self.countries]?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+    filter.countries = countries(codes.map { String($0) }, of: Self.countries)
+    if values.has(Self.featureType) {
+      filter.layers = values.choice(Self.featureType, default: NominatimFeatureType.settlement).layers
     }
     return filter
   }
@@ -240,19 +273,19 @@ extension PhotonArguments {
   ///
   /// - Parameter hasAddress: a Boolean value that indicates whether places have an address by default.
   fileprivate mutating func nominatimForm(_ headers: HTTPHeaders, hasAddress: Bool) -> NominatimPlaces {
-    let format = value("format") ?? "jsonv2"
+    let format = values[Self.format] ?? "jsonv2"
     if !["json", "jsonv2"].contains(format) {
-      note(.invalid, "format", "must be json or jsonv2, got '\(format.prefix(50))'")
+      values.note(.invalid, "format", "must be json or jsonv2, got '\(format.prefix(50))'")
     }
     var languages = LanguageNegotiation(parameter: nil, headers: headers)
-    if let text = value("accept-language") {
+    if let text = values[Self.languageField] {
       languages = LanguageNegotiation(
         parameter: LanguagePriorityList(acceptLanguage: HTTPHeaders([("accept-language", text)])))
     }
     return NominatimPlaces(
       languages: languages, categoryName: format == "json" ? "class" : "category",
-      hasAddress: isOn("addressdetails", default: hasAddress), hasTags: isOn("extratags", default: false),
-      hasNames: isOn("namedetails", default: false))
+      hasAddress: isOn(Self.addressDetails, default: hasAddress), hasTags: isOn(Self.tagDetails, default: false),
+      hasNames: isOn(Self.nameDetails, default: false))
   }
 }
 
@@ -265,19 +298,6 @@ private struct NominatimPlaces {
   let hasAddress: Bool
   let hasTags: Bool
   let hasNames: Bool
-
-  static let parameters: KeyValuePairs<String, ParameterDescription> = [
-    "format": .init(
-      "With `json` the key of the main tag is `class`, with `jsonv2` it is `category`.", .oneOf(["json", "jsonv2"])),
-    "accept-language": .init(
-      "Languages of names in the form of the header field, which it replaces.", Schema(.string)),
-    "addressdetails": .nominatimSwitch("With `1`, places have `address`."),
-    "extratags": .nominatimSwitch("With `1`, places have `extratags`, those of no name and no address."),
-    "namedetails": .nominatimSwitch("With `1`, places have `namedetails`, their names in all languages."),
-    "email": .init("Accepted without effect.", Schema(.string)),
-    "dedupe": .init("Accepted without effect.", Schema(.string)),
-    "debug": .init("Accepted without effect.", Schema(.string)),
-  ]
 
   /// Returns the response with places, or with the first one alone.
   func response(
@@ -427,11 +447,5 @@ extension PhotonLayer {
     case .street: 26
     case .house, .other: 30
     }
-  }
-}
-
-extension ParameterDescription {
-  fileprivate static func nominatimSwitch(_ description: String) -> ParameterDescription {
-    .init(description + " Any text but `0` counts as `1`.", Schema(.string))
   }
 }

@@ -1,30 +1,13 @@
 import Geo
 import HTTPServer
 import Basics
+import JSONText
 import NIOHTTP1
 import Points
 
 /// The arguments of Photon's calls `/api`, `/structured` and `/reverse`, as its documentation describes them
 /// (https://github.com/komoot/photon/blob/master/docs/api-v1.md), and of those of Nominatim, which has some of them.
 struct PhotonArguments {
-  /// The parameters of all calls.
-  static let sharedParameters = [
-    "lat", "lon", "limit", "lang", "osm_tag", "layer", "include", "exclude", "dedupe", "debug",
-  ]
-
-  /// The parameters of `/api`.
-  static let searchParameters = ["q"] + filterParameters
-
-  /// The parameters of `/structured`.
-  static let structuredParameters = PhotonAddressPart.allCases.map(\.rawValue) + filterParameters
-
-  private static let filterParameters = ["zoom", "location_bias_scale", "bbox", "countrycode"] + sharedParameters
-
-  static let reverseParameters = ["radius", "distance_sort"] + sharedParameters
-
-  /// The parameters that may be repeated.
-  private static let lists: Set<ExactText> = ["osm_tag", "layer", "include", "exclude", "countrycode"]
-
   /// The maximum number of places of a response; a greater `limit` counts as this one.
   static let maximumLimit = 100
 
@@ -33,52 +16,17 @@ struct PhotonArguments {
 
   static let defaultReverseLimit = 1
 
-  private var values: [(name: String, value: String)] = []
-  private var errors: [ProblemError] = []
-  private var code: ParameterProblem?
+  var values: ParameterValues
 
   /// Creates the arguments of a request.
   ///
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
-  init(_ request: HTTPRequest, allowing names: [String]) throws(Problem) {
-    try QueryParameter.forEach(in: request.query) { pair throws(Problem) in
-      if !names.contains(where: { $0.hasSameBytes(as: pair.name) }) {
-        note(
-          .unknown, String(pair.name.prefix(100)),
-          "is not a parameter of this call; its parameters are \(names.joined(separator: ", "))")
-      } else if !Self.lists.contains(ExactText(pair.name)), value(pair.name) != nil {
-        note(.invalid, pair.name, "must not be repeated")
-      } else {
-        values.append((pair.name, pair.value))
-      }
-    }
-  }
-
-  mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String) {
-    if code == nil { code = kind }
-    errors.append(ProblemError(.parameter(name), detail))
+  init(_ request: HTTPRequest, allowing parameters: [Parameter]) throws(Problem) {
+    values = try ParameterValues(request, allowing: parameters)
   }
 
   /// Throws a problem where there are violations.
-  func check() throws(Problem) {
-    guard let code else { return }
-    throw .badRequest(errors, code: code)
-  }
-
-  func value(_ name: String) -> String? { values.first { $0.name.hasSameBytes(as: name) }?.value }
-
-  private func all(_ name: String) -> [String] {
-    values.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
-  }
-
-  mutating func number(_ name: String, in range: ClosedRange<Double>) -> Double? {
-    guard let text = value(name) else { return nil }
-    if let number = ParameterValues.number(text), range.contains(number) { return number }
-    note(
-      .invalid, name,
-      "must be a number from \(Int(range.lowerBound)) to \(Int(range.upperBound)), got '\(text.prefix(50))'")
-    return nil
-  }
+  func check() throws(Problem) { try values.check() }
 
   // MARK: Values
 
@@ -96,18 +44,18 @@ struct PhotonArguments {
   ///
   /// - Parameter isRequired: a Boolean value that indicates whether no filter by categories stands for it.
   mutating func text(isRequired: Bool = false) -> Text {
-    guard let text = value("q"), !text.isEmpty else {
+    guard let text = values[.text], !text.isEmpty else {
       if isRequired {
-        note(.missing, "q", "must be given")
+        values.note(.missing, "q", "must be given")
         return .none
       }
-      if !all("include").isEmpty || !all("exclude").isEmpty { return .any }
-      note(.missing, "q", "must be given for a search without include or exclude")
+      if values.has(Self.include) || values.has(Self.exclude) { return .any }
+      values.note(.missing, "q", "must be given for a search without include or exclude")
       return .none
     }
     let length = text.unicodeScalars.count
     guard length <= TextQuery.maximumLength else {
-      note(.invalid, "q", "must have 1 to \(TextQuery.maximumLength) characters, got \(length)")
+      values.note(.invalid, "q", "must have 1 to \(TextQuery.maximumLength) characters, got \(length)")
       return .none
     }
     return NormalizedText(text).isEmpty ? .none : .words(text)
@@ -117,31 +65,28 @@ struct PhotonArguments {
   mutating func address() -> [PhotonAddressPart: String] {
     var parts: [PhotonAddressPart: String] = [:]
     for part in PhotonAddressPart.allCases {
-      guard let text = value(part.rawValue), !text.isEmpty else { continue }
+      guard let text = values[part.parameter], !text.isEmpty else { continue }
       if text.unicodeScalars.count > TextQuery.maximumLength || NormalizedText(text).isEmpty {
-        note(
+        values.note(
           .invalid, part.rawValue,
-          "must have a letter or a digit, and at most \(TextQuery.maximumLength) characters, got '\(text.prefix(50))'")
+          "must have a letter or a digit, and at most \(TextQuery.maximumLength) characters, got \(values.quoted(text))"
+        )
       } else {
         parts[part] = text
       }
     }
-    if parts.isEmpty, all("countrycode").isEmpty, errors.isEmpty {
+    if parts.isEmpty, !values.has(Self.country), values.areValid {
       let names = PhotonAddressPart.allCases.map(\.rawValue).joined(separator: ", ")
-      note(.missing, "city", "or another part of an address must be given: countrycode, \(names)")
+      values.note(.missing, "city", "or another part of an address must be given: countrycode, \(names)")
     }
     return parts
   }
 
   /// Returns the coordinate of `lat` and `lon`; `nil` where neither is given or one is invalid.
-  mutating func center(isRequired: Bool = false) -> Coordinate? {
-    for (name, other) in [("lat", "lon"), ("lon", "lat")] where value(name) == nil {
-      if isRequired || value(other) != nil { note(.missing, name, "must be given with \(other)") }
-    }
-    let latitude = number("lat", in: Coordinate.latitudes)
-    let longitude = number("lon", in: Coordinate.longitudes)
-    guard let latitude, let longitude else { return nil }
-    return try? Coordinate(latitude: latitude, longitude: longitude)
+  ///
+  /// - Parameter purpose: the purpose for which it is required; `nil` where it is optional.
+  mutating func center(requiredFor purpose: String? = nil) -> Coordinate? {
+    values.coordinate(Self.longitude, requiredFor: purpose)
   }
 
   /// Returns the bias of a search towards its centre.
@@ -149,101 +94,75 @@ struct PhotonArguments {
   /// `zoom` is that of a map: each step halves the distance at which the bias is half as strong, 16 km at the default
   /// of 12. `location_bias_scale` is the part that other properties of places keep beside their nearness.
   mutating func bias() -> LocationBias? {
-    let zoom = number("zoom", in: 0...24) ?? 12
-    let scale = number("location_bias_scale", in: 0...1) ?? 0.4
+    let zoom = values.number(Self.zoom, in: 0...24) ?? 12
+    let scale = values.number(Self.biasScale, in: 0...1) ?? 0.4
     guard let center = center() else { return nil }
     var metres = 250.0
     for _ in 0..<max(0, Int(18 - zoom)) { metres *= 2 }
     return LocationBias(center: center, scaleMetres: metres, weight: 1 - scale / 2)
   }
 
-  /// Returns the box of `bbox`; `nil` where it is not given or invalid.
-  mutating func box() -> BoundingBox? {
-    guard let text = value("bbox") else { return nil }
-    let edges = text.split(separator: ",", omittingEmptySubsequences: false).map { ParameterValues.number($0) }
-    if edges.count == 4, let west = edges[0], let south = edges[1], let east = edges[2], let north = edges[3],
-      let box = try? BoundingBox(west: west, south: south, east: east, north: north)
-    {
-      return box
-    }
-    note(.invalid, "bbox", "must be minLon,minLat,maxLon,maxLat in degrees, got '\(text.prefix(50))'")
-    return nil
-  }
-
-  mutating func radiusMetres() -> Double { (number("radius", in: 0...5000) ?? 1) * 1000 }
-
-  /// Returns the maximum number of places.
-  mutating func limit(default fallback: Int) -> Int {
-    guard let text = value("limit") else { return fallback }
-    if let limit = Int(digits: text), limit > 0 { return min(limit, Self.maximumLimit) }
-    note(.invalid, "limit", "must be an integer of at least 1, got '\(text.prefix(50))'")
-    return fallback
-  }
+  mutating func radiusMetres() -> Double { (values.number(.radius, in: 0...5000) ?? 1) * 1000 }
 
   /// Returns the languages of `lang`, or else of `Accept-Language`. `default` stands for the places' own names.
   mutating func languages(_ headers: HTTPHeaders) -> LanguageNegotiation {
-    guard let text = value("lang") else { return LanguageNegotiation(parameter: nil, headers: headers) }
-    if text == "default" { return .none }
-    if let languages = LanguagePriorityList(text.split(separator: ",", omittingEmptySubsequences: false)) {
-      return LanguageNegotiation(parameter: languages)
-    }
-    note(.invalid, "lang", "must be a language tag such as de, got '\(text.prefix(50))'")
-    return .none
+    if values[.languages]?.hasSameBytes(as: "default") == true { return .none }
+    return LanguageNegotiation(parameter: values.languages(), headers: headers)
   }
 
   /// Returns the conditions on tags and layers.
   mutating func filter() -> PhotonFilter {
     var filter = PhotonFilter()
-    for text in all("osm_tag") {
+    for text in values.all(Self.tag) {
       if let condition = PhotonFilter.TagCondition(text) {
         filter.tags.append(condition)
       } else {
-        note(
-          .invalid, "osm_tag",
-          "must be key:value, key or :value, with ! for an exclusion, got '\(text.prefix(50))'")
+        values.note(
+          .invalid, Self.tag.name,
+          "must be key:value, key or :value, with ! for an exclusion, got \(values.quoted(text))")
       }
     }
-    for text in all("layer") {
+    for text in values.all(Self.layer) {
       if let layer = PhotonLayer(rawValue: text) {
         filter.layers.append(layer)
       } else {
         let names = PhotonLayer.allCases.map(\.rawValue).joined(separator: ", ")
-        note(.invalid, "layer", "must be one of \(names), got '\(text.prefix(50))'")
+        values.note(.invalid, Self.layer.name, "must be one of \(names), got \(values.quoted(text))")
       }
     }
-    filter.countries = countries(all("countrycode"), of: "countrycode")
-    filter.inclusions = categories("include")
-    filter.exclusions = categories("exclude")
-    for name in ["dedupe", "debug", "distance_sort"] {
-      if let text = value(name), !["0", "1", "true", "false"].contains(text) {
-        note(.invalid, name, "must be 0, 1, true or false, got '\(text.prefix(50))'")
+    filter.countries = countries(values.all(Self.country), of: Self.country)
+    filter.inclusions = categories(Self.include)
+    filter.exclusions = categories(Self.exclude)
+    for parameter in [Self.duplicates, Self.debug, Self.distanceSort] {
+      if let text = values[parameter], !["0", "1", "true", "false"].contains(text) {
+        values.note(.invalid, parameter.name, "must be 0, 1, true or false, got \(values.quoted(text))")
       }
     }
-    filter.keepsDuplicates = ["0", "false"].contains(value("dedupe"))
+    filter.keepsDuplicates = ["0", "false"].contains(values[Self.duplicates])
     return filter
   }
 
   /// Returns the codes of countries in a parameter, in upper case.
-  mutating func countries(_ codes: [String], of name: String) -> Set<ExactText> {
+  mutating func countries(_ codes: [String], of parameter: Parameter) -> Set<ExactText> {
     var countries: Set<ExactText> = []
     for code in codes {
       if code.utf8.count == 2, code.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) {
         countries.insert(ExactText(code.uppercased()))
       } else {
-        note(.invalid, name, "must be a code of two letters (ISO 3166-1), got '\(code.prefix(50))'")
+        values.note(.invalid, parameter.name, "must be a code of two letters (ISO 3166-1), got '\(code.prefix(50))'")
       }
     }
     return countries
   }
 
   /// Returns the lists of categories of a parameter.
-  private mutating func categories(_ name: String) -> [[PhotonCategory]] {
+  private mutating func categories(_ parameter: Parameter) -> [[PhotonCategory]] {
     var lists: [[PhotonCategory]] = []
-    for text in all(name) {
+    for text in values.all(parameter) {
       let list = text.split(separator: ",", omittingEmptySubsequences: false).map { PhotonCategory(String($0)) }
       if list.contains(nil) {
-        note(
-          .invalid, name,
+        values.note(
+          .invalid, parameter.name,
           "must be categories of 2 to 4 labels of letters, digits, '_' and '-', such as osm.tourism.museum, got"
             + " '\(text.prefix(50))'")
       }
@@ -253,10 +172,169 @@ struct PhotonArguments {
   }
 }
 
+/// The parameters of Photon's calls.
+extension PhotonArguments {
+  static let searchParameters = [text] + filterParameters
+
+  static let structuredParameters = PhotonAddressPart.allCases.map(\.parameter) + filterParameters
+
+  static let reverseParameters =
+    [
+      radius, distanceSort,
+      position("lat", "Latitude of the position.", .latitude),
+      position("lon", "Longitude of the position.", .longitude),
+      limit(default: defaultReverseLimit),
+    ] + sharedParameters
+
+  private static let filterParameters =
+    [zoom, biasScale, box, country, latitude, longitude, limit(default: defaultSearchLimit)] + sharedParameters
+
+  private static let sharedParameters = [languages, tag, layer, include, exclude, duplicates, debug]
+
+  private static let text = Parameter("q") {
+    .init(
+      "Words of a place's names, category and address. May be left out with `include` or `exclude`.",
+      Parameter.text.description.schema, example: "winchester")
+  }
+
+  private static let latitude = Parameter("lat", .number) {
+    .init("Latitude of the centre of the bias. Needs `lon`.", Parameter.latitude.description.schema)
+  }
+
+  private static let longitude = Parameter("lon", .number) {
+    .init("Longitude of the centre of the bias. Needs `lat`.", Parameter.longitude.description.schema)
+  }
+
+  /// Returns a number of a position that must be given.
+  static func position(_ name: StaticString, _ description: String, _ number: Parameter) -> Parameter {
+    Parameter(name, .number) { .init(description, number.description.schema, isRequired: true) }
+  }
+
+  private static let zoom = Parameter("zoom", .number) {
+    .init(
+      "Scale of the bias, as of a map: 250 m at 18, doubled with each step below.",
+      Schema(.number, nil, ["minimum": 0, "maximum": 24, "default": 12]))
+  }
+
+  private static let biasScale = Parameter("location_bias_scale", .number) {
+    .init(
+      "How much other properties of places count beside their nearness.",
+      Schema(.number, nil, ["minimum": 0, "maximum": 1, "default": 0.4]))
+  }
+
+  private static let box = Parameter("bbox", .numbers) {
+    .init(
+      "Only places in the box: west, south, east, north in degrees. South must not be greater than north.",
+      Parameter.box.description.schema)
+  }
+
+  private static let country = Parameter("countrycode", .values) {
+    .init(
+      "Only places in one of these countries: codes of ISO 3166-1 with two letters. May be repeated.",
+      Schema(.array(of: Schema(.string, nil, ["pattern": "^[A-Za-z]{2}$"])), nil, ["minItems": 1], example: ["AT"]),
+      isRepeatable: true)
+  }
+
+  private static let radius = Parameter("radius", .number) {
+    .init(
+      "Maximum distance from the position in kilometres.",
+      Schema(.number, nil, ["minimum": 0, "maximum": 5000, "default": 1]))
+  }
+
+  private static func limit(default fallback: Int) -> Parameter {
+    Parameter("limit", .integer) {
+      .init(
+        "Maximum number of places; more than \(maximumLimit) counts as \(maximumLimit).",
+        Schema(.integer, nil, ["minimum": 1, "default": .count(fallback)]))
+    }
+  }
+
+  private static let languages = Parameter("lang", .list) {
+    .init(
+      Parameter.languages.description.description + " `default` alone stands for the places' own names.",
+      Parameter.languages.description.schema)
+  }
+
+  private static let tag = Parameter("osm_tag", .values) {
+    .init(
+      "Only places whose main tag is one of these: `key:value`, `key` or `:value`. `!key:value`, `!key`, `key:!value` and"
+        + " `:!value` exclude places. May be repeated.",
+      Schema(
+        .array(
+          of: Schema(
+            .string, nil,
+            [
+              "pattern":
+                "^(([^!:][^:]*)?:(![\\s\\S]+|[^!][\\s\\S]*)|[^!:][^:]*|![^:]+|![^:]*:[^!][\\s\\S]*)$"
+            ])),
+        nil, ["minItems": 1], example: ["tourism:museum"]),
+      isRepeatable: true)
+  }
+
+  private static let layer = Parameter("layer", .values) {
+    .init(
+      "Only places of these levels of an address. May be repeated.",
+      Schema(
+        .array(of: .oneOf(PhotonLayer.allCases.map(\.rawValue))), nil, ["minItems": 1], example: ["house"]),
+      isRepeatable: true)
+  }
+
+  private static let include = categories("include", "Only places of one of these categories.")
+
+  private static let exclude = categories("exclude", "No places that are of all of these categories.")
+
+  private static func categories(_ name: StaticString, _ effect: String) -> Parameter {
+    Parameter(name, .values) {
+      let category = #"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){1,3}"#
+      return .init(
+        effect + " The main tag `key=value` is `osm.key.value`; `osm.key` has all of its values. A list is separated by"
+          + " commas. May be repeated; then each list counts.",
+        Schema(
+          .array(
+            of: Schema(.string, nil, ["pattern": .string("^\(category)(,\(category))*$")])),
+          nil, ["minItems": 1], example: ["osm.tourism.museum"]),
+        isRepeatable: true)
+    }
+  }
+
+  private static let duplicates = Parameter("dedupe") {
+    .init(
+      "With `0`, all streets of one name and postal code; else the first of them.", .oneOf(["0", "1", "true", "false"]))
+  }
+
+  private static let debug = Parameter("debug") { withoutEffect }
+
+  private static let distanceSort = Parameter("distance_sort") { withoutEffect }
+
+  private static let withoutEffect = ParameterDescription(
+    "Accepted without effect.", .oneOf(["0", "1", "true", "false"]))
+}
+
 /// The parts of an address in a structured search, except the country, from the smallest.
 enum PhotonAddressPart: String, CaseIterable {
   case houseNumber = "housenumber"
   case street, district, postcode, city, county, state
+
+  /// The parameter of the part.
+  var parameter: Parameter {
+    switch self {
+    case .houseNumber: Self.part("housenumber", "House number.")
+    case .street: Self.part("street", "Street.")
+    case .district: Self.part("district", "District or suburb.")
+    case .postcode: Self.part("postcode", "Postal code.")
+    case .city: Self.part("city", "City.", example: "San Jose")
+    case .county: Self.part("county", "County.")
+    case .state: Self.part("state", "State.")
+    }
+  }
+
+  private static func part(_ name: StaticString, _ description: String, example: JSONValue? = nil) -> Parameter {
+    Parameter(name) {
+      .init(
+        description, Schema(.string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)]),
+        example: example)
+    }
+  }
 }
 
 /// A category by which Photon filters: labels, of which the first is a group.

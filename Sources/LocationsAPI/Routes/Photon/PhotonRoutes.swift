@@ -16,43 +16,13 @@ struct PhotonSearchRoute: CallHandler {
     description:
       "The last word of `q` is the beginning of a word. A text without letters and digits finds nothing. With `layer`,"
       + " areas of it are found too.",
-    otherParameters: PhotonArguments.searchParameters,
-    describing: [
-      "q": .init(
-        "Words of a place's names, category and address. May be left out with `include` or `exclude`.",
-        Parameter.text.description.schema, example: "winchester")
-    ],
-    sharing: Self.filters,
+    ownParameters: PhotonArguments.searchParameters,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
         200, "The places, the best match first.", headers: [.contentLanguage],
         media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
     ])
-
-  /// The parameters that the searches by text and by address share.
-  fileprivate static let filters: KeyValuePairs<String, ParameterDescription> = [
-    "lat": .init("Latitude of the centre of the bias. Needs `lon`.", Parameter.latitude.description.schema),
-    "lon": .init("Longitude of the centre of the bias. Needs `lat`.", Parameter.longitude.description.schema),
-    "zoom": .init(
-      "Scale of the bias, as of a map: 250 m at 18, doubled with each step below.",
-      Schema(.number, nil, ["minimum": 0, "maximum": 24, "default": 12])),
-    "location_bias_scale": .init(
-      "How much other properties of places count beside their nearness.",
-      Schema(.number, nil, ["minimum": 0, "maximum": 1, "default": 0.4])),
-    "bbox": .init(
-      "Only places in the box: west, south, east, north in degrees. South must not be greater than north.",
-      Parameter.box.description.schema),
-    "countrycode": .init(
-      "Only places in one of these countries: codes of ISO 3166-1 with two letters. May be repeated.",
-      Schema(.array(of: Schema(.string, nil, ["pattern": "^[A-Za-z]{2}$"])), nil, ["minItems": 1], example: ["AT"]),
-      isRepeatable: true),
-    "limit": .photonLimit(default: PhotonArguments.defaultSearchLimit), "lang": .photonLanguages,
-    "osm_tag": .photonTags, "layer": .photonLayers,
-    "include": .photonCategories("Only places of one of these categories."),
-    "exclude": .photonCategories("No places that are of all of these categories."), "dedupe": .photonDuplicates,
-    "debug": .withoutEffect,
-  ]
 
   let service: PointsService
   let revalidation: Revalidation
@@ -62,11 +32,12 @@ struct PhotonSearchRoute: CallHandler {
   let timeLimit: Duration
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var arguments = try PhotonArguments(request, allowing: PhotonArguments.searchParameters)
+    var arguments = try PhotonArguments(request, allowing: Self.call.parameters)
     let text = arguments.text()
     let bias = arguments.bias()
-    let box = arguments.box()
-    let limit = arguments.limit(default: PhotonArguments.defaultSearchLimit)
+    let box = arguments.values.box()
+    let limit = arguments.values.limit(
+      atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultSearchLimit)
     let filter = arguments.filter()
     let languages = arguments.languages(request.headers)
     try arguments.check()
@@ -97,13 +68,7 @@ struct PhotonStructuredRoute: CallHandler {
       "With `street` or `housenumber` the places with that address, or the street; with `postcode` the places with it;"
       + " else the district, city, county, state or country. Each part must be equal, without regard to case and"
       + " accents. What the address of a place lacks is taken from the areas that it is in.",
-    otherParameters: PhotonArguments.structuredParameters,
-    describing: [
-      "housenumber": .part("House number."), "street": .part("Street."), "district": .part("District or suburb."),
-      "postcode": .part("Postal code."), "city": .part("City.", example: "San Jose"), "county": .part("County."),
-      "state": .part("State."),
-    ],
-    sharing: PhotonSearchRoute.filters,
+    ownParameters: PhotonArguments.structuredParameters,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
@@ -118,11 +83,12 @@ struct PhotonStructuredRoute: CallHandler {
   let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var arguments = try PhotonArguments(request, allowing: PhotonArguments.structuredParameters)
+    var arguments = try PhotonArguments(request, allowing: Self.call.parameters)
     let address = arguments.address()
     let bias = arguments.bias()
-    let box = arguments.box()
-    let limit = arguments.limit(default: PhotonArguments.defaultSearchLimit)
+    let box = arguments.values.box()
+    let limit = arguments.values.limit(
+      atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultSearchLimit)
     var filter = arguments.filter()
     let languages = arguments.languages(request.headers)
     try arguments.check()
@@ -370,19 +336,7 @@ struct PhotonReverseRoute: CallHandler {
     .GET, "/reverse", scope: .read, joinsRestriction: true, id: "photonReverse", group: .photon,
     summary: "Get the nearest places",
     description: "With `layer`, areas of it that are around the position come first.",
-    otherParameters: PhotonArguments.reverseParameters,
-    describing: [
-      "lat": .init("Latitude of the position.", Parameter.latitude.description.schema).required,
-      "lon": .init("Longitude of the position.", Parameter.longitude.description.schema).required,
-      "radius": .init(
-        "Maximum distance from the position in kilometres.",
-        Schema(.number, nil, ["minimum": 0, "maximum": 5000, "default": 1])),
-      "limit": .photonLimit(default: PhotonArguments.defaultReverseLimit), "lang": .photonLanguages,
-      "osm_tag": .photonTags, "layer": .photonLayers,
-      "include": .photonCategories("Only places of one of these categories."),
-      "exclude": .photonCategories("No places that are of all of these categories."), "dedupe": .photonDuplicates,
-      "debug": .withoutEffect, "distance_sort": .withoutEffect,
-    ],
+    ownParameters: PhotonArguments.reverseParameters,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
@@ -396,10 +350,11 @@ struct PhotonReverseRoute: CallHandler {
   let areas: any AreaStore
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var arguments = try PhotonArguments(request, allowing: PhotonArguments.reverseParameters)
-    let center = arguments.center(isRequired: true)
+    var arguments = try PhotonArguments(request, allowing: Self.call.parameters)
+    let center = arguments.center(requiredFor: "the nearest places")
     let radius = arguments.radiusMetres()
-    let limit = arguments.limit(default: PhotonArguments.defaultReverseLimit)
+    let limit = arguments.values.limit(
+      atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultReverseLimit)
     let filter = arguments.filter()
     let languages = arguments.languages(request.headers)
     try arguments.check()
@@ -517,62 +472,6 @@ extension HTTPResponse {
     self.init(contentType: PointFormat.json.mediaType, bytes: json.sink)
     addContentLanguage(used)
   }
-}
-
-extension ParameterDescription {
-  fileprivate static func photonLimit(default fallback: Int) -> ParameterDescription {
-    .init(
-      "Maximum number of places; more than \(PhotonArguments.maximumLimit) counts as \(PhotonArguments.maximumLimit).",
-      Schema(.integer, nil, ["minimum": 1, "default": .count(fallback)]))
-  }
-
-  fileprivate static let photonLanguages = ParameterDescription(
-    Parameter.languages.description.description + " `default` alone stands for the places' own names.",
-    Parameter.languages.description.schema)
-
-  fileprivate static let photonTags = ParameterDescription(
-    "Only places whose main tag is one of these: `key:value`, `key` or `:value`. `!key:value`, `!key`, `key:!value` and"
-      + " `:!value` exclude places. May be repeated.",
-    Schema(
-      .array(
-        of: Schema(
-          .string, nil,
-          [
-            "pattern":
-              "^(([^!:][^:]*)?:(![\\s\\S]+|[^!][\\s\\S]*)|[^!:][^:]*|![^:]+|![^:]*:[^!][\\s\\S]*)$"
-          ])),
-      nil, ["minItems": 1], example: ["tourism:museum"]),
-    isRepeatable: true)
-
-  fileprivate static let photonLayers = ParameterDescription(
-    "Only places of these levels of an address. May be repeated.",
-    Schema(
-      .array(of: .oneOf(PhotonLayer.allCases.map(\.rawValue))), nil, ["minItems": 1], example: ["house"]),
-    isRepeatable: true)
-
-  fileprivate static func photonCategories(_ effect: String) -> ParameterDescription {
-    let category = #"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){1,3}"#
-    return .init(
-      effect + " The main tag `key=value` is `osm.key.value`; `osm.key` has all of its values. A list is separated by"
-        + " commas. May be repeated; then each list counts.",
-      Schema(
-        .array(
-          of: Schema(.string, nil, ["pattern": .string("^\(category)(,\(category))*$")])),
-        nil, ["minItems": 1], example: ["osm.tourism.museum"]),
-      isRepeatable: true)
-  }
-
-  fileprivate static func part(_ description: String, example: JSONValue? = nil) -> ParameterDescription {
-    .init(
-      description, Schema(.string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)]),
-      example: example)
-  }
-
-  fileprivate static let photonDuplicates = ParameterDescription(
-    "With `0`, all streets of one name and postal code; else the first of them.", .oneOf(["0", "1", "true", "false"]))
-
-  fileprivate static let withoutEffect = ParameterDescription(
-    "Accepted without effect.", .oneOf(["0", "1", "true", "false"]))
 }
 
 /// The APIs of Photon and Nominatim to the places of an interface.
