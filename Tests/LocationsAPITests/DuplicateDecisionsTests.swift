@@ -1,3 +1,4 @@
+import Basics
 import Points
 import TestSupport
 import Testing

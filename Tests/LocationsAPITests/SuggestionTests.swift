@@ -27,7 +27,7 @@ import Testing
   @Test(arguments: [KeptRecords.journal, .postgres])
   func suggestionsThatCannotBeDecodedAreLoggedOnceAndPreventNoOthers(_ kind: KeptRecords) async throws {
     let log = LogRecorder()
-    try await kind.with(DamagedRows(logger: log.logger)) { store, suggestions in
+    try await kind.with(DamagedRows(logger: log.logger)) { store in
       let suggestions = Suggestions(store)
       let all = (1...6).map { Suggestion.sample($0) }
       for suggestion in all { _ = try await suggestions.add(suggestion) }

@@ -42,7 +42,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
   }
 
   package static let all = [
-    RecordContract("a record is read as it was written, and by its id, its fields and its expiry") { store in
+    RecordContract("a record is read as it was written, and by its id, its fields and its expiry") { store async throws in
       let document = #"{ "a" : "é \u0000 \"x\"" }"#
       let first = note(
         "b", fields: ["state": "open", "key": "caf\u{E9} \"\\ \u{1}"], expiresAt: time(afterDays: 1),
@@ -66,7 +66,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(try await ids(store, RecordQuery(notes, .expired(at: before))).isEmpty)
       #expect(try await ids(store, RecordQuery(notes, id: "b", .expired(at: at))) == ["b"])
     },
-    RecordContract("a list continues after an id, and ends at its limit or above its bytes") { store in
+    RecordContract("a list continues after an id, and ends at its limit or above its bytes") { store async throws in
       let documents = (1...5).map { note(ExactText("\($0)"), #""\#(String(repeating: "x", count: 98))""#) }
       _ = try await store.commit(documents.map { .insert($0) })
 
@@ -77,7 +77,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(try await ids(store, RecordQuery(notes, after: "1", maximumBytes: 199)) == ["2", "3"])
       #expect(try await ids(store, RecordQuery(notes, maximumBytes: 500)).count == 5)
     },
-    RecordContract("a record is inserted once, replaced by its revision, and removed once") { store in
+    RecordContract("a record is inserted once, replaced by its revision, and removed once") { store async throws in
       let first = note("a", fields: ["n": "1"], expiresAt: time(afterDays: 1))
       #expect(try await store.commit([.insert(first)]).isCommitted)
       guard case .conflict = try await store.commit([.insert(note("a"))]) else {
@@ -97,7 +97,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(try await !store.commit([.remove(notes, id: "a")]).isCommitted)
       #expect(try await store.records(matching: RecordQuery(notes)).isEmpty)
     },
-    RecordContract("a commit one of whose records has changed changes no other") { store in
+    RecordContract("a commit one of whose records has changed changes no other") { store async throws in
       _ = try await store.commit([.insert(note("a")), .insert(note("b")), .insert(note("c"))])
 
       let changes: [RecordChange] = [
@@ -110,7 +110,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(
         try await store.records(matching: RecordQuery(notes)) == [note("a", revision: 2, "2"), note("c"), note("d")])
     },
-    RecordContract("records and places are committed together, with what became of the places") { store in
+    RecordContract("records and places are committed together, with what became of the places") { store async throws in
       let batch = PointBatch([.create(try .sample("new"))], isAtomic: true)
 
       let outcome = try await store.commit(applying: batch, within: nil) { results in
@@ -125,7 +125,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(try await store.committedPoint(id: id)?.version == version)
       #expect(try await store.record(ExactText(id.description), in: notes)?.document == "\(version)")
     },
-    RecordContract("an operation on a place that fails leaves neither places nor records") { store in
+    RecordContract("an operation on a place that fails leaves neither places nor records") { store async throws in
       let place = try await store.create(.sample("former"), once: nil)
       let change = PointOperation.put(try .sample("present"), id: place.id, if: .versions([place.version + 1]))
       let batch = PointBatch([.create(try .sample("new")), change], isAtomic: true)
@@ -140,7 +140,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(try await store.committedPoint(id: place.id) == place)
       try await expectPlaces(1, in: store)
     },
-    RecordContract("a stale revision, a limit or an error leaves neither places nor records") { store in
+    RecordContract("a stale revision, a limit or an error leaves neither places nor records") { store async throws in
       _ = try await store.commit([.insert(note("a"))])
       let batch = PointBatch([.create(try .sample("new"))], isAtomic: true)
 
@@ -161,7 +161,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(try await store.records(matching: RecordQuery(notes)) == [note("a")])
       try await expectPlaces(0, in: store)
     },
-    RecordContract("of concurrent commits of one revision exactly one is made, with its places") { store in
+    RecordContract("of concurrent commits of one revision exactly one is made, with its places") { store async throws in
       _ = try await store.commit([.insert(note("a"))])
       let batch = PointBatch([.create(try .sample("new"))], isAtomic: true)
 
@@ -178,7 +178,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(try await store.record("a", in: notes)?.revision == 2)
       try await expectPlaces(1, in: store)
     },
-    RecordContract("of concurrent insertions of one id exactly one is made, and of others all") { store in
+    RecordContract("of concurrent insertions of one id exactly one is made, and of others all") { store async throws in
       let count = try await withThrowingTaskGroup(of: Bool.self) { group in
         for number in 0..<8 {
           group.addTask {
@@ -194,7 +194,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(count == 5)
       #expect(try await store.records(matching: RecordQuery(notes)).count == 6)
     },
-    RecordContract("the first maximum that is reached prevents a commit, and expired records do not count") { store in
+    RecordContract("the first maximum that is reached prevents a commit, and expired records do not count") { store async throws in
       let mine = RecordLimits.Count(2, fields: ["key": "é"])
       func add(
         _ id: ExactText, _ key: ExactText, afterDays days: Int = 0, in collection: RecordCollection = notes
@@ -220,7 +220,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       }
       #expect(try await store.records(matching: RecordQuery(notes)).map(\.id) == ["1", "2", "4"])
     },
-    RecordContract("concurrent insertions reach a maximum, and those after them do not exceed it") { store in
+    RecordContract("concurrent insertions reach a maximum, and those after them do not exceed it") { store async throws in
       let limits = RecordLimits(of: notes, at: start, [.init(3)])
       let count = try await withThrowingTaskGroup(of: Bool.self) { group in
         for number in 0..<8 {
@@ -236,7 +236,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
         return
       }
     },
-    RecordContract("the mark of a summary changes with the ids, and with nothing else") { store in
+    RecordContract("the mark of a summary changes with the ids, and with nothing else") { store async throws in
       let query = RecordQuery(notes, fields: ["state": "open"], .unexpired(at: start))
       let empty = try await store.summary(of: query)
       func add(_ id: ExactText, _ state: ExactText, expiresAt: Timestamp? = nil) async throws {
@@ -256,7 +256,7 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(empty.count == 0 && two.count == 2 && other.count == 2)
       #expect(same == two && other.mark != two.mark && empty.mark != two.mark)
     },
-    RecordContract("records are removed from their time on, those of one collection alone") { store in
+    RecordContract("records are removed from their time on, those of one collection alone") { store async throws in
       let other = RecordCollection("other")
       let changes: [RecordChange] = [
         .insert(note("1", keptUntil: time(afterDays: 1))), .insert(note("2", keptUntil: time(afterDays: 2))),

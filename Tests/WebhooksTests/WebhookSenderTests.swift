@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Geo
 import Points
@@ -70,7 +71,8 @@ import Testing
   func changedAreaIsAMessageOfItsOwn(_ kind: TestedStore) async throws {
     try await kind.with { store in
       let mark = Mutex("a")
-      let sender = WebhookSender.testing(store.webhooks, store.changes, endpoint, clock) { mark.withLock { $0 } }
+      let sender = WebhookSender.testing(
+        store.webhooks, store.changes, endpoint, clock, areaMark: { mark.withLock { $0 } })
       var webhook = try await store.webhooks.add(
         1, at: try await store.changes.presentPosition(), filter: "category=cafe", clock)
       webhook.note(areaMark: "a")

@@ -346,7 +346,7 @@ import Testing
     if let other = PlacePair(Examples.pair)?.upper, call.path.hasPrefix("/duplicates") {
       _ = try await store.put(draft, id: other, if: .none)
     }
-    _ = try await store.add(.renaming(place))
+    _ = try await Suggestions(store).add(.renaming(place))
 
     for medium in call.body?.media ?? [MediaDescription("", Schema(.any))] {
       for isMinimal in [true, false] {
@@ -502,6 +502,6 @@ extension Suggestion {
   fileprivate static func renaming(_ place: PointOfInterest) -> Suggestion {
     Suggestion(
       id: place.id, place: place.id, version: place.version, change: #"{"name":"x"}"#, difference: "[]", comment: nil,
-      contact: nil, key: nil, address: nil, request: nil, createdAt: SystemClock().now(), lifetime: .seconds(86_400))
+      contact: nil, key: nil, address: nil, createdAt: SystemClock().now(), lifetime: .seconds(86_400))
   }
 }
