@@ -654,12 +654,13 @@ import Testing
     let naming: RequestAreas? = RequestAreas(areas)
     // No address has areas of this kind.
     let ofOtherKind: RequestAreas? = RequestAreas(custom, completesAddresses: true)
+    let none: RequestAreas? = nil
 
     #expect(!completing.lookUp([place]))
     #expect(completing.lookUp([other]))
     #expect(naming.lookUp([place]))
     #expect(ofOtherKind.lookUp([place]))
-    #expect(RequestAreas?.none.lookUp([place]))
+    #expect(none.lookUp([place]))
   }
 
   /// Areas that can't be read.
@@ -671,7 +672,7 @@ import Testing
     func commit(
       _ change: AreaChange, onto version: Int64, for client: String?
     ) async throws(PointStoreError) -> Areas? { nil }
-    func record(of key: IdempotencyKey) async throws(PointStoreError) -> AreaRecord? { nil }
+    func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? { nil }
   }
 
   @Test(

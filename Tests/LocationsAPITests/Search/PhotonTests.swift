@@ -193,7 +193,7 @@ import Testing
     let filter = arguments.filter()
     var searched: [[AreaKind]] = []
 
-    _ = try [PhotonPlace]().addingAreas(filter, limit: 1) { kinds in
+    _ = try [PhotonPlace]().addingAreas(filter, limit: 1, in: nil) { kinds in
       searched.append(kinds)
       return []
     }
