@@ -305,10 +305,7 @@ extension Parameter {
 
 extension [Parameter] {
   /// The parameters that filter the places of a map.
-  static let mapFilters: [Parameter] = [
-    .category, .source, .sourceID, .text, .filter, .filterLanguage, .within, .open, .openUnknown, .status,
-    .area,
-  ]
+  static let mapFilters = filters.subtracting([.latitude, .longitude, .radius, .box, .route]).union(opening + [.text])
 }
 
 extension ParameterValues {
