@@ -155,10 +155,10 @@ let package = Package(
     module(
       "SQLiteJournal",
       [
-        "Basics", "Geo", "JSONText", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
+        "Basics", "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
-      tests: ["PointIndex", "Webhooks"]
+      tests: ["JSONText", "PointIndex", "Webhooks"]
     ),
     module(
       "PostgresClient", ["CLibPQ", .product(name: "DequeModule", package: "swift-collections")],

@@ -496,12 +496,12 @@ extension MemoryStore: RecordStore {
 
   package func records(matching query: RecordQuery) async throws(PointStoreError) -> [Record] {
     let all = writer.featureRecords.withLock { $0 }
-    return query.id == nil ? await offThreadPool { all.matching(query) } : all.matching(query)
+    return all.isShort(for: query) ? all.matching(query) : await offThreadPool { all.matching(query) }
   }
 
   package func summary(of query: RecordQuery) async throws(PointStoreError) -> RecordSummary {
     let all = writer.featureRecords.withLock { $0 }
-    return await offThreadPool { all.summary(of: query) }
+    return all.isShort(for: query) ? all.summary(of: query) : await offThreadPool { all.summary(of: query) }
   }
 
   package func commit(

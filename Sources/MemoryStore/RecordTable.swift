@@ -22,6 +22,14 @@ struct RecordTable: Sendable {
     for record in records { all[record.collection, default: [:]][record.id] = record }
   }
 
+  /// The number of records that are looked at without leaving the thread, in some microseconds.
+  private static let shortCount = 100
+
+  /// Returns a Boolean value that indicates whether few records are looked at for a query.
+  func isShort(for query: RecordQuery) -> Bool {
+    query.id != nil || (all[query.collection]?.count ?? 0) <= Self.shortCount
+  }
+
   /// Returns the records that match, by id. O(n) for n records of the collection, O(1) for an id.
   func matching(_ query: RecordQuery) -> [Record] {
     var found = candidates(for: query).filter { record in

@@ -26,6 +26,7 @@ public struct Service: Sendable {
       _ = try? await store.importRows(stream, mode: .partial, dryRun: false)
       let service = PointsService(store: store)
       var configuration = LocationsAPI.Configuration(service: service, version: "0")
+      configuration.duplicates = DuplicateDecisions(store)
       configuration.filtering = Filtering(timeLimit: .seconds(600))
       let api = LocationsAPI(configuration)
       let router = api.router(joining: FeaturesAPI(api).endpoints + PhotonAPI(api).endpoints)
