@@ -140,6 +140,7 @@ public struct PointBuffer: Sendable {
   mutating func append(contentsOf segment: Segment, isDead: (_ slot: Int) -> Bool) {
     let (columns, records) = (segment.columns, segment.records)
     var numbers = NumberTranslation(categories: segment.categories.numbers, sources: records.sources)
+    stamps.reserveCapacity(forFurther: records.stampCount)
     for slot in 0..<segment.count where !isDead(slot) {
       let record = records.append(at: slot, to: &texts)
       append(columns.ids[slot], columns.coordinates[slot], record, records.stamp(at: slot), &numbers)

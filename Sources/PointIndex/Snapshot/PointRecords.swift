@@ -55,6 +55,9 @@ struct StampNumbers: Sendable {
     return recent[entry]
   }
 
+  /// Allocates memory for so many stamps more at once.
+  mutating func reserveCapacity(forFurther count: Int) { stamps.reserveCapacity(stamps.count + count) }
+
   /// Replaces the stamp of each number.
   mutating func replaceAll(_ transform: (PointStamp) -> PointStamp) {
     for index in stamps.indices { stamps[index] = transform(stamps[index]) }
@@ -325,6 +328,7 @@ private struct RecordLayout: Sendable {
     in order: FixedBuffer<UInt32>
   ) {
     var stampsInOrder = StampNumbers()
+    stampsInOrder.reserveCapacity(forFurther: min(stamps.stamps.count, order.count))
     var end = 0
     packed = records.withUnsafeBufferPointer { records in
       FixedBuffer<PackedRecord>(count: order.count) { memory in
@@ -460,6 +464,9 @@ struct PointRecords: Sendable {
 
   /// The number of places.
   var count: Int { records.count }
+
+  /// The number of versions and times, which many places may share.
+  var stampCount: Int { stamps.count }
 
   /// The records as plain pointers; valid for the life of the segment.
   var columns: RecordColumns {

@@ -38,7 +38,13 @@ enum SpatialOrder {
     // Unsafe: the halves have no items in common.
     nonisolated(unsafe) let first = UnsafeMutableBufferPointer(rebasing: items[..<middle])
     nonisolated(unsafe) let second = UnsafeMutableBufferPointer(rebasing: items[middle...])
-    _ = Parallel.both(where: items.count > Parallel.maximumUndivided) {
+    // Without closures, which take memory.
+    guard items.count > Parallel.maximumUndivided else {
+      halve(first, unit: unit)
+      halve(second, unit: unit)
+      return
+    }
+    _ = Parallel.both(where: true) {
       halve(first, unit: unit)
     } and: {
       halve(second, unit: unit)
