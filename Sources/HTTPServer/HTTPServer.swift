@@ -186,7 +186,8 @@ extension HTTPServer {
   /// Begins the drain of the connections unless it has begun, as only then the end of the grace period cuts them. Returns
   /// when the listening socket is closed.
   private func endListening() async {
-    if case .draining(let quiescing, let drained) = lifecycle.withLock({ $0.phase }) {
+    // Where the socket is closed the drain has begun, and its event loops may end before they begin it again.
+    if listener.isActive, case .draining(let quiescing, let drained) = lifecycle.withLock({ $0.phase }) {
       quiescing.initiateShutdown(promise: drained)
     }
     try? await listener.closeFuture.get()
