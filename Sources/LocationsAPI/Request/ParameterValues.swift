@@ -251,11 +251,15 @@ struct ParameterValues {
     let given = texts.filter { $0.key == Parameter.category.key }
     guard !given.isEmpty else { return }
     var (names, excluded): (Set<ExactText>, Set<ExactText>) = ([], [])
-    func add(_ name: Substring) -> Bool {
+    // The lists that are categories too, whose elements may come in another order on the next page.
+    var lists: Set<ExactText> = []
+    func add(_ name: Substring, isList: Bool = false) -> Bool {
       let isExcluded = name.unicodeScalars.first == CategoryTree.exclusionMark
       let category = isExcluded ? Substring(name.unicodeScalars.dropFirst()) : name
       guard Self.isCategory(category) else { return false }
-      if isExcluded { excluded.insert(ExactText(String(category))) } else { names.insert(ExactText(String(category))) }
+      let text = ExactText(String(category))
+      if isExcluded { excluded.insert(text) } else { names.insert(text) }
+      if isList { lists.insert(text) }
       return true
     }
     func noteInvalid(_ name: some StringProtocol) {
@@ -265,7 +269,7 @@ struct ParameterValues {
     }
     for list in given {
       let names = list.encoding == .element ? [list.text[...]] : Self.list(list.text)
-      let isWhole = names.count > 1 && add(list.text[...])
+      let isWhole = names.count > 1 && add(list.text[...], isList: true)
       // An element between two encoded commas may be empty: the name with the commas is searched for as a whole.
       let mayBeEmpty = isWhole && list.encoding == .escaped
       for name in names where !(name.isEmpty && mayBeEmpty) && !hasAllErrors && !add(name) { noteInvalid(name) }
@@ -273,8 +277,8 @@ struct ParameterValues {
     guard names.count + excluded.count <= PointQuery.maximumCategories else {
       return note(.invalid, "category", "must be at most \(PointQuery.maximumCategories) names")
     }
-    for name in names { fingerprint.add(.category, name.text) }
-    for name in excluded {
+    for name in names where !lists.contains(name) { fingerprint.add(.category, name.text) }
+    for name in excluded where !lists.contains(name) {
       fingerprint.add(.category) { hash in
         hash.combine(0)
         hash.combine(bytes: name.text.utf8)
