@@ -118,6 +118,20 @@ import Testing
     #expect(unknown.status == 400)
   }
 
+  @Test func repeatInAnotherSystemIsAnotherRequest() async throws {
+    let service = try await Self.service()
+    func create(_ system: String) async throws -> Int {
+      let headers: HTTPHeaders = [
+        "content-type": "application/geo+json", "content-crs": system, "idempotency-key": "1",
+      ]
+      return try await service.driver.send(.POST, Self.items, headers: headers, json: Self.feature).status
+    }
+
+    #expect(try await create("<http://www.opengis.net/def/crs/OGC/1.3/CRS84>") == 201)
+    #expect(try await create("<http://www.opengis.net/def/crs/OGC/1.3/CRS84>") == 201)
+    #expect(try await create("<http://www.opengis.net/def/crs/EPSG/0/4326>") == 422)
+  }
+
   @Test func tagsMayBeTextAndBodiesWithoutAMediaType() async throws {
     let service = try await Self.service()
     let json =

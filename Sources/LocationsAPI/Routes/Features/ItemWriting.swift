@@ -60,7 +60,9 @@ struct CreateItemRoute: CallHandler {
     let collection = try context.collection(of: request)
     let (feature, bytes) = try await FeatureBody.read(request, context.properties)
     let draft = try FeatureBody.draft(of: feature, id: nil, in: collection)
-    let key = try IdempotencyKey.read(request, of: request.principal, body: bytes)
+    // Another reference system makes the same body another feature.
+    let key = try IdempotencyKey.read(
+      request, of: request.principal, body: bytes, variant: request.headers.first(name: "content-crs"))
 
     let point = try await request.reportingWriteErrors { () throws(PointWriteError) in
       try await context.service.create(draft, once: key)
