@@ -138,7 +138,7 @@ CREATE TABLE records (
   collection text COLLATE "C",
   id text COLLATE "C",
   -- Grows with each change, so that of two concurrent changes one fails and is repeated.
-  revision bigint NOT NULL,
+  revision bigint NOT NULL CHECK (revision > 0),
   -- What records are found by: an object of strings.
   fields jsonb NOT NULL DEFAULT '{}',
   expires_at timestamptz,

@@ -260,7 +260,9 @@ enum WriteStatements {
     "outcome",
     """
     WITH pruned AS (
-      \(prune(besides: "$1::text")) OR key = $1::text AND created_at < \(expiry)
+      \(prune(besides: "$1::text"))
+    ), expired AS (
+      DELETE FROM idempotency_keys WHERE key = $1::text AND created_at < \(expiry)
     )
     UPDATE idempotency_keys
     SET request_hash = request_hash

@@ -66,19 +66,25 @@ extension StoredRow {
   fileprivate func record() throws(RowDamage) -> (Points.Record, RowDamage?) {
     var record = Points.Record(
       RecordCollection(try text(0, "collection")), id: ExactText(try text(1, "id")), document: "")
-    do throws(RowDamage) {
-      record.revision = try integer(2, "revision")
+    var damage: RowDamage?
+    func read(_ column: () throws(RowDamage) -> Void) {
+      do throws(RowDamage) {
+        try column()
+      } catch {
+        damage = damage ?? error
+      }
+    }
+    read { () throws(RowDamage) in record.revision = try integer(2, "revision") }
+    read { () throws(RowDamage) in
       guard let fields = Points.Record.fields(of: try text(3, "fields")) else {
         throw RowDamage("fields are not an object of strings")
       }
       record.fields = fields
-      record.expiresAt = try optionalTime(4, "expires_at")
-      record.keptUntil = try optionalTime(5, "kept_until")
-      record.document = try text(6, "document")
-      return (record, nil)
-    } catch {
-      return (record, error)
     }
+    read { () throws(RowDamage) in record.expiresAt = try optionalTime(4, "expires_at") }
+    read { () throws(RowDamage) in record.keptUntil = try optionalTime(5, "kept_until") }
+    read { () throws(RowDamage) in record.document = try text(6, "document") }
+    return (record, damage)
   }
 
   private func optionalTime(_ column: Int32, _ name: String) throws(RowDamage) -> Timestamp? {

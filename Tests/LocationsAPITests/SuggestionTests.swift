@@ -215,22 +215,22 @@ struct SuggestionContract: Sendable, CustomTestStringConvertible {
         return
       }
     },
-    SuggestionContract("of concurrent acceptances exactly one makes the change") { store, suggestions in
+    SuggestionContract("of concurrent acceptances exactly one makes the change, and the others find it made") {
+      store, suggestions in
       let suggestion = Suggestion.sample(1)
       _ = try await suggestions.add(suggestion)
-      let creating = PointOperation.create(try .sample("new"))
+      // Only one place may have the origin.
+      let creating = PointOperation.create(try .sample("new", sourceID: "1"))
 
-      let count = try await withThrowingTaskGroup(of: Bool.self) { group in
+      let outcomes = try await withThrowingTaskGroup(of: SuggestionOutcome.self) { group in
         for _ in 0..<6 {
-          group.addTask {
-            let outcome = try await suggestions.decide(suggestion.id, accepted(), changing: creating)
-            return if case .decided = outcome { true } else { false }
-          }
+          group.addTask { try await suggestions.decide(suggestion.id, accepted(), changing: creating) }
         }
-        return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        return try await group.reduce(into: []) { $0.append($1) }
       }
 
-      #expect(count == 1)
+      #expect(outcomes.count { if case .decided = $0 { true } else { false } } == 1)
+      #expect(outcomes.count { if case .closed = $0 { true } else { false } } == 5)
       #expect(try await store.count(matching: PointQuery(limit: 1)) == 1)
     },
     SuggestionContract("a repeat with an idempotency key adds nothing") { _, suggestions in

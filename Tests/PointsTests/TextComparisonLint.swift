@@ -51,6 +51,8 @@ import Testing
     ("Revalidation.swift", "source == version.source", "numbers of servers"),
     ("PointBuffer.swift", "PointRecord.none", "numbers of texts"),
     ("PointRecords.swift", "PointRecord.none", "numbers of texts"),
+    ("Parameter.swift", "left.key == right.key", "names of this program, compared by their bytes"),
+    ("ParameterValues.swift", ".key ==", "names of this program, compared by their bytes"),
     ("SharedCounts.swift", ".key ==", "statements of this program and their parameters, which are bytes"),
   ]
 

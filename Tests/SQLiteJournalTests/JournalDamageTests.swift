@@ -294,7 +294,7 @@ import Webhooks
           CREATE TABLE record (collection, id, revision, fields, expires_at, kept_until, document);
           INSERT INTO record VALUES
             (NULL, NULL, NULL, NULL, NULL, NULL, NULL), ('notes', x'00', 1, '{}', NULL, NULL, '1'),
-            ('notes', 'a', 1, '{"n":"1"}', NULL, NULL, '1'), ('notes', 'b', 1, '{"n":1}', NULL, NULL, '1'),
+            ('notes', 'a', 1, '{"n":"1"}', NULL, NULL, '1'), ('notes', 'b', 1, '{"n":1}', NULL, 5, '1'),
             ('notes', 'c', 1, '{}', 'x', NULL, '1'), ('notes', 'd', 3, '{}', NULL, NULL, CAST(x'80FF' AS TEXT))
           """)
     }
@@ -306,10 +306,14 @@ import Webhooks
 
     let notes = RecordCollection("notes")
     let records = try await store.records(matching: RecordQuery(notes))
-    #expect(records.map(\.id) == ["a", "b", "c", "d"] && records.map(\.document) == ["1", "", "", ""])
+    #expect(records.map(\.id) == ["a", "b", "c", "d"] && records.map(\.document) == ["1", "1", "1", ""])
+    #expect(records.map(\.revision) == [1, 1, 1, 3])
     #expect(try await store.record("a", in: notes)?.fields == ["n": "1"])
     #expect(try await store.commit([.remove(notes, id: "d")]).isCommitted)
-    #expect(try await store.records(matching: RecordQuery(notes)).count == 3)
+    // What could be read of the row ends its time.
+    let now = Timestamp(microsecondsSinceEpoch: 5)
+    #expect(try await store.removeRecords(of: notes, keptUntil: now) == 1)
+    #expect(try await store.records(matching: RecordQuery(notes)).map(\.id) == ["a", "c"])
     #expect(log.lines.count == 4 && log.lines.allSatisfy { $0.contains("record") })
     await journal.close()
   }

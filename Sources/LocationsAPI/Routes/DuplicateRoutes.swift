@@ -338,6 +338,9 @@ package struct DuplicateDecisions: Sendable {
   /// The number of repetitions of a decision that others come before.
   private static let decisionLimit = 20
 
+  /// The number of decisions that are read at once.
+  private static let pageLength = 1000
+
   private let records: any RecordStore
 
   package init(_ records: any RecordStore) { self.records = records }
@@ -347,15 +350,21 @@ package struct DuplicateDecisions: Sendable {
   /// - Throws: ``PointStoreError``.
   package func all() async throws(PointStoreError) -> [PlacePair: DuplicateState] {
     var states: [PlacePair: DuplicateState] = [:]
-    for record in try await records.records(matching: RecordQuery(Self.collection)) {
-      if let pair = PlacePair(record.id.text), let state = Self.state(of: record) {
-        states[pair] = state
-      } else {
-        records.damagedRows?.note(
-          record: record.id, in: Self.collection, reason: "it is no decision on two places")
+    // A store that is shared makes records of its rows; others have them in memory.
+    var query = RecordQuery(Self.collection, limit: records.isShared ? Self.pageLength : nil)
+    while true {
+      let page = try await records.records(matching: query)
+      for record in page {
+        if let pair = PlacePair(record.id.text), let state = Self.state(of: record) {
+          states[pair] = state
+        } else {
+          records.damagedRows?.note(
+            record: record.id, in: Self.collection, reason: "it is no decision on two places")
+        }
       }
+      guard let limit = query.limit, page.count == limit else { return states }
+      query.after = page.last?.id
     }
-    return states
   }
 
   /// Records the decision on a pair; that it is open removes the former one. When the call returns, it is as durable as
@@ -366,7 +375,8 @@ package struct DuplicateDecisions: Sendable {
     let id = ExactText(pair.description)
     for _ in 0..<Self.decisionLimit {
       let former = try await records.record(id, in: Self.collection)
-      if (former.map(Self.state) ?? .open) == state { return }
+      // An equal decision is written again, so that the response to it is as durable as the first one should have been.
+      if state == .open, former == nil { return }
       let record = Record(
         Self.collection, id: id, revision: former?.revision ?? 1, document: Self.document(of: state))
       let change: RecordChange =

@@ -822,11 +822,21 @@ package struct Suggestions: Sendable {
       }
       switch outcome {
       case .committed(let results): return .decided(suggestion.decided(decision, results.first))
-      case .failed(let result): return .failed(result)
+      case .failed(let result):
+        // The place may be that of another decision, which came before this one.
+        if try await isCurrent(found) { return .failed(result) }
       case .conflict, .full, .noMemory: continue
       }
     }
     throw .store(.overloaded)
+  }
+
+  private func isCurrent(_ record: Record) async throws(PointWriteError) -> Bool {
+    do throws(PointStoreError) {
+      return try await records.record(record.id, in: Self.collection)?.revision == record.revision
+    } catch {
+      throw .store(error)
+    }
   }
 
   /// Removes the suggestions whose time has come, and erases the senders of those that have expired.

@@ -29,7 +29,7 @@ package struct Record: Hashable, Sendable {
   package var keptUntil: Timestamp?
 
   /// The content as JSON, of any form; empty if that of a damaged row can't be read.
-  package var document: String
+  @ComparedByBytes package var document: String
 
   package init(
     _ collection: RecordCollection, id: ExactText, revision: Int64 = 1, fields: [ExactText: ExactText] = [:],
