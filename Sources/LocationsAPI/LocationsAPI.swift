@@ -118,16 +118,18 @@ package struct LocationsAPI: Sendable {
     joining others: @escaping @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] },
     middlewares: [any Middleware] = []
   ) -> Router {
+    let endpoints = endpoints(joining: others(self))
+    let calls = endpoints.map(\.call)
     let restrictions = RestrictionMiddleware(areas: configuration.areas, filtering: configuration.filtering) {
       [configuration] restriction in
       guard let configuration = configuration.restricted(to: restriction) else { return nil }
       let api = LocationsAPI(configuration)
       return Router(
-        (api.endpoints + others(api)).map(\.restrictedRoute), middlewares: api.middlewaresOfPlaces,
+        (api.endpoints + others(api)).map { $0.restrictedRoute(among: calls) }, middlewares: api.middlewaresOfPlaces,
         problemTypePrefix: Problem.serviceTypePrefix)
     }
     return Router(
-      endpoints(joining: others(self)).map(\.route),
+      endpoints.map { $0.route(among: calls) },
       middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access), restrictions]
         + middlewaresOfPlaces,
       problemTypePrefix: Problem.serviceTypePrefix)
@@ -142,21 +144,18 @@ package struct LocationsAPI: Sendable {
   /// Returns all calls, those that describe the others included.
   package func endpoints(joining others: [Endpoint] = []) -> [Endpoint] {
     let openScopes = configuration.access.openScopes
-    let places = endpoints + others
     let pages = PageRoute.endpoints(
       baseMap: configuration.baseMap, openScopes: openScopes, hasSearches: configuration.searches != nil)
-    let calls =
-      places.map(\.call) + [IndexRoute.call] + OpenAPIRoute.calls.map(\.call) + pages.map(\.call)
-    let index = IndexRoute(linking: calls, version: configuration.version, address: configuration.address)
-    let documents = OpenAPIRoute.calls.map { version, call in
-      let document = OpenAPIDocument(
-        openAPI: version, calls: calls, version: configuration.version, openScopes: openScopes)
-      return call.handled(
-        by: OpenAPIRoute(document) { [address = configuration.address] request in
-          address.target(path: "", relative: ".", for: request)
-        })
+    let (version, address) = (configuration.version, configuration.address)
+    let index = IndexRoute.call.handled { IndexRoute(linking: $0, version: version, address: address) }
+    let documents = OpenAPIRoute.calls.map { openAPI, call in
+      call.handled { calls in
+        let document = OpenAPIDocument(
+          openAPI: openAPI, calls: calls, serviceCalls: calls, version: version, openScopes: openScopes)
+        return OpenAPIRoute(document) { address.target(path: "", relative: ".", for: $0) }
+      }
     }
-    return places + [index.endpoint] + documents + pages
+    return endpoints + others + [index] + documents + pages
   }
 
   private var endpoints: [Endpoint] {

@@ -9,43 +9,23 @@ import PointFormats
 /// The rest is derived from the method, the path, the scope, the parameters, the body and the caching:
 /// the header fields of requests and responses, the response 304, and the problems.
 package struct Call: Sendable {
-  /// A group of calls.
-  enum Group: String, CaseIterable {
-    case search = "Search"
-    case photon = "Photon"
-    case nominatim = "Nominatim"
-    case assistants = "Assistants"
-    case features = "OGC API Features"
-    case map = "Maps"
-    case write = "Write"
-    case suggestions = "Suggestions"
-    case transfer = "Import and export"
-    case areas = "Areas"
-    case changes = "Changes"
-    case operations = "Operations"
-    case description = "Description"
-    case pages = "Pages"
+  /// A group of calls. Those of calls that can be left out are declared beside them.
+  struct Group: Hashable, Sendable {
+    let name: String
+    /// The place in a document, which has groups of lower numbers first.
+    let order: Int
+    let description: String
 
-    var description: String {
-      switch self {
-      case .search: "Find and read places."
-      case .photon:
-        "The calls of Photon's API, for apps and libraries that are made for it. Languages are those of `lang`, or else"
-          + " of `Accept-Language`."
-      case .nominatim: "The calls of Nominatim's API, for apps and libraries that are made for it."
-      case .assistants: "The tools of assistants."
-      case .features: "The places as features, for GIS tools (OGC 17-069r4)."
-      case .map: "Vector tiles, clusters and counts."
-      case .write: "Create, replace, change and delete places."
-      case .suggestions: "Suggest changes of places and new ones, and decide about them."
-      case .transfer: "Import and export many places as a stream."
-      case .areas: "Named areas, in which places are searched."
-      case .changes: "Follow what changes."
-      case .operations: "Health, metrics, search analytics and backup."
-      case .description: "The description of the service itself."
-      case .pages: "The web pages, in English, Korean and German, and the files that they load."
-      }
-    }
+    static let search = Group(name: "Search", order: 10, description: "Find and read places.")
+    static let map = Group(name: "Maps", order: 60, description: "Vector tiles, clusters and counts.")
+    static let write = Group(name: "Write", order: 70, description: "Create, replace, change and delete places.")
+    static let transfer = Group(
+      name: "Import and export", order: 90, description: "Import and export many places as a stream.")
+    static let changes = Group(name: "Changes", order: 110, description: "Follow what changes.")
+    static let operations = Group(
+      name: "Operations", order: 120, description: "Health, metrics, search analytics and backup.")
+    static let description = Group(
+      name: "Description", order: 130, description: "The description of the service itself.")
   }
 
   /// The ways in which caches may keep a response, and clients revalidate it.
@@ -203,8 +183,11 @@ package struct Call: Sendable {
   }
 
   /// Returns the call with its handler.
-  func handled(by handler: any RouteHandler) -> Endpoint {
-    Endpoint(call: self, route: Route(method, path, scope: scope, bodyLimit: bodyLimit, handler: handler))
+  func handled(by handler: any RouteHandler) -> Endpoint { handled { _ in handler } }
+
+  /// Returns the call with a handler that describes the calls of the service.
+  func handled(describing handler: @escaping @Sendable (_ calls: [Call]) -> any RouteHandler) -> Endpoint {
+    Endpoint(call: self, handler: handler)
   }
 
   /// The URI template (RFC 6570) of the call.
@@ -235,14 +218,33 @@ package struct Call: Sendable {
       }
   }
 
+  /// The schemas of parameters, header fields and bodies.
+  var schemas: [Schema] {
+    ((body?.media ?? []) + responses.flatMap(\.media)).map(\.schema)
+      + (requestHeaders + responses.flatMap(\.headers)).map(\.schema)
+      + describedParameters.map(\.description.schema) + [.problem]
+  }
+
   /// A Boolean value that indicates whether the call has the parameters `tag.KEY`, whose names a document cannot list.
   var hasTagConditions: Bool { parameters.contains(.filter) }
+}
+
+extension [Call] {
+  /// The components that the calls refer to, in the order of documents.
+  var components: [Schema.Component] { flatMap(\.schemas).components }
 }
 
 /// A call with its handler.
 package struct Endpoint: Sendable {
   let call: Call
-  let route: Route
+  fileprivate let handler: @Sendable (_ calls: [Call]) -> any RouteHandler
+
+  /// Returns the route.
+  ///
+  /// - Parameter calls: all calls of the service.
+  func route(among calls: [Call]) -> Route {
+    Route(call.method, call.path, scope: call.scope, bodyLimit: call.bodyLimit, handler: handler(calls))
+  }
 }
 
 /// The handler of one call, which it declares.
@@ -274,16 +276,16 @@ struct MediaDescription: Sendable {
 extension [MediaDescription] {
   /// The representations of a list of places.
   static let places: [MediaDescription] = [
-    .init(.json, Schema(.array(of: .component("Place"))), example: [Examples.found]),
-    .init(.geoJSON, .component("FeatureCollection"), example: Examples.collection),
+    .init(.json, Schema(.array(of: .place)), example: [Examples.found]),
+    .init(.geoJSON, .featureCollection, example: Examples.collection),
     .init(.geoJSONSequence, Schema(.string, "Features (RFC 8142)."), example: Examples.sequence),
     .init(.csv, Schema(.string, "A header row and a row for each place (RFC 4180)."), example: Examples.csv),
   ]
 
   /// The representations of one place.
   static let place: [MediaDescription] = [
-    .init(.json, .component("Place"), example: Examples.place),
-    .init(.geoJSON, .component("Feature"), example: Examples.feature),
+    .init(.json, .place, example: Examples.place),
+    .init(.geoJSON, .feature, example: Examples.feature),
     .init(.geoJSONSequence, Schema(.string, "One Feature (RFC 8142)."), example: Examples.sequence),
     .init(.csv, Schema(.string, "A header row and a row (RFC 4180)."), example: Examples.csv),
   ]
@@ -296,7 +298,7 @@ extension [MediaDescription] {
   /// The representations of an OpenAPI document.
   static func openAPI(_ version: OpenAPIVersion) -> [MediaDescription] {
     [version.mediaType, "application/json"].map {
-      .init($0, .component("OpenAPIDocument"))
+      .init($0, .openAPIDocument)
     }
   }
 }

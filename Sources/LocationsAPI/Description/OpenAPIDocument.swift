@@ -9,6 +9,8 @@ struct OpenAPIDocument {
   let openAPI: OpenAPIVersion
   /// The calls, which the document has in the order of their groups.
   let calls: [Call]
+  /// The calls whose schemas are its components.
+  let serviceCalls: [Call]
   /// The version of the program.
   let version: String
   /// The scopes of the calls that need neither a key nor a token.
@@ -28,7 +30,7 @@ struct OpenAPIDocument {
     """
 
   var json: JSONValue {
-    let groups = Call.Group.allCases.filter { group in self.calls.contains { $0.group == group } }
+    let groups = Set(self.calls.map(\.group)).sorted { $0.order < $1.order }
     let calls = groups.flatMap { group in self.calls.filter { $0.group == group } }
     var paths: [JSONValue.Member] = []
     for call in calls where !paths.contains(where: { $0.name.hasSameBytes(as: call.path) }) {
@@ -45,7 +47,7 @@ struct OpenAPIDocument {
         "title": "Waymark", "version": .string(version), "description": .string(Self.info),
       ],
       "servers": [["url": .string(server)]],
-      "tags": .array(groups.map { ["name": .string($0.rawValue), "description": .string($0.description)] }),
+      "tags": .array(groups.map { ["name": .string($0.name), "description": .string($0.description)] }),
       "paths": .object(paths),
       "components": components,
     ]
@@ -56,7 +58,7 @@ struct OpenAPIDocument {
   private func operation(_ call: Call) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init(name: "operationId", value: .string(call.id)),
-      .init(name: "tags", value: [.string(call.group.rawValue)]),
+      .init(name: "tags", value: [.string(call.group.name)]),
       .init(name: "summary", value: .string(call.summary)),
     ]
     var description = call.description
@@ -185,7 +187,7 @@ struct OpenAPIDocument {
       let value: JSONValue = ["type": type, "title": .string(title), "status": .count(status), "code": .string(code)]
       return .init(name: code, value: ["value": value])
     }
-    let schema = Schema.component("Problem").json(openAPI)
+    let schema = Schema.problem.json(openAPI)
     var media: [JSONValue.Member] = [
       .init(name: Problem.mediaType, value: ["schema": schema, "examples": .object(examples)])
     ]
@@ -221,7 +223,7 @@ struct OpenAPIDocument {
       }
     }
     return [
-      "schemas": .object(Schema.components.map { .init(name: $0.name, value: $0.schema.json(openAPI)) }),
+      "schemas": .object(serviceCalls.components.map { .init(name: $0.name, value: $0.schema.json(openAPI)) }),
       "parameters": .object(Self.sorted(parameters)),
       "headers": .object(
         Self.sorted(

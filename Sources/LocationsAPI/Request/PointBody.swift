@@ -10,8 +10,8 @@ extension BodyDescription {
   static let draft = BodyDescription(
     description: "The place. Fields that the service sets are ignored.",
     media: [
-      .init(.json, .component("PlaceDraft"), example: Examples.draft),
-      .init(.geoJSON, .component("FeatureDraft"), example: Examples.newFeature),
+      .init(.json, .placeDraft, example: Examples.draft),
+      .init(.geoJSON, .featureDraft, example: Examples.newFeature),
     ])
 }
 

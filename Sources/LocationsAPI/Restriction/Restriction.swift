@@ -157,9 +157,9 @@ extension LocationsAPI.Configuration {
 }
 
 extension Endpoint {
-  /// The route for senders with a restriction: one that refuses them, unless the call joins it.
-  var restrictedRoute: Route {
-    guard call.scope != nil, !call.joinsRestriction else { return route }
+  /// Returns the route for senders with a restriction: one that refuses them, unless the call joins it.
+  func restrictedRoute(among calls: [Call]) -> Route {
+    guard call.scope != nil, !call.joinsRestriction else { return route(among: calls) }
     return Route(call.method, call.path, scope: call.scope, bodyLimit: call.bodyLimit, handler: RefusedRoute())
   }
 }

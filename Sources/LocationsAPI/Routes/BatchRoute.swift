@@ -20,8 +20,8 @@ struct BatchRoute: CallHandler {
     parameters: [.atomic],
     body: BodyDescription(
       description: "The operations, in their order.",
-      media: [.init(.json, .component("Batch"), example: Examples.batch)]),
-    responses: [.init(200, "The result of each operation.", media: .json(.component("BatchResults")))],
+      media: [.init(.json, .batch, example: Examples.batch)]),
+    responses: [.init(200, "The result of each operation.", media: .json(.batchResults))],
     problems: [.notFound, .init(412, .versionMismatch), .init(428, .ifMatchRequired)])
 
   let service: PointsService
@@ -381,17 +381,18 @@ private struct BatchParser {
 
 extension Schema {
   /// The body of a batch.
-  static let batch = Schema(
+  fileprivate static let batch = Schema(
     .object(
       [
         .required(
           "operations",
           Schema(
-            .array(of: .component("BatchOperation")), nil, ["maxItems": .count(PointBatch.maximumOperations)]))
-      ], others: nil))
+            .array(of: .batchOperation), nil, ["maxItems": .count(PointBatch.maximumOperations)]))
+      ], others: nil)
+  ).named("Batch", order: 300)
 
   /// An operation of a batch.
-  static let batchOperation = Schema(
+  fileprivate static let batchOperation = Schema(
     .object(
       [
         .required("op", .oneOf(ParsedOperation.Kind.allCases.map(\.rawValue))),
@@ -402,14 +403,14 @@ extension Schema {
             .anyOf([Schema(.string), Schema(.integer)]),
             "The version that the place must have, or a value of `If-Match`.")),
         .optional("ifNoneMatch", .oneOf(["*"])),
-        .optional("place", .component("PlaceDraft")),
-        .optional("patch", .component("PlacePatch")),
+        .optional("place", .placeDraft),
+        .optional("patch", .placePatch),
       ], others: nil),
     "`create` has a `place`, `replace` an `id` and a `place`, `patch` an `id` and a `patch` (RFC 7396), `delete` an `id`."
-  )
+  ).named("BatchOperation", order: 310)
 
   /// The response to a batch.
-  static let batchResults = Schema(
+  fileprivate static let batchResults = Schema(
     .object(
       [
         .required(
@@ -423,8 +424,9 @@ extension Schema {
                     .optional("id", uuid),
                     .optional("version", Schema(.integer, nil, ["minimum": 1])),
                     .optional("etag", Schema(.string, "The entity tag of the place, for `If-Match`.")),
-                    .optional("problem", .component("Problem")),
+                    .optional("problem", .problem),
                   ], others: nil))),
             "In the order of the operations."))
-      ], others: nil))
+      ], others: nil)
+  ).named("BatchResults", order: 320)
 }

@@ -15,7 +15,7 @@ struct CategoriesRoute: CallHandler {
     summary: "List the categories", description: "The number of places of each category, most frequent first.",
     parameters: [.box, .format, .languages, .tree],
     describing: ["f": .format([.json]), "lang": .labelLanguages], caching: .versioned,
-    responses: [.init(200, "The categories.", media: .json(Schema(.array(of: .component("CategoryCount")))))])
+    responses: [.init(200, "The categories.", media: .json(Schema(.array(of: .categoryCount))))])
 
   let service: PointsService
   let revalidation: Revalidation
@@ -114,4 +114,22 @@ extension Parameter {
   static let tree = Parameter("tree", .flag) {
     .init("`true` returns the categories as a tree. `false` without it.", Schema(.boolean, nil, example: true))
   }
+}
+
+extension Schema {
+  fileprivate static let categoryCount: Schema = Schema(
+    .component(
+      Component("CategoryCount", order: 170) {
+        Schema(
+          .object(
+            [
+              .required("category", Schema(.string)),
+              .optional("label", Schema(.string, "In a tree, the label of a category of it.")),
+              .required("count", count),
+              .optional(
+                "children",
+                Schema(.array(of: .categoryCount), "In a tree, the categories below that have places.")),
+            ], others: nil),
+          nil, example: ["category": "cafe", "count": 72])
+      }))
 }

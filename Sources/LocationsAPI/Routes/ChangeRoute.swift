@@ -14,7 +14,7 @@ struct ChangeRoute: CallHandler {
     body: BodyDescription(
       description: "The fields to change.",
       media: [
-        .init("application/merge-patch+json", .component("PlacePatch")), .init(.json, .component("PlacePatch")),
+        .init("application/merge-patch+json", .placePatch), .init(.json, .placePatch),
       ]),
     responses: [.written(200, "The changed place.", media: .place)])
 

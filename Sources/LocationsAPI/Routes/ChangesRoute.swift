@@ -41,7 +41,7 @@ struct ChangesRoute: AreaCallHandler {
       .init(
         200, "The changes.",
         media: [
-          .init(.json, .component("Changes"), example: Examples.changes),
+          .init(.json, .changes, example: Examples.changes),
           .init(
             eventStream,
             Schema(
@@ -425,4 +425,27 @@ extension ChangeJSON {
     json.endObject()
     return json.sink
   }
+}
+
+extension Schema {
+  private static let position = Schema(.string, "An opaque position.", ["minLength": 1])
+
+  fileprivate static let changes = Schema(
+    .object(
+      [
+        .required("changes", Schema(.array(of: .change))), .required("position", position),
+        .required("more", Schema(.boolean, "Whether there are more changes after the position.")),
+      ], others: nil)
+  ).named("Changes", order: 350)
+
+  fileprivate static let change = Schema(
+    .object(
+      [
+        .required("id", uuid), .required("version", Schema(.integer, nil, ["minimum": 1])),
+        .optional("place", .place),
+        .optional("deleted", Schema(.boolean, "The place does not exist any more.")),
+        .optional("outside", Schema(.boolean, "The place exists, and does not match the filters.")),
+      ], others: nil),
+    "A changed place: it has one of `place`, `deleted` and `outside`."
+  ).named("Change", order: 360)
 }

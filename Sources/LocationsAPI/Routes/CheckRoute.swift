@@ -24,7 +24,7 @@ struct CheckRoute: CallHandler {
     responses: [
       .init(
         200, "Whether there is one, and the nearest.", headers: [.contentLanguage],
-        media: .json(.component("CheckResult")))
+        media: .json(.check))
     ])
 
   static let defaultRadiusMetres = 50.0
@@ -66,4 +66,12 @@ struct CheckRoute: CallHandler {
     response.addContentLanguage(language)
     return response
   }
+}
+
+extension Schema {
+  fileprivate static let check = Schema(
+    .object(
+      [.required("isPointOfInterest", Schema(.boolean)), .optional("location", .place)], others: nil),
+    nil, example: ["isPointOfInterest": true, "location": Examples.found]
+  ).named("CheckResult", order: 160)
 }

@@ -14,7 +14,7 @@ struct DeleteSourceRoute: CallHandler {
       "In batches. If one fails, the problem's `deleted` is the number of places deleted before; repeating the"
       + " request deletes the rest.",
     parameters: [.source, .confirm], describing: ["source": Parameter.source.description.required],
-    responses: [.init(200, "The number of deleted places.", media: .json(.component("Deletion")))],
+    responses: [.init(200, "The number of deleted places.", media: .json(.deletion))],
     problems: [.init(412, .versionMismatch)])
 
   let service: PointsService
@@ -67,4 +67,10 @@ extension Parameter {
   static let confirm = Parameter("confirm", .flag) {
     .init("Confirms the deletion of all places of the data set.", .oneOf(["true"]), isRequired: true)
   }
+}
+
+extension Schema {
+  fileprivate static let deletion = Schema(
+    .object([.required("deleted", count)], others: nil), "The number of deleted places.", example: ["deleted": 3]
+  ).named("Deletion", order: 330)
 }

@@ -24,7 +24,7 @@ struct DuplicatesRoute: CallHandler {
       "limit": .init("Maximum number of pairs of a page.", Parameter.limit.description.schema),
     ],
     caching: .forbidden,
-    responses: [.init(200, "A page of pairs.", headers: [.link], media: .json(.component("Duplicates")))],
+    responses: [.init(200, "A page of pairs.", headers: [.link], media: .json(.duplicatePage))],
     problems: ProblemDescription.index)
 
   /// The maximum number of places that a request compares.
@@ -193,7 +193,7 @@ extension Parameter {
     .init(
       "States of the pairs, separated by commas: `open,confirmed` without it.",
       Schema(
-        .array(of: .oneOf(DuplicateState.allCases.map(\.rawValue))), nil, ["minItems": 1],
+        .array(of: .duplicateState), nil, ["minItems": 1],
         example: ["open", "confirmed"]))
   }
 }
@@ -276,8 +276,8 @@ struct DecideDuplicateRoute: CallHandler {
           .string, nil, ["pattern": "^[0-9A-Fa-f-]{36}\\.[0-9A-Fa-f-]{36}$"],
           example: .string(Examples.pair)), isRequired: true)
     ],
-    body: BodyDescription(description: "The decision.", media: [.init(.json, .component("DuplicateDecision"))]),
-    responses: [.init(200, "The decision, as it is kept.", media: .json(.component("DecidedDuplicate")))])
+    body: BodyDescription(description: "The decision.", media: [.init(.json, .duplicateDecision)]),
+    responses: [.init(200, "The decision, as it is kept.", media: .json(.decidedDuplicate))])
 
   let service: PointsService
   let decisions: DuplicateDecisions
@@ -398,23 +398,19 @@ package struct DuplicateDecisions: Sendable {
 // MARK: Descriptions
 
 extension Schema {
-  /// The schemas of duplicates, by name.
-  static let duplicates: [(name: String, schema: Schema)] = [
-    ("Duplicates", duplicatePage), ("Duplicate", duplicatePair), ("DuplicateParts", duplicateParts),
-    ("DuplicateDecision", duplicateDecision), ("DecidedDuplicate", decidedDuplicate),
-  ]
-
   private static let duplicateScore = Schema(.number, nil, ["minimum": 0, "maximum": 1])
-  private static let duplicateState = Schema.oneOf(DuplicateState.allCases.map(\.rawValue))
+  fileprivate static let duplicateState = enumeration(DuplicateState.allCases.map(\.rawValue))
+    .named("DuplicateState", order: 900)
 
-  private static let duplicatePage = Schema(
+  fileprivate static let duplicatePage = Schema(
     .object(
       [
         .required("count", Schema(.integer, "Number of all pairs.", ["minimum": 0])),
-        .required("duplicates", Schema(.array(of: .component("Duplicate")))),
-      ], others: nil))
+        .required("duplicates", Schema(.array(of: .duplicatePair))),
+      ], others: nil)
+  ).named("Duplicates", order: 670)
 
-  private static let duplicatePair = Schema(
+  fileprivate static let duplicatePair = Schema(
     .object(
       [
         .required("id", Schema(.string, "The ids of the two places, the lesser first, with a full stop between.")),
@@ -423,25 +419,29 @@ extension Schema {
           "score",
           Schema(.number, "Weighted mean of the parts, in thousandths.", ["minimum": 0, "maximum": 1])),
         .required("distance", Schema(.integer, "Metres along the ellipsoid, rounded down.", ["minimum": 0])),
-        .required("parts", .component("DuplicateParts")),
+        .required("parts", .duplicateParts),
         .required(
           "places",
           Schema(
-            .array(of: .component("Place")), "The place of `source` and that of `other`.",
+            .array(of: .place), "The place of `source` and that of `other`.",
             ["minItems": 2, "maxItems": 2])),
-      ], others: nil))
+      ], others: nil)
+  ).named("Duplicate", order: 680)
 
-  private static let duplicateParts = Schema(
+  fileprivate static let duplicateParts = Schema(
     .object(
       [
         .required("distance", duplicateScore), .required("name", duplicateScore), .optional("category", duplicateScore),
         .optional("phone", duplicateScore), .optional("website", duplicateScore), .optional("address", duplicateScore),
       ], others: nil),
-    "The parts of the score that are known.")
+    "The parts of the score that are known."
+  ).named("DuplicateParts", order: 690)
 
-  private static let duplicateDecision = Schema(
-    .object([.required("state", duplicateState)], others: nil), example: ["state": "confirmed"])
+  fileprivate static let duplicateDecision = Schema(
+    .object([.required("state", duplicateState)], others: nil), example: ["state": "confirmed"]
+  ).named("DuplicateDecision", order: 700)
 
-  private static let decidedDuplicate = Schema(
-    .object([.required("id", Schema(.string)), .required("state", duplicateState)], others: nil))
+  fileprivate static let decidedDuplicate = Schema(
+    .object([.required("id", Schema(.string)), .required("state", duplicateState)], others: nil)
+  ).named("DecidedDuplicate", order: 710)
 }

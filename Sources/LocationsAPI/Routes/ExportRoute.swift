@@ -21,10 +21,10 @@ struct ExportRoute: AreaCallHandler {
         200, "The places.", headers: [.contentDisposition.required, .exportPosition],
         media: [
           .init(.ndjson, Schema(.string, "A JSON object a line."), example: Examples.ndjson),
-          .init(.geoJSON, .component("FeatureCollection"), example: Examples.collection),
+          .init(.geoJSON, .featureCollection, example: Examples.collection),
           .init(.geoJSONSequence, Schema(.string, "Features (RFC 8142)."), example: Examples.sequence),
           .init(.csv, Schema(.string, "A header row and a row for each place (RFC 4180)."), example: Examples.csv),
-          .init(.json, Schema(.array(of: .component("Place"))), example: [Examples.place]),
+          .init(.json, Schema(.array(of: .place)), example: [Examples.place]),
         ])
     ])
 

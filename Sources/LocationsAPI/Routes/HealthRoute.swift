@@ -9,7 +9,7 @@ import Synchronization
 struct LiveRoute: CallHandler {
   static let call = Call(
     .GET, "/health/live", id: "isLive", group: .operations, link: "live", summary: "Check that the process responds",
-    ignoresQuery: true, caching: .forbidden, responses: [.init(200, "It does.", media: .json(.component("Health")))])
+    ignoresQuery: true, caching: .forbidden, responses: [.init(200, "It does.", media: .json(.health))])
 
   func respond(to request: HTTPRequest) -> HTTPResponse { .healthy() }
 }
@@ -20,7 +20,7 @@ struct ReadyRoute: CallHandler {
   static let call = Call(
     .GET, "/health/ready", id: "isReady", group: .operations, link: "ready",
     summary: "Check that the store responds and its schema is current", ignoresQuery: true, caching: .forbidden,
-    responses: [.init(200, "It does.", media: .json(.component("Health")))],
+    responses: [.init(200, "It does.", media: .json(.health))],
     problems: [
       .init(503, .storeUnavailable), .init(503, .storeMisconfigured), .init(503, .overloaded),
       .init(503, .indexNotReady),
@@ -135,4 +135,24 @@ extension HTTPResponse {
     response.headers.add(name: "cache-control", value: "no-store")
     return response
   }
+}
+
+extension Schema {
+  fileprivate static let health = Schema(
+    .object(
+      [
+        .required("status", .oneOf(["ok"])),
+        .optional(
+          "writes",
+          Schema(
+            .object([.required("status", .oneOf(["refused"])), .required("reason", Schema(.string))], others: nil),
+            "Present while reads are served and writes are 503.")),
+        .optional(
+          "index",
+          Schema(
+            .object([.required("phase", Schema(.string)), .required("places", count)], others: nil),
+            "The state of the index in memory over PostgreSQL.")),
+      ], others: nil),
+    nil, example: ["status": "ok"]
+  ).named("Health", order: 390)
 }

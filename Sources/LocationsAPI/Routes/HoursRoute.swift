@@ -15,7 +15,7 @@ struct HoursRoute: CallHandler {
       "The state now, and the times at which the place is open, closed or of unknown state on some days of its"
       + " calendar, by its tag `opening_hours`. Without the tag, or if it cannot be parsed, the state is `unknown`.",
     parameters: [.from, .days], caching: .timed,
-    responses: [.init(200, "The opening hours.", media: .json(.component("Hours")))])
+    responses: [.init(200, "The opening hours.", media: .json(.hours))])
 
   /// The accepted range of `days`.
   static let days = 1...31
@@ -110,4 +110,33 @@ extension ParameterValues {
 
   /// Returns the number of days of `days`.
   fileprivate mutating func dayCount() -> Int { integer(.days, in: HoursRoute.days) ?? HoursRoute.defaultDays }
+}
+
+extension Schema {
+  /// The opening hours of some days.
+  fileprivate static let hours = Schema(
+    .object(
+      [
+        .optional("openingHours", Schema(.string, "The tag `opening_hours`.", example: "Mo-Fr 09:00-18:00")),
+        .optional("error", Schema(.string, "The reason for which the tag cannot be parsed.")),
+        .required("timeZone", timeZone),
+        .optional(
+          "holidays", Schema(.string, "Code of ISO 3166 whose public holidays hold; absent if unknown.", example: "AT")),
+        .required("openState", openState),
+        .optional("openUntil", time), .optional("opensAt", time),
+        .required("from", Schema(.string, "First day.", ["format": "date"])),
+        .required("days", Schema(.integer, "Number of days.", ["minimum": 1])),
+        .required(
+          "intervals",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("start", time), .required("end", time), .required("state", openState),
+                    .optional("comment", Schema(.string, "Comment of the hours.")),
+                  ], others: nil))),
+            "The intervals from the first midnight to the last, without gaps, with the times of the place's clock.")),
+      ], others: nil)
+  ).named("Hours", order: 180)
 }

@@ -35,7 +35,7 @@ struct ImportRoute: CallHandler {
         .init(.json, Schema(.array(of: Schema(.any))), example: [Examples.draft]),
       ]),
     bodyLimit: .unlimited,
-    responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))],
+    responses: [.init(200, "What became of the rows.", media: .json(.importReport))],
     problems: [.init(422, .tooManyDeletions)])
 
   /// The accepted media types, for `Accept-Post`.
@@ -347,4 +347,33 @@ enum ImportReportJSON {
     json.endObject()
     return json
   }
+}
+
+extension Schema {
+  static let importReport = Schema(
+    .object(
+      [
+        .required("created", count), .required("updated", count), .required("unchanged", count),
+        .optional("deleted", count), .required("rejected", count),
+        .required(
+          "errors",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("row", count), .optional("line", count), .required("detail", Schema(.string)),
+                  ], others: nil))),
+            "The first 100 rejected rows.", ["maxItems": 100])),
+        .optional("warnings", Schema(.array(of: Schema(.string)))),
+        .optional(
+          "implausible",
+          Schema(.integer, "The number of the warnings about implausible coordinates.", ["minimum": 1])),
+      ], others: nil),
+    "The number of rows by what became of them.",
+    example: [
+      "created": 1, "updated": 0, "unchanged": 0, "rejected": 1,
+      "errors": [["row": 2, "line": 3, "detail": "/lat must be a number from -90 to 90, got '-91'"]],
+    ]
+  ).named("ImportReport", order: 290)
 }

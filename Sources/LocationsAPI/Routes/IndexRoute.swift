@@ -6,7 +6,7 @@ import NIOHTTP1
 struct IndexRoute: CallHandler {
   static let call = Call(
     .GET, "/", id: "getIndex", group: .description, summary: "Get the service's name, version and links",
-    ignoresQuery: true, responses: [.init(200, "Name, version and links.", media: .json(.component("Index")))])
+    ignoresQuery: true, responses: [.init(200, "Name, version and links.", media: .json(.index))])
 
   let version: String
   let address: PublicAddress
@@ -36,4 +36,16 @@ struct IndexRoute: CallHandler {
     json.endObject()
     return HTTPResponse(json)
   }
+}
+
+extension Schema {
+  fileprivate static let index = Schema(
+    .object(
+      [
+        .required("name", Schema(.string)), .required("version", Schema(.string)),
+        .required(
+          "links", Schema(.object([], others: Schema(.string)), "URI templates (RFC 6570) of the calls, by name.")),
+      ], others: nil),
+    nil, example: ["name": "waymark", "version": "1.0.0", "links": ["location": "locations/{id}"]]
+  ).named("Index", order: 400)
 }

@@ -87,3 +87,8 @@ struct StaticFile: Sendable {
     return response
   }
 }
+
+extension Schema {
+  static let openAPIDocument = Schema(.object([.required("openapi", Schema(.string))], others: any))
+    .named("OpenAPIDocument", order: 460)
+}

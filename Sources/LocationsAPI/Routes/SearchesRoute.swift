@@ -11,7 +11,7 @@ struct SearchesRoute: CallHandler {
     .GET, "/analytics/searches", scope: .admin, id: "getSearchReport", group: .operations, link: "searches",
     summary: "Get a report of the searches in a period", parameters: [.limit, .format, .since, .until],
     describing: ["f": .format([.json])], caching: .forbidden,
-    responses: [.init(200, "The report.", media: .json(.component("SearchReport")))], problems: [.notFound])
+    responses: [.init(200, "The report.", media: .json(.searchReport))], problems: [.notFound])
 
   /// The default period.
   static let defaultSpan = Duration.seconds(24 * 60 * 60)
@@ -148,4 +148,25 @@ enum SearchReportJSON {
     json.write(name: name)
     json.write(json: duration.map { "\(Double($0 / .microseconds(1)) / 1000)" } ?? "null")
   }
+}
+
+extension Schema {
+  fileprivate static let searchReport: Schema = {
+    let counts: [Property] = [.required("searches", count), .required("foundNothing", count)]
+    func list(_ subject: [Property]) -> Schema { Schema(.array(of: Schema(.object(subject + counts, others: nil)))) }
+    let cells = list([.required("lat", latitude), .required("long", longitude)])
+    let milliseconds = Schema(.number, nil, ["minimum": 0]).orNull
+    return Schema(
+      .object(
+        [.required("since", time), .required("until", time)] + counts + [
+          .required(
+            "durationMs",
+            Schema(.object([.required("p50", milliseconds), .required("p99", milliseconds)], others: nil))),
+          .required("busiestCells", cells), .required("cellsFoundNothing", cells),
+          .required("categories", list([.required("category", Schema(.string))])),
+          .optional("textsFoundNothing", list([.required("text", Schema(.string))])),
+          .required("hours", list([.required("hour", time)])),
+        ], others: nil)
+    ).named("SearchReport", order: 340)
+  }()
 }

@@ -15,7 +15,7 @@ struct SourcesRoute: CallHandler {
       + " computes opening hours with them. For keys and tokens with a filter or areas, the data sets of their places.",
     parameters: [.format],
     describing: ["f": .format([.json])], caching: .timed,
-    responses: [.init(200, "The data sets.", media: .json(Schema(.array(of: .component("DataSource")))))])
+    responses: [.init(200, "The data sets.", media: .json(Schema(.array(of: .dataSource))))])
 
   let service: PointsService
   let policy: CachePolicy
@@ -146,4 +146,16 @@ struct Attributions {
       points[index].attribution = texts[ExactText(name)] ?? name
     }
   }
+}
+
+extension Schema {
+  fileprivate static let dataSource = Schema(
+    .object(
+      [
+        .required("name", Schema(.string)), .optional("licence", Schema(.string)),
+        .optional("attribution", Schema(.string)), .optional("url", Schema(.string)),
+        .optional("usedFor", .oneOf(BuiltInData.allCases.map(\.rawValue))),
+      ], others: nil),
+    nil, example: ["name": "osm", "licence": "ODbL-1.0", "attribution": "© OpenStreetMap contributors"]
+  ).named("DataSource", order: 280)
 }

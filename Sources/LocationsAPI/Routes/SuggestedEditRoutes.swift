@@ -18,10 +18,10 @@ struct SuggestEditRoute: CallHandler {
     requestHeaders: [.idempotencyKey, .ifMatch],
     body: BodyDescription(
       description: "The patch, with a comment and the means by which the suggester can be reached.",
-      media: [.init(.json, .component("EditSuggestion"), example: Examples.editSuggestion)]),
+      media: [.init(.json, .editSuggestion, example: Examples.editSuggestion)]),
     bodyLimit: .bytes(SuggestedEditBody.maximumBytes),
     responses: [
-      .init(201, "The suggestion.", headers: [.location.required], media: .json(.component("SuggestedEdit")))
+      .init(201, "The suggestion.", headers: [.location.required], media: .json(.suggestedEdit))
     ],
     problems: ProblemDescription.suggesting.union([.init(412, .versionMismatch)]))
 
@@ -63,10 +63,10 @@ struct SuggestPlaceRoute: CallHandler {
     requestHeaders: [.idempotencyKey],
     body: BodyDescription(
       description: "The draft, with a comment and the means by which the suggester can be reached.",
-      media: [.init(.json, .component("PlaceSuggestion"), example: Examples.placeSuggestion)]),
+      media: [.init(.json, .placeSuggestion, example: Examples.placeSuggestion)]),
     bodyLimit: .bytes(SuggestedEditBody.maximumBytes),
     responses: [
-      .init(201, "The suggestion.", headers: [.location.required], media: .json(.component("SuggestedEdit")))
+      .init(201, "The suggestion.", headers: [.location.required], media: .json(.suggestedEdit))
     ],
     problems: ProblemDescription.suggesting)
 
@@ -110,7 +110,7 @@ struct ListSuggestedEditsRoute: CallHandler {
     caching: .forbidden,
     responses: [
       .init(
-        200, "The suggestions.", headers: [.link], media: .json(Schema(.array(of: .component("SuggestedEdit")))))
+        200, "The suggestions.", headers: [.link], media: .json(Schema(.array(of: .suggestedEdit))))
     ])
 
   /// The number of times that the texts of a page are in memory: as they are found, in the response, which grows by
@@ -162,7 +162,7 @@ struct SuggestedEditRoute: CallHandler {
     .GET, "/suggestions/{id}", scope: .suggest, id: "getSuggestion", group: .suggestions, summary: "Get a suggestion",
     description: "For the suggester, who has the id: it has 74 random bits. The response has no contact.",
     describing: ["id": .suggestionID], caching: .forbidden,
-    responses: [.init(200, "The suggestion.", media: .json(.component("SuggestedEdit")))])
+    responses: [.init(200, "The suggestion.", media: .json(.suggestedEdit))])
 
   let calls: SuggestedEditCalls
 
@@ -184,7 +184,7 @@ struct AcceptSuggestedEditRoute: CallHandler {
       + " suggestion.",
     isIdempotent: true, describing: ["id": .suggestionID], requestHeaders: [.ifMatch], body: .decision,
     caching: .forbidden,
-    responses: [.init(200, "The accepted suggestion.", media: .json(.component("SuggestedEdit")))],
+    responses: [.init(200, "The accepted suggestion.", media: .json(.suggestedEdit))],
     problems: [.init(409, .conflict), .init(412, .versionMismatch)])
 
   let calls: SuggestedEditCalls
@@ -218,7 +218,7 @@ struct RejectSuggestedEditRoute: CallHandler {
     .POST, "/suggestions/{id}/reject", scope: .write, id: "rejectSuggestion", group: .suggestions,
     summary: "Reject a suggestion", description: "A repeat gets the rejected suggestion.",
     isIdempotent: true, describing: ["id": .suggestionID], body: .decision, caching: .forbidden,
-    responses: [.init(200, "The rejected suggestion.", media: .json(.component("SuggestedEdit")))],
+    responses: [.init(200, "The rejected suggestion.", media: .json(.suggestedEdit))],
     problems: [.init(409, .conflict)])
 
   let calls: SuggestedEditCalls
@@ -1128,7 +1128,7 @@ extension ParameterDescription {
 extension BodyDescription {
   fileprivate static let decision = BodyDescription(
     description: "The reason of the decision, which the suggester can read.", isRequired: false,
-    media: [.init(.json, .component("SuggestionDecision"), example: ["reason": "Seen on the spot."])])
+    media: [.init(.json, .suggestionDecision, example: ["reason": "Seen on the spot."])])
 }
 
 extension Examples {
@@ -1141,12 +1141,6 @@ extension Examples {
 }
 
 extension Schema {
-  /// The schemas of suggested edits, by name.
-  static let suggestedEdits: [(name: String, schema: Schema)] = [
-    ("SuggestedEdit", suggestedEdit), ("EditSuggestion", editSuggestion), ("PlaceSuggestion", placeSuggestion),
-    ("SuggestionDecision", suggestionDecision), ("FieldDifference", fieldDifference),
-  ]
-
   private static func suggestionText(_ description: String, maximum: Int) -> Schema {
     Schema(
       .string, description,
@@ -1161,24 +1155,27 @@ extension Schema {
   private static let suggestionReason = suggestionText(
     "The reason, which the suggester can read.", maximum: SuggestedEditBody.maximumReasonLength)
 
-  private static let editSuggestion = Schema(
+  fileprivate static let editSuggestion = Schema(
     .object(
       [
-        .required("patch", .component("PlacePatch")), .optional("comment", suggestionComment.orNull),
+        .required("patch", .placePatch), .optional("comment", suggestionComment.orNull),
         .optional("contact", suggestionContact.orNull),
-      ], others: nil))
+      ], others: nil)
+  ).named("EditSuggestion", order: 580)
 
-  private static let placeSuggestion = Schema(
+  fileprivate static let placeSuggestion = Schema(
     .object(
       [
-        .required("draft", .component("PlaceDraft")), .optional("comment", suggestionComment.orNull),
+        .required("draft", .placeDraft), .optional("comment", suggestionComment.orNull),
         .optional("contact", suggestionContact.orNull),
-      ], others: nil))
+      ], others: nil)
+  ).named("PlaceSuggestion", order: 590)
 
-  private static let suggestionDecision = Schema(
-    .object([.optional("reason", suggestionReason.orNull)], others: nil))
+  fileprivate static let suggestionDecision = Schema(
+    .object([.optional("reason", suggestionReason.orNull)], others: nil)
+  ).named("SuggestionDecision", order: 600)
 
-  private static let fieldDifference = Schema(
+  fileprivate static let fieldDifference = Schema(
     .object(
       [
         .required("field", Schema(.string, "The field as a JSON pointer.", example: "/tags/opening_hours")),
@@ -1186,16 +1183,17 @@ extension Schema {
           "before", Schema(.any, "The value of the version; null for none. A long text is shortened.")),
         .required("after", Schema(.any, "The suggested value; null for none.")),
       ], others: nil),
-    "A field in which the suggested place differs.")
+    "A field in which the suggested place differs."
+  ).named("FieldDifference", order: 610)
 
-  private static let suggestedEdit = Schema(
+  fileprivate static let suggestedEdit = Schema(
     .object(
       [
         .required("id", uuid), .required("state", .oneOf(Suggestion.State.allCases.map(\.rawValue))),
         .optional("place", Schema(.string, "The place that the suggestion is for.", ["format": "uuid"])),
         .optional("version", Schema(.integer, "The version of the place that it is for.")),
-        .optional("patch", .component("PlacePatch")), .optional("draft", .component("PlaceDraft")),
-        .required("difference", Schema(.array(of: .component("FieldDifference")))),
+        .optional("patch", .placePatch), .optional("draft", .placeDraft),
+        .required("difference", Schema(.array(of: .fieldDifference))),
         .optional(
           "omittedDifferences",
           Schema(
@@ -1217,5 +1215,11 @@ extension Schema {
               ], others: nil),
             "The decision; none while the suggestion is open.")),
       ], others: nil),
-    "An edit that was suggested: a `patch` of a place, or the `draft` of a new one.")
+    "An edit that was suggested: a `patch` of a place, or the `draft` of a new one."
+  ).named("SuggestedEdit", order: 570)
+}
+
+extension Call.Group {
+  static let suggestions = Call.Group(
+    name: "Suggestions", order: 80, description: "Suggest changes of places and new ones, and decide about them.")
 }

@@ -16,10 +16,10 @@ struct CreateWebhookRoute: CallHandler {
       + " has the secret, this once. A repeat with the same `Idempotency-Key` gets the webhook as it is then, with its"
       + " secret.",
     requestHeaders: [.idempotencyKey],
-    body: BodyDescription(description: "The webhook.", media: [.init(.json, .component("WebhookDraft"))]),
+    body: BodyDescription(description: "The webhook.", media: [.init(.json, .webhookDraft)]),
     caching: .forbidden,
     responses: [
-      .init(201, "The webhook, with its secret.", headers: [.location.required], media: .json(.component("Webhook")))
+      .init(201, "The webhook, with its secret.", headers: [.location.required], media: .json(.webhook))
     ],
     problems: ProblemDescription.webhook.union([
       .init(409, .conflict), .init(410, .positionExpired), .init(422, .idempotencyKeyReused),
@@ -71,7 +71,7 @@ struct ListWebhooksRoute: CallHandler {
   static let call = Call(
     .GET, "/webhooks", scope: .admin, id: "listWebhooks", group: .changes, link: "webhooks",
     summary: "List the webhooks", caching: .forbidden,
-    responses: [.init(200, "The webhooks.", media: .json(Schema(.array(of: .component("Webhook")))))],
+    responses: [.init(200, "The webhooks.", media: .json(Schema(.array(of: .webhook))))],
     problems: ProblemDescription.webhook)
 
   let calls: WebhookCalls
@@ -93,7 +93,7 @@ struct WebhookRoute: CallHandler {
   static let call = Call(
     .GET, "/webhooks/{id}", scope: .admin, id: "getWebhook", group: .changes,
     summary: "Get a webhook and its last deliveries", describing: ["id": .webhookID], caching: .forbidden,
-    responses: [.init(200, "The webhook.", media: .json(.component("Webhook")))],
+    responses: [.init(200, "The webhook.", media: .json(.webhook))],
     problems: ProblemDescription.webhook)
 
   let calls: WebhookCalls
@@ -116,10 +116,10 @@ struct ChangeWebhookRoute: CallHandler {
     body: BodyDescription(
       description: "The members to change.",
       media: [
-        .init("application/merge-patch+json", .component("WebhookPatch")), .init(.json, .component("WebhookPatch")),
+        .init("application/merge-patch+json", .webhookPatch), .init(.json, .webhookPatch),
       ]),
     caching: .forbidden,
-    responses: [.init(200, "The webhook.", media: .json(.component("Webhook")))],
+    responses: [.init(200, "The webhook.", media: .json(.webhook))],
     problems: ProblemDescription.webhook)
 
   let calls: WebhookCalls
@@ -189,7 +189,7 @@ struct TestWebhookRoute: CallHandler {
       "Sends a signed message of the type `webhook.test` without changes, once, also to a disabled webhook. The response"
       + " has the outcome, whatever it is.",
     describing: ["id": .webhookID], caching: .forbidden,
-    responses: [.init(200, "The outcome.", media: .json(.component("WebhookDelivery")))],
+    responses: [.init(200, "The outcome.", media: .json(.webhookDelivery))],
     problems: ProblemDescription.webhook)
 
   let calls: WebhookCalls
@@ -220,7 +220,7 @@ struct ReplayWebhookRoute: CallHandler {
         Schema(.string, nil, ["minLength": 1], example: "2bv0aw9dz0.1k3.1k3"), isRequired: true),
     ],
     caching: .forbidden,
-    responses: [.init(200, "The webhook.", media: .json(.component("Webhook")))],
+    responses: [.init(200, "The webhook.", media: .json(.webhook))],
     problems: ProblemDescription.webhook.union([.init(410, .positionExpired)]))
 
   let calls: WebhookCalls
@@ -479,19 +479,14 @@ extension ParameterDescription {
 }
 
 extension Schema {
-  /// The schemas of webhooks, by name.
-  static let webhooks: [(name: String, schema: Schema)] = [
-    ("Webhook", webhook), ("WebhookDraft", webhookDraft), ("WebhookPatch", webhookPatch),
-    ("WebhookDelivery", webhookDelivery), ("WebhookFilter", webhookFilter),
-  ]
-
   private static let webhookURL = Schema(
     .string, "The address that messages are sent to.", ["maxLength": 2000],
     example: "https://partner.example.com/waymark")
-  private static let webhookFilter = Schema(
+  fileprivate static let webhookFilter = Schema(
     .object(members(for: .changeFilters), others: nil),
     "The conditions, as in `POST /locations/search`: places that do not match are `outside`.",
-    example: ["category": ["cafe"]])
+    example: ["category": ["cafe"]]
+  ).named("WebhookFilter", order: 660)
   private static let webhookSecret = Schema(
     .string, "The key of the signatures: `whsec_` and 24 to 64 bytes in base 64.",
     ["pattern": "^whsec_[A-Za-z0-9+/]{32,}={0,2}$", "maxLength": 94],
@@ -500,22 +495,24 @@ extension Schema {
   private static let followsSuggestions = Schema(
     .boolean, "Sends the number of open suggested edits whenever some were added, decided or have expired.")
 
-  private static let webhookDraft = Schema(
+  fileprivate static let webhookDraft = Schema(
     .object(
       [
-        .required("url", webhookURL), .optional("filter", .component("WebhookFilter")),
+        .required("url", webhookURL), .optional("filter", .webhookFilter),
         .optional("suggestions", followsSuggestions), .optional("secret", webhookSecret),
-      ], others: nil))
+      ], others: nil)
+  ).named("WebhookDraft", order: 630)
 
-  private static let webhookPatch = Schema(
+  fileprivate static let webhookPatch = Schema(
     .object(
       [
-        .optional("url", webhookURL), .optional("filter", Schema.component("WebhookFilter").orNull),
+        .optional("url", webhookURL), .optional("filter", Schema.webhookFilter.orNull),
         .optional("suggestions", followsSuggestions),
         .optional("secret", webhookSecret.orNull), .optional("enabled", Schema(.boolean)),
-      ], others: nil))
+      ], others: nil)
+  ).named("WebhookPatch", order: 640)
 
-  private static let webhookDelivery = Schema(
+  fileprivate static let webhookDelivery = Schema(
     .object(
       [
         .required("id", Schema(.string, "The id of the message.")), .required("time", time),
@@ -523,12 +520,13 @@ extension Schema {
         .optional("status", Schema(.integer, "The status of the response.")),
         .optional("error", Schema(.string, "The reason why there was no response.")),
       ], others: nil),
-    "An attempt to send a message.")
+    "An attempt to send a message."
+  ).named("WebhookDelivery", order: 650)
 
-  private static let webhook = Schema(
+  fileprivate static let webhook = Schema(
     .object(
       [
-        .required("id", uuid), .required("url", webhookURL), .optional("filter", .component("WebhookFilter")),
+        .required("id", uuid), .required("url", webhookURL), .optional("filter", .webhookFilter),
         .optional("suggestions", followsSuggestions),
         .optional("secret", webhookSecret), .required("enabled", Schema(.boolean)),
         .optional("disabledReason", Schema(.string, "The reason why nothing is sent.")),
@@ -542,7 +540,8 @@ extension Schema {
                 .required("failedAttempts", count), .required("nextAttemptAt", time),
               ], others: nil),
             "The message that is sent next.")),
-        .required("deliveries", Schema(.array(of: .component("WebhookDelivery")), "The last attempts.")),
+        .required("deliveries", Schema(.array(of: .webhookDelivery), "The last attempts.")),
         .required("createdAt", time), .required("updatedAt", time),
-      ], others: nil))
+      ], others: nil)
+  ).named("Webhook", order: 620)
 }

@@ -65,7 +65,7 @@ enum DescribedService {
         Issue.record("\(name): the code \(code ?? "none") is not described")
       }
       if mediaType != Problem.mediaType { Issue.record("\(name): \(mediaType ?? "none") is no problem") }
-      check(response, Schema.component("Problem"), method, name)
+      check(response, .problem, method, name)
       return
     }
     guard let described = call.responses.first(where: { $0.status == response.status }) else {
@@ -156,11 +156,7 @@ extension Schema {
           require(false, "has the member \(member.name)")
         }
       }
-    case (.component(let name), _):
-      guard let schema = Schema.components.first(where: { $0.name == name })?.schema else {
-        return ["no schema \(name)"]
-      }
-      return schema.violations(in: value, at: path)
+    case (.component(let component), _): return component.schema.violations(in: value, at: path)
     case (.anyOf(let schemas), _): require(schemas.contains { $0.violations(in: value).isEmpty }, "fits no schema")
     case (.allOf(let schemas), _): for schema in schemas { found += schema.violations(in: value, at: path) }
     default: require(false, "is \(value.kind)")

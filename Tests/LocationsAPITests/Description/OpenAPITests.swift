@@ -156,10 +156,26 @@ import Testing
     }
   }
 
+  @Test func componentsHaveNamesAndPlacesOfTheirOwn() {
+    let components = DescribedService.calls.components
+
+    #expect(components.count > 90)
+    #expect(Set(components.map(\.name)).count == components.count)
+    #expect(Set(components.map(\.order)).count == components.count)
+  }
+
+  @Test func groupsHaveNamesAndPlacesOfTheirOwn() {
+    let groups = Set(DescribedService.calls.map(\.group))
+
+    #expect(groups.count == 14)
+    #expect(Set(groups.map(\.name)).count == groups.count)
+    #expect(Set(groups.map(\.order)).count == groups.count)
+  }
+
   @Test func everyExampleFitsItsSchema() {
-    for (name, schema) in Schema.components {
-      guard let example = schema.example else { continue }
-      #expect(schema.violations(in: example) == [], "\(name)")
+    for component in DescribedService.calls.components {
+      guard let example = component.schema.example else { continue }
+      #expect(component.schema.violations(in: example) == [], "\(component.name)")
     }
     for call in DescribedService.calls {
       for (name, _, parameter) in call.describedParameters {
@@ -232,7 +248,7 @@ import Testing
         guard case .object(let examples)? = media?["examples"] else { throw Problem.internal }
         #expect(Set(examples.map(\.name)) == Set(problems.map(\.code.rawValue)))
         for example in examples {
-          #expect(Schema.component("Problem").violations(in: example.value["value"] ?? .null) == [])
+          #expect(Schema.problem.violations(in: example.value["value"] ?? .null) == [])
         }
       }
     }
@@ -298,7 +314,8 @@ import Testing
   private static let documents = Dictionary(
     uniqueKeysWithValues: OpenAPIVersion.allCases.map { openAPI in
       let document = OpenAPIDocument(
-        openAPI: openAPI, calls: DescribedService.calls, version: "1", openScopes: [.read], server: ".")
+        openAPI: openAPI, calls: DescribedService.calls, serviceCalls: DescribedService.calls, version: "1",
+        openScopes: [.read], server: ".")
       return (openAPI, document.json)
     })
 
@@ -359,9 +376,7 @@ import Testing
             && ![Parameter.route, .ids, .area].map(\.name).contains($0.name)
         }
         target += (query.isEmpty ? "" : "?") + query.compactMap(Self.pair).joined(separator: "&")
-        let example =
-          medium.example
-          ?? Schema.components.first { $0.schema.example != nil && medium.refers(to: $0.name) }?.schema.example
+        let example = medium.example ?? medium.schema.component?.schema.example
         // Only a data set without places is removed.
         if call.path == "/sources/{name}" { try await Self.registerEmptySource(in: store) }
         let response = try await Self.send(
@@ -481,17 +496,15 @@ extension String {
   }
 }
 
-extension MediaDescription {
-  /// Returns a Boolean value that indicates whether the schema is a reference to that component.
-  fileprivate func refers(to name: String) -> Bool {
-    if case .component(name) = schema.kind { true } else { false }
-  }
-}
-
 extension Schema {
+  /// The component that the schema is a reference to.
+  fileprivate var component: Component? {
+    if case .component(let component) = kind { component } else { nil }
+  }
+
   /// The first value of an enumeration.
   fileprivate var firstChoice: JSONValue? {
-    if case .component(let name) = kind { return Schema.components.first { $0.name == name }?.schema.firstChoice }
+    if let component { return component.schema.firstChoice }
     guard case .array(let values)? = JSONValue.object(keywords)["enum"] else { return nil }
     return values.first
   }

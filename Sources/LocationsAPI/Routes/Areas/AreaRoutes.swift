@@ -32,7 +32,7 @@ struct AreasRoute: CallHandler {
       .init(
         200, "The areas.", headers: [.link],
         media: [
-          .init(.json, Schema(.array(of: .component("Area")))), .init(.geoJSON, .component("AreaFeatureCollection")),
+          .init(.json, Schema(.array(of: .area))), .init(.geoJSON, .areaCollection),
         ])
     ])
 
@@ -209,7 +209,7 @@ extension HTTPRequest {
 
 extension Parameter {
   static let kind = Parameter("kind") {
-    .init("Only areas of this kind.", .oneOf(AreaKind.allCases.map(\.rawValue)))
+    .init("Only areas of this kind.", .areaKind)
   }
 }
 
@@ -232,7 +232,7 @@ extension HTTPRequest {
 extension [MediaDescription] {
   /// The representations of one area.
   fileprivate static let area: [MediaDescription] = [
-    .init(.json, .component("Area"), example: Examples.area), .init(.geoJSON, .component("AreaFeature")),
+    .init(.json, .area, example: Examples.area), .init(.geoJSON, .areaFeature),
   ]
 }
 
@@ -278,7 +278,7 @@ struct LocationAreasRoute: CallHandler {
     link: "location-areas",
     summary: "List the areas of a place", description: "The smallest first, without their geometries.",
     caching: .timed,
-    responses: [.init(200, "The areas.", media: .json(Schema(.array(of: .component("Area")))))],
+    responses: [.init(200, "The areas.", media: .json(Schema(.array(of: .area))))],
     problems: [.init(503, .filterTimeout)])
 
   let areas: any AreaStore
@@ -308,8 +308,8 @@ extension BodyDescription {
   fileprivate static let area = BodyDescription(
     description: "The area. Fields that the service sets are ignored.",
     media: [
-      .init(.json, .component("AreaDraft"), example: Examples.areaDraft),
-      .init(.geoJSON, .component("AreaFeatureDraft")),
+      .init(.json, .areaDraft, example: Examples.areaDraft),
+      .init(.geoJSON, .areaFeatureDraft),
     ])
 }
 
@@ -454,7 +454,7 @@ struct ChangeAreaRoute: CallHandler {
     body: BodyDescription(
       description: "The fields to change.",
       media: [
-        .init("application/merge-patch+json", .component("AreaPatch")), .init(.json, .component("AreaPatch")),
+        .init("application/merge-patch+json", .areaPatch), .init(.json, .areaPatch),
       ]),
     responses: [.written(200, "The changed area.", media: .area)])
 
@@ -547,7 +547,7 @@ struct ImportAreasRoute: CallHandler {
         .init(.json, Schema(.array(of: Schema(.any))), example: [Examples.areaDraft]),
       ]),
     bodyLimit: .unlimited,
-    responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))],
+    responses: [.init(200, "What became of the rows.", media: .json(.importReport))],
     problems: [.init(422, .tooManyDeletions)])
 
   /// The maximum length of a body, decompressed, and the maximum number of bytes that its rows take.
@@ -684,7 +684,7 @@ struct ExportAreasRoute: CallHandler {
         200, "The areas.", headers: [.contentDisposition.required],
         media: [
           .init(.ndjson, Schema(.string, "A JSON object a line."), example: .string(Examples.areaLine)),
-          .init(.geoJSON, .component("AreaFeatureCollection")),
+          .init(.geoJSON, .areaCollection),
           .init(.geoJSONSequence, Schema(.string, "Features (RFC 8142).")),
         ])
     ])
@@ -740,9 +740,12 @@ extension Examples {
 }
 
 extension Schema {
-  static let areaNames = Schema(.object([], others: Schema(.string)), "Names by language.")
+  fileprivate static let areaKind = enumeration(AreaKind.allCases.map(\.rawValue)).named("AreaKind", order: 920)
 
-  static let areaGeometry = Schema(
+  fileprivate static let areaNames = Schema(.object([], others: Schema(.string)), "Names by language.").named(
+    "AreaNames", order: 210)
+
+  fileprivate static let areaGeometry = Schema(
     .object(
       [
         .required("type", .oneOf(["Polygon", "MultiPolygon"])),
@@ -750,7 +753,8 @@ extension Schema {
           "coordinates",
           Schema(.array(of: Schema(.any)), "Rings of positions, longitude before latitude.", ["minItems": 1])),
       ], others: Schema(.any)),
-    "At most \(AreaOutline.maximumPositions) positions, which are rounded to 7 decimals of a degree.")
+    "At most \(AreaOutline.maximumPositions) positions, which are rounded to 7 decimals of a degree."
+  ).named("AreaGeometry", order: 220)
 
   private static let areaLevel = Schema(
     .integer, "Level in a hierarchy; a lower one is of larger areas.",
@@ -760,57 +764,68 @@ extension Schema {
     .number, "Rank among areas of the same name.", ["minimum": 0, "maximum": 1])
 
   private static let areaFields: [Property] = [
-    .required("name", name), .optional("names", .component("AreaNames")),
-    .required("kind", .oneOf(AreaKind.allCases.map(\.rawValue))),
-    .optional("level", areaLevel), .required("importance", areaImportance), .required("tags", .component("Tags")),
+    .required("name", name), .optional("names", .areaNames),
+    .required("kind", .areaKind),
+    .optional("level", areaLevel), .required("importance", areaImportance), .required("tags", .tags),
     .optional("source", source), .optional("sourceId", sourceID),
     .required("version", Schema(.integer, "Grows with each change and never repeats for an id.", ["minimum": 1])),
     .required("createdAt", time), .required("updatedAt", time),
   ]
 
   static let area = Schema(
-    .object([.required("id", uuid)] + areaFields + [.optional("geometry", .component("AreaGeometry"))], others: nil),
-    "A named area; lists have no geometries.", example: Examples.area)
+    .object([.required("id", uuid)] + areaFields + [.optional("geometry", .areaGeometry)], others: nil),
+    "A named area; lists have no geometries.", example: Examples.area
+  ).named("Area", order: 200)
 
   private static let areaChanges: [Property] =
     [
-      foreignID, .optional("names", Schema.component("AreaNames").orNull),
-      .optional("kind", .oneOf(AreaKind.allCases.map(\.rawValue)).orNull), .optional("level", areaLevel.orNull),
-      .optional("importance", areaImportance.orNull), .optional("tags", .component("TagsDraft")),
+      foreignID, .optional("names", Schema.areaNames.orNull),
+      .optional("kind", areaKind.orNull), .optional("level", areaLevel.orNull),
+      .optional("importance", areaImportance.orNull), .optional("tags", .tagsDraft),
       .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
     ] + ["version", "createdAt", "updatedAt"].map { .optional($0, Schema(.any, "Set by the service; ignored.")) }
 
-  static let areaDraft = Schema(
+  fileprivate static let areaDraft = Schema(
     .object(
-      [.required("name", name), .required("geometry", .component("AreaGeometry"))] + areaChanges, others: nil),
-    "The fields of an area that a client sets.", example: Examples.areaDraft)
+      [.required("name", name), .required("geometry", .areaGeometry)] + areaChanges, others: nil),
+    "The fields of an area that a client sets.", example: Examples.areaDraft
+  ).named("AreaDraft", order: 230)
 
-  static let areaPatch = Schema(
-    .object([.optional("name", name), .optional("geometry", .component("AreaGeometry"))] + areaChanges, others: nil),
-    "The fields to change; `null` removes one.", example: ["importance": 0.9])
+  fileprivate static let areaPatch = Schema(
+    .object([.optional("name", name), .optional("geometry", .areaGeometry)] + areaChanges, others: nil),
+    "The fields to change; `null` removes one.", example: ["importance": 0.9]
+  ).named("AreaPatch", order: 240)
 
-  static let areaFeature = Schema(
+  fileprivate static let areaFeature = Schema(
     .object(
       [
         .required("type", .oneOf(["Feature"])), .optional("id", uuid),
-        .required("geometry", .component("AreaGeometry")),
+        .required("geometry", .areaGeometry),
         .required("properties", Schema(.object(areaFields, others: nil))),
       ], others: any),
-    "An area as a Feature (RFC 7946).")
+    "An area as a Feature (RFC 7946)."
+  ).named("AreaFeature", order: 250)
 
-  static let areaFeatureDraft = Schema(
+  fileprivate static let areaFeatureDraft = Schema(
     .object(
       [
         .required("type", .oneOf(["Feature"])),
-        foreignID, .required("geometry", .component("AreaGeometry")),
+        foreignID, .required("geometry", .areaGeometry),
         .required("properties", Schema(.object([.required("name", name)] + areaChanges, others: nil))),
       ], others: any),
-    "The fields of an area that a client sets, as a Feature (RFC 7946).", example: Examples.areaFeature)
+    "The fields of an area that a client sets, as a Feature (RFC 7946).", example: Examples.areaFeature
+  ).named("AreaFeatureDraft", order: 260)
 
-  static let areaCollection = Schema(
+  fileprivate static let areaCollection = Schema(
     .object(
       [
         .required("type", .oneOf(["FeatureCollection"])),
-        .required("features", Schema(.array(of: .component("AreaFeature")))),
-      ], others: nil))
+        .required("features", Schema(.array(of: .areaFeature))),
+      ], others: nil)
+  ).named("AreaFeatureCollection", order: 270)
+}
+
+extension Call.Group {
+  static let areas = Call.Group(
+    name: "Areas", order: 100, description: "Named areas, in which places are searched.")
 }

@@ -75,11 +75,11 @@ enum FeaturesDescription {
       call.path.contains("{collection}")
         ? context.collections.all.map { describe(call, of: $0, context.properties) } : [describe(call)]
     }
-    let document = OpenAPIDocument(openAPI: .v3_0, calls: described, version: version, openScopes: openScopes)
-    return call.handled(
-      by: OpenAPIRoute(document) { [address = context.address] request in
-        FeatureLinks(address, for: request).target("")
-      })
+    return call.handled { calls in
+      let document = OpenAPIDocument(
+        openAPI: .v3_0, calls: described, serviceCalls: calls, version: version, openScopes: openScopes)
+      return OpenAPIRoute(document) { FeatureLinks(context.address, for: $0).target("") }
+    }
   }
 
   /// Returns a call with its path below the landing page.

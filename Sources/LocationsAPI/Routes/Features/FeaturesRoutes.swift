@@ -23,20 +23,20 @@ struct FeaturesRoute: RouteHandler {
         .handled(by: FeaturesRoute(resource: resource, context: context, policy: policy))
     }
     let collection = "/collections/{collection}"
-    let landing = [MediaDescription].pages(.component("FeaturesLanding"))
+    let landing = [MediaDescription].pages(.landing)
     return [
       resource(.landing, "", id: "getFeaturesLanding", link: "ogc", "Get the landing page", media: landing),
       // OWSLib adds a slash.
       resource(.landing, "/", id: "getFeaturesLandingFolder", "Get the landing page", media: landing),
       resource(
         .conformance, "/conformance", id: "getFeaturesConformance", "Get the conformance classes",
-        media: .pages(.component("FeaturesConformance"))),
+        media: .pages(.conformance)),
       resource(
         .collections, "/collections", scope: .read, id: "getCollections", "List the collections",
-        media: .pages(.component("Collections"))),
+        media: .pages(.collections)),
       resource(
         .collection, collection, scope: .read, id: "getCollection", "Get a collection",
-        media: .pages(.component("Collection"))),
+        media: .pages(.collection)),
       resource(
         .queryables, collection + "/queryables", scope: .read, id: "getQueryables",
         "Get the properties of conditions", media: .jsonSchema),
@@ -237,7 +237,7 @@ extension [MediaDescription] {
   }
 
   fileprivate static let jsonSchema: [MediaDescription] = {
-    let schema = Schema.component("JSONSchema")
+    let schema = Schema.jsonSchema
     return [.init(FeatureFormat.schema.mediaType, schema), .init(.json, schema), .page]
   }()
 }
@@ -348,4 +348,9 @@ enum FeatureFormat: Hashable {
     case let name?: throw .invalidParameter("f", "must be json or html, got '\(name.prefix(50))'")
     }
   }
+}
+
+extension Call.Group {
+  static let features = Call.Group(
+    name: "OGC API Features", order: 50, description: "The places as features, for GIS tools (OGC 17-069r4).")
 }

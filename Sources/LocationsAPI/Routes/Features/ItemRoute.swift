@@ -12,7 +12,7 @@ struct ItemRoute: CallHandler {
     summary: "Get a feature", parameters: [.format, .crs],
     describing: ["collection": .collection, "f": .pageFormat], requestHeaders: [.acceptLanguage],
     caching: .tagged(),
-    responses: [.init(200, "The feature.", headers: [.contentCRS] + .ofPages, media: .features("FeatureItem"))])
+    responses: [.init(200, "The feature.", headers: [.contentCRS] + .ofPages, media: .features(.item))])
 
   let context: FeaturesContext
   let policy: CachePolicy

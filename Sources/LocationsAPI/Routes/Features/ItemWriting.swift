@@ -8,15 +8,15 @@ extension BodyDescription {
   fileprivate static let feature = BodyDescription(
     description: "The feature. Properties that the service sets are ignored.",
     media: [
-      .init(.geoJSON, .component("FeatureDraft"), example: Examples.newFeature),
-      .init(.json, .component("FeatureDraft"), example: Examples.newFeature),
+      .init(.geoJSON, .featureDraft, example: Examples.newFeature),
+      .init(.json, .featureDraft, example: Examples.newFeature),
     ])
 }
 
 extension ResponseDescription {
   fileprivate static func writtenItem(_ status: Int, _ description: String) -> ResponseDescription {
     .written(
-      status, description, headers: [.contentCRS.required], media: [.init(.geoJSON, .component("FeatureItem"))])
+      status, description, headers: [.contentCRS.required], media: [.init(.geoJSON, .item)])
   }
 }
 
@@ -108,7 +108,7 @@ struct ChangeItemRoute: CallHandler {
     body: BodyDescription(
       description: "The members to change.",
       media: ["application/merge-patch+json", "application/geo+json", "application/json"].map {
-        .init($0, .component("FeaturePatch"))
+        .init($0, .featurePatch)
       }),
     responses: [.writtenItem(200, "The changed feature.")])
 

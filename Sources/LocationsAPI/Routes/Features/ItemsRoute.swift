@@ -28,7 +28,7 @@ struct ItemsRoute: CallHandler {
     ],
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
-      .init(200, "A page of features.", headers: [.link, .contentCRS] + .ofPages, media: .features("FeatureItems"))
+      .init(200, "A page of features.", headers: [.link, .contentCRS] + .ofPages, media: .features(.items))
     ])
 
   static let boxDescription = ParameterDescription(
@@ -148,8 +148,8 @@ struct ItemsRoute: CallHandler {
 
 extension [MediaDescription] {
   /// The representations of features.
-  static func features(_ name: String) -> [MediaDescription] {
-    [.init(.geoJSON, .component(name)), .init(.json, .component(name)), .page]
+  static func features(_ schema: Schema) -> [MediaDescription] {
+    [.init(.geoJSON, schema), .init(.json, schema), .page]
   }
 }
 

@@ -26,7 +26,7 @@ struct MCPRoute: CallHandler {
     requestHeaders: [.protocolVersion, .protocolMethod, .protocolName],
     body: BodyDescription(
       description: "A request, or a notification, which has no `id`.",
-      media: [.init(.json, .component("ProtocolRequest"), example: Examples.initialize)]),
+      media: [.init(.json, .protocolRequest, example: Examples.initialize)]),
     bodyLimit: .bytes(maximumBytes), caching: .timed,
     responses: [
       .init(200, "The result, or in the revisions with `initialize` the error.", media: media),
@@ -36,7 +36,7 @@ struct MCPRoute: CallHandler {
     ],
     problems: [.init(406, .notAcceptable), .init(503, .indexNotReady)])
 
-  private static let media = [MediaDescription].json(.component("ProtocolResponse"))
+  private static let media = [MediaDescription].json(.protocolResponse)
 
   private static let instructions =
     "Finds places (points of interest) and tells what is known of them. Positions are in degrees (WGS 84), distances in"
@@ -61,7 +61,7 @@ struct MCPRoute: CallHandler {
     self.address = address
     self.cors = cors
     self.version = version
-    self.calls = Router(calls.map(\.endpoint.route), problemTypePrefix: Problem.serviceTypePrefix)
+    self.calls = Router(calls.map { $0.endpoint.route(among: []) }, problemTypePrefix: Problem.serviceTypePrefix)
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -284,20 +284,22 @@ extension HeaderDescription {
 extension Schema {
   // The members of a message that depend on its method have no types of their own: it is for clients of the protocol.
 
-  static let protocolRequest = Schema(
+  fileprivate static let protocolRequest = Schema(
     .object(
       [
         .required("jsonrpc", jsonRPC), .optional("id", requestID), .required("method", Schema(.string)),
         .optional("params", Schema(.any, "The parameters, an object.")),
-      ], others: any), "A message of the Model Context Protocol.")
+      ], others: any), "A message of the Model Context Protocol."
+  ).named("ProtocolRequest", order: 370)
 
-  static let protocolResponse = Schema(
+  fileprivate static let protocolResponse = Schema(
     .object(
       [
         .required("jsonrpc", jsonRPC), .optional("id", requestID),
         .optional("result", Schema(.any, "The result, an object.")),
         .optional("error", Schema(.any, "The error, an object with `code`, `message` and possibly `data`.")),
-      ], others: nil), "The response of the Model Context Protocol: a result or an error.")
+      ], others: nil), "The response of the Model Context Protocol: a result or an error."
+  ).named("ProtocolResponse", order: 380)
 
   private static let jsonRPC = Schema(.string, nil, ["pattern": "^2\\.0$"])
   private static let requestID = Schema(.anyOf([Schema(.string), Schema(.integer)]))
@@ -311,4 +313,9 @@ extension Examples {
       "clientInfo": ["name": "curl", "version": "8"],
     ],
   ]
+}
+
+extension Call.Group {
+  static let assistants = Call.Group(
+    name: "Assistants", order: 40, description: "The tools of assistants.")
 }

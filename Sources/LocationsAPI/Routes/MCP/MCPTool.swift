@@ -214,7 +214,7 @@ enum MCPTool: String, CaseIterable {
 
   /// Returns the schema of a place with the fields of these names.
   private static func place(_ fields: [String]) -> Schema {
-    guard case .object(let properties, _)? = Schema.components.first(where: { $0.name == "Place" })?.schema.kind else {
+    guard case .object(let properties, _) = Schema.place.resolved.kind else {
       return Schema(.any)
     }
     let chosen = properties.filter { fields.contains($0.name) && $0.name != "attribution" }
@@ -237,22 +237,9 @@ enum MCPTool: String, CaseIterable {
 extension Schema {
   /// The schema that the name of a component stands for; other schemas themselves.
   fileprivate var resolved: Schema {
-    guard case .component(let name) = kind else { return self }
-    return Schema.components.first { $0.name.hasSameBytes(as: name) }?.schema ?? self
+    if case .component(let component) = kind { component.schema } else { self }
   }
 
   /// The schema in JSON Schema 2020-12, with the components in their places.
-  fileprivate var standalone: JSONValue { Self.inlining(json(.v3_1)) }
-
-  private static func inlining(_ value: JSONValue) -> JSONValue {
-    switch value {
-    case .array(let elements): return .array(elements.map(inlining))
-    case .object(let members):
-      if case .string(let reference)? = value["$ref"], let name = reference.split(separator: "/").last {
-        return Schema.component(String(name)).resolved.standalone
-      }
-      return .object(members.map { .init(name: $0.name, value: inlining($0.value)) })
-    default: return value
-    }
-  }
+  fileprivate var standalone: JSONValue { json(.v3_1, isInlining: true) }
 }

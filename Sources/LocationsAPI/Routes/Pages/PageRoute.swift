@@ -76,10 +76,10 @@ struct PageRoute: RouteHandler {
     }
     return [
       json(
-        mapSettingsPath, id: "getMapSettings", "Get the map page's settings", .component("MapSettings"),
+        mapSettingsPath, id: "getMapSettings", "Get the map page's settings", .mapSettings,
         [mapSettings(baseMap).text]),
       json(
-        statusSettingsPath, id: "getStatusSettings", "Get the status page's settings", .component("StatusSettings"),
+        statusSettingsPath, id: "getStatusSettings", "Get the status page's settings", .statusSettings,
         [statusSettings(openScopes, hasSearches: hasSearches).text]),
       json(
         textsPath, id: "getPageTexts", "Get the texts of the pages", Schema(.object([], others: Schema(.any))),
@@ -151,4 +151,59 @@ extension HTTPResponse {
     let fields = headers[canonicalForm: "vary"] + ["accept-language"]
     headers.replaceOrAdd(name: "vary", value: fields.joined(separator: ", "))
   }
+}
+
+extension Schema {
+  private static let mapLayerExample: JSONValue = [
+    "tiles": "/basemap/{z}/{x}/{y}.png", "format": "image", "attribution": "© OpenStreetMap contributors",
+  ]
+
+  fileprivate static let mapLayer = Schema(
+    .object(
+      [
+        .required(
+          "tiles",
+          Schema(.string, "The address of a tile, relative to the service or absolute, with `{z}`, `{x}` and `{y}`.")),
+        .required(
+          "format",
+          Schema(
+            .string, "`vector` for the built-in base map.",
+            ["enum": .array(MapLayer.Format.allCases.map { .string($0.rawValue) })])),
+        .optional("minimumZoom", Schema(.integer, "The lowest zoom level of the tiles.", ["minimum": 0])),
+        .optional("maximumZoom", Schema(.integer, "The highest zoom level of the tiles.", ["minimum": 0])),
+        .optional(
+          "bounds",
+          Schema(
+            .array(of: Schema(.number)), "The box that has tiles: west, south, east, north.",
+            ["minItems": 4, "maxItems": 4])),
+        .required("attribution", Schema(.string, "The attribution, as plain text.")),
+      ], others: nil),
+    nil, example: mapLayerExample
+  ).named("MapLayer", order: 410)
+
+  fileprivate static let mapSettings = Schema(
+    .object(
+      [.required("layers", Schema(.array(of: .mapLayer), "The tiles that are drawn, the lowest first."))],
+      others: nil),
+    nil, example: ["layers": [mapLayerExample]]
+  ).named("MapSettings", order: 420)
+
+  fileprivate static let statusSettings = Schema(
+    .object(
+      [
+        .required(
+          "openScopes",
+          Schema(
+            .array(of: .oneOf(AccessScope.allCases.map(\.rawValue))),
+            "The scopes of the calls that need neither a key nor a token.")),
+        .required("hasSearches", Schema(.boolean, "Whether there is a report on searches.")),
+      ], others: nil),
+    nil, example: ["openScopes": ["read"], "hasSearches": false]
+  ).named("StatusSettings", order: 430)
+}
+
+extension Call.Group {
+  static let pages = Call.Group(
+    name: "Pages", order: 140,
+    description: "The web pages, in English, Korean and German, and the files that they load.")
 }

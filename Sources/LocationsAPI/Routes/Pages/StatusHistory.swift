@@ -63,7 +63,7 @@ struct StatusHistoryRoute: CallHandler {
   static let call = Call(
     .GET, "/status/history.json", scope: .read, id: "getStatusHistory", group: .operations,
     summary: "Get the status page's metrics of the last hour", caching: .forbidden,
-    responses: [.init(200, "The samples.", media: .json(.component("StatusHistory")))])
+    responses: [.init(200, "The samples.", media: .json(.statusHistory))])
 
   let history: StatusHistory
 
@@ -73,4 +73,31 @@ struct StatusHistoryRoute: CallHandler {
     response.headers.add(name: "cache-control", value: "no-store")
     return response
   }
+}
+
+extension Schema {
+  fileprivate static let statusHistory = Schema(
+    .object(
+      [
+        .required(
+          "series",
+          Schema(
+            .array(of: Schema(.string)), "The names and labels of the series in Prometheus' text format.")),
+        .required(
+          "samples",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("age", Schema(.number, "The seconds since the sample was taken.")),
+                    .required(
+                      "values",
+                      Schema(
+                        .array(of: Schema(.number).orNull),
+                        "The values of the series; `null` for one that had not begun.")),
+                  ], others: nil))), "The samples, from the oldest.")),
+      ], others: nil),
+    nil, example: ["series": ["http_requests_in_flight"], "samples": [["age": 4.5, "values": [1]]]]
+  ).named("StatusHistory", order: 440)
 }

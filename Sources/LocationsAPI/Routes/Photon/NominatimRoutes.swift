@@ -18,7 +18,7 @@ struct NominatimSearchRoute: CallHandler {
     responses: [
       .init(
         200, "The places, the best match first.", headers: [.contentLanguage],
-        media: .json(Schema(.array(of: .component("NominatimPlace"))), example: [Examples.nominatim]))
+        media: .json(Schema(.array(of: .nominatimPlace)), example: [Examples.nominatim]))
     ])
 
   let service: PointsService
@@ -88,7 +88,7 @@ struct NominatimReverseRoute: CallHandler {
         200, "The place.", headers: [.contentLanguage],
         media: .json(
           Schema(
-            .anyOf([.component("NominatimPlace"), Schema(.object([.required("error", Schema(.string))], others: nil))])),
+            .anyOf([.nominatimPlace, Schema(.object([.required("error", Schema(.string))], others: nil))])),
           example: Examples.nominatim))
     ],
     problems: [.init(503, .filterTimeout)])
@@ -201,7 +201,7 @@ extension PhotonArguments {
 
   private static let format = Parameter("format") {
     .init(
-      "With `json` the key of the main tag is `class`, with `jsonv2` it is `category`.", .oneOf(["json", "jsonv2"]))
+      "With `json` the key of the main tag is `class`, with `jsonv2` it is `category`.", .nominatimFormat)
   }
 
   private static let languageField = Parameter("accept-language") {
@@ -448,4 +448,32 @@ extension PhotonLayer {
     case .house, .other: 30
     }
   }
+}
+
+extension Schema {
+  fileprivate static let nominatimFormat = enumeration(["json", "jsonv2"]).named("NominatimFormat", order: 830)
+
+  fileprivate static let nominatimPlace: Schema = {
+    let text = Schema(.string)
+    let tags = Schema.tags.orNull
+    return Schema(
+      .object(
+        [
+          .required("place_id", count), .optional("osm_type", .oneOf(["node", "way", "relation"])),
+          .optional("osm_id", count), .required("id", uuid), .required("lat", text), .required("lon", text),
+          .optional("class", text), .optional("category", text), .required("type", text),
+          .required("place_rank", count), .required("addresstype", text), .required("name", text),
+          .required("display_name", text), .optional("address", Schema(.object([], others: text))),
+          .optional("extratags", tags), .optional("namedetails", tags),
+          .required("boundingbox", Schema(.array(of: text), nil, ["minItems": 4, "maxItems": 4])),
+        ], others: nil),
+      "A place with the properties of Nominatim's API.", example: Examples.nominatim
+    ).named("NominatimPlace", order: 80)
+  }()
+}
+
+extension Call.Group {
+  static let nominatim = Call.Group(
+    name: "Nominatim", order: 30,
+    description: "The calls of Nominatim's API, for apps and libraries that are made for it.")
 }

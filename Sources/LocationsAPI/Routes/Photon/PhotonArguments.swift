@@ -275,7 +275,7 @@ extension PhotonArguments {
     .init(
       "Only places of these levels of an address. May be repeated.",
       Schema(
-        .array(of: .oneOf(PhotonLayer.allCases.map(\.rawValue))), nil, ["minItems": 1], example: ["house"]),
+        .array(of: .photonLayer), nil, ["minItems": 1], example: ["house"]),
       isRepeatable: true)
   }
 
@@ -299,7 +299,7 @@ extension PhotonArguments {
 
   private static let duplicates = Parameter("dedupe") {
     .init(
-      "With `0`, all streets of one name and postal code; else the first of them.", .oneOf(["0", "1", "true", "false"]))
+      "With `0`, all streets of one name and postal code; else the first of them.", .photonSwitch)
   }
 
   private static let debug = Parameter("debug") { withoutEffect }
@@ -307,7 +307,7 @@ extension PhotonArguments {
   private static let distanceSort = Parameter("distance_sort") { withoutEffect }
 
   private static let withoutEffect = ParameterDescription(
-    "Accepted without effect.", .oneOf(["0", "1", "true", "false"]))
+    "Accepted without effect.", .photonSwitch)
 }
 
 /// The parts of an address in a structured search, except the country, from the smallest.

@@ -21,7 +21,7 @@ struct PhotonSearchRoute: CallHandler {
     responses: [
       .init(
         200, "The places, the best match first.", headers: [.contentLanguage],
-        media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
+        media: .json(.photonCollection, example: Examples.photon))
     ])
 
   let service: PointsService
@@ -73,7 +73,7 @@ struct PhotonStructuredRoute: CallHandler {
     responses: [
       .init(
         200, "The places.", headers: [.contentLanguage],
-        media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
+        media: .json(.photonCollection, example: Examples.photon))
     ],
     problems: ProblemDescription.index)
 
@@ -341,7 +341,7 @@ struct PhotonReverseRoute: CallHandler {
     responses: [
       .init(
         200, "The places, nearest first; none is no problem.", headers: [.contentLanguage],
-        media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
+        media: .json(.photonCollection, example: Examples.photon))
     ],
     problems: [.init(503, .filterTimeout)])
 
@@ -495,4 +495,43 @@ package struct PhotonAPI: Sendable {
     ]
     endpoints = handlers.map(\.endpoint)
   }
+}
+
+extension Schema {
+  static let photonLayer = enumeration(PhotonLayer.allCases.map(\.rawValue)).named("PhotonLayer", order: 810)
+  static let photonSwitch = enumeration(["0", "1", "true", "false"]).named("PhotonSwitch", order: 820)
+
+  fileprivate static let photonCollection: Schema = {
+    let texts = [
+      "housenumber", "street", "locality", "district", "postcode", "city", "county", "state", "country", "countrycode",
+    ].map { Property.optional($0, Schema(.string)) }
+    let properties = Schema(
+      .object(
+        [
+          .optional("osm_type", .oneOf(["N", "W", "R"])), .optional("osm_id", count),
+          .required("osm_key", Schema(.string)), .required("osm_value", Schema(.string)),
+          .required("type", .photonLayer), .required("name", Schema(.string)),
+        ] + texts, others: nil))
+    let feature = Schema(
+      .object(
+        [
+          .required("type", .oneOf(["Feature"])), .required("id", uuid),
+          .required("geometry", .pointGeometry),
+          .required("properties", properties),
+        ], others: nil))
+    return Schema(
+      .object(
+        [.required("type", .oneOf(["FeatureCollection"])), .required("features", Schema(.array(of: feature)))],
+        others: nil),
+      "Places with the properties of Photon's API, each if it is known.", example: Examples.photon
+    ).named("PhotonFeatureCollection", order: 70)
+  }()
+}
+
+extension Call.Group {
+  static let photon = Call.Group(
+    name: "Photon", order: 20,
+    description:
+      "The calls of Photon's API, for apps and libraries that are made for it. Languages are those of `lang`, or else"
+      + " of `Accept-Language`.")
 }

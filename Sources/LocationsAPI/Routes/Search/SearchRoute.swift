@@ -17,7 +17,7 @@ struct SearchRoute: CallHandler {
       + " 10,000 vertices.",
     parameters: [.cursor, .format], requestHeaders: [.acceptLanguage],
     body: BodyDescription(
-      description: "The conditions.", media: [.init("application/json", .component("Search"))]),
+      description: "The conditions.", media: [.init("application/json", .search)]),
     caching: .timed,
     responses: [.init(200, "A page of places.", headers: [.link, .contentLanguage, .area], media: .places)],
     problems: ProblemDescription.index)
@@ -60,7 +60,7 @@ struct SearchRoute: CallHandler {
 
 extension Schema {
   /// The conditions of a search: the parameters of a list as members.
-  static let search = Schema(
+  fileprivate static let search = Schema(
     .object(members(for: ListRoute.call.parameters), others: Schema(.anyOf([value, Schema(.array(of: value))]))),
     "The parameters of `GET /locations` as members. The names of others begin with `tag.`; their values are those that"
       + " the tag may have.",
@@ -71,7 +71,11 @@ extension Schema {
         "coordinates": [[[16.3, 48.1], [16.5, 48.1], [16.4, 48.3], [16.3, 48.1]]],
       ],
       "category": ["cafe"], "limit": 10,
-    ])
+    ]
+  ).named("Search", order: 100)
+
+  private static let filterLanguage = Parameter.filterLanguage.description.schema
+    .named("FilterLanguage", order: 110)
 
   /// Returns the members of a body for parameters.
   static func members(for parameters: [Parameter]) -> [Property] {
@@ -86,12 +90,12 @@ extension Schema {
     var schema: Schema
     switch parameter.form {
     case .filter:
-      schema = Schema(.anyOf([Schema(.string), .component("JSONObject"), Schema(.boolean)]))
-    case .shape: schema = Schema(.anyOf([Schema(.string), .component("JSONObject")]))
+      schema = Schema(.anyOf([Schema(.string), .jsonObject, Schema(.boolean)]))
+    case .shape: schema = Schema(.anyOf([Schema(.string), .jsonObject]))
     case .list, .values:
       schema = Schema(.anyOf([Schema(.string), Schema(.array(of: Schema(.string)), nil, ["minItems": 1])]))
     case .text, .number, .integer, .flag, .numbers:
-      schema = parameter == .filterLanguage ? .component("FilterLanguage") : description.schema
+      schema = parameter == .filterLanguage ? .filterLanguage : description.schema
     }
     schema.description = description.description
     return schema

@@ -23,7 +23,7 @@ struct SuggestRoute: AreaCallHandler {
       .init(
         200, "The suggestions.", headers: [.contentLanguage],
         media: .json(
-          Schema(.array(of: .component("Suggestion"))),
+          Schema(.array(of: .suggestion)),
           example: [
             ["type": "category", "category": "museum", "label": "Museum", "count": 72],
             [
@@ -244,4 +244,27 @@ final class CategoryWords: Sendable {
     let text = NormalizedText(text)
     return text.words.map { ExactText(text.text(of: $0)) }
   }
+}
+
+extension Schema {
+  fileprivate static let suggestion = Schema(
+    .anyOf([
+      Schema(
+        .object(
+          [
+            .required("type", .oneOf(["category"])), .required("category", Schema(.string)),
+            .optional("label", Schema(.string, "Label of a category of the tree.")), .required("count", count),
+          ], others: nil),
+        "A category with its number of places, and those below it."),
+      Schema(
+        .object(
+          [
+            .required("type", .oneOf(["place"])), .required("id", uuid), .required("name", name),
+            .required("label", Schema(.string, "Name and address in one line.")), .optional("category", category),
+            .optional("distance", Schema(.number, nil, ["minimum": 0])),
+          ], others: nil),
+        "A place."),
+    ]),
+    "A category or a place for a text that is being typed."
+  ).named("Suggestion", order: 90)
 }

@@ -3,38 +3,38 @@ import PointFormats
 import Points
 
 extension Schema {
-  /// The schemas of OGC API Features that others refer to, by name.
-  static let features: [(name: String, schema: Schema)] = [
-    ("FeaturesLanding", landing), ("FeaturesConformance", conformance), ("Collections", collections),
-    ("Collection", collection), ("FeatureItems", items), ("FeatureItem", item), ("FeaturePatch", featurePatch),
-    ("Link", link), ("JSONSchema", Schema(.object([.required("type", .oneOf(["object"]))], others: any))),
-  ]
+  /// A schema of JSON Schema.
+  static let jsonSchema = Schema(.object([.required("type", .oneOf(["object"]))], others: any))
+    .named("JSONSchema", order: 560)
 
-  private static let links = Schema(.array(of: .component("Link")), "Links (RFC 8288).")
+  private static let links = Schema(.array(of: .link), "Links (RFC 8288).")
 
-  private static let link = Schema(
+  static let link = Schema(
     .object(
       [
         .required("rel", Schema(.string)), .required("type", Schema(.string)),
         .required("href", Schema(.string, nil, ["format": "uri-reference"])),
-      ], others: nil))
+      ], others: nil)
+  ).named("Link", order: 550)
 
-  private static let landing = Schema(
+  static let landing = Schema(
     .object(
       [
         .required("title", Schema(.string)), .required("description", Schema(.string)),
         .required("links", links),
-      ], others: any))
+      ], others: any)
+  ).named("FeaturesLanding", order: 480)
 
-  private static let conformance = Schema(
+  static let conformance = Schema(
     .object([.required("conformsTo", Schema(.array(of: Schema(.string, nil, ["format": "uri"]))))], others: any),
     "The conformance classes that the service implements.",
-    example: ["conformsTo": ["http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core"]])
+    example: ["conformsTo": ["http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/core"]]
+  ).named("FeaturesConformance", order: 490)
 
   private static let systems = Schema(
     .array(of: .oneOf(ReferenceSystem.allCases.map(\.rawValue))), "Coordinate reference systems by their URIs.")
 
-  private static let collection = Schema(
+  static let collection = Schema(
     .object(
       [
         .required("id", Schema(.string)), .required("title", Schema(.string)),
@@ -55,14 +55,16 @@ extension Schema {
               ], others: any))),
         .required("itemType", .oneOf(["feature"])), .required("crs", systems), .required("storageCrs", Schema(.string)),
         .required("links", links),
-      ], others: any))
+      ], others: any)
+  ).named("Collection", order: 510)
 
-  private static let collections = Schema(
+  static let collections = Schema(
     .object(
       [
         .required("links", links), .required("crs", systems),
-        .required("collections", Schema(.array(of: .component("Collection")))),
-      ], others: any))
+        .required("collections", Schema(.array(of: .collection))),
+      ], others: any)
+  ).named("Collections", order: 500)
 
   private static let position = Schema(
     .object(
@@ -75,7 +77,7 @@ extension Schema {
             ["minItems": 2, "maxItems": 2])),
       ], others: any))
 
-  private static let item = Schema(
+  static let item = Schema(
     .object(
       [
         .required("type", .oneOf(["Feature"])), .required("id", uuid), .required("geometry", position),
@@ -86,22 +88,24 @@ extension Schema {
               [.required("name", name), .optional("category", category)] + otherFields, others: any),
             "Tags with a declared type are members beside the others.")),
         .optional("links", links),
-      ], others: any))
+      ], others: any)
+  ).named("FeatureItem", order: 530)
 
-  private static let items = Schema(
+  static let items = Schema(
     .object(
       [
         .required("type", .oneOf(["FeatureCollection"])),
-        .required("features", Schema(.array(of: .component("FeatureItem")))),
+        .required("features", Schema(.array(of: .item))),
         .optional(
           "numberMatched",
           Schema(
             .integer, "Number of features that match, on all pages; absent where a filter takes too long to count.",
             ["minimum": 0])),
         .required("numberReturned", count), .required("links", links),
-      ], others: any))
+      ], others: any)
+  ).named("FeatureItems", order: 520)
 
-  private static let featurePatch = Schema(
+  static let featurePatch = Schema(
     .object(
       [
         .optional("type", .oneOf(["Feature"])), .optional("geometry", geometryPatch),
@@ -110,10 +114,11 @@ extension Schema {
           Schema(
             .object(
               [
-                .optional("name", name), .optional("category", category.orNull), .optional("tags", tagsDraft.orNull),
+                .optional("name", name), .optional("category", category.orNull), .optional("tags", optionalTags),
                 .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
               ] + ignoredFields, others: nil))),
       ], others: any),
     "A JSON merge patch (RFC 7396) of a feature: `null` removes a value.",
-    example: ["properties": ["category": "bar", "tags": ["wheelchair": "yes", "fax": nil]]])
+    example: ["properties": ["category": "bar", "tags": ["wheelchair": "yes", "fax": nil]]]
+  ).named("FeaturePatch", order: 540)
 }
