@@ -10,7 +10,6 @@ import PostgresStore
 import PrometheusMetrics
 import ServiceLifecycle
 import UnixSignals
-import Webhooks
 
 /// The composition root: builds the configured parts, in the order in which they depend on each other, and runs them.
 struct Application {
@@ -25,7 +24,7 @@ struct Application {
   private let analytics: (any BackgroundAnalytics)?
   private let access: AccessControl
   private let tokenKeys: RemoteTokenKeys<ContinuousClock>?
-  private let webhooks: WebhookSender?
+  private var featureServices: [BackgroundService] = []
   private let reloadable: [Reloading.Part]
   private let serverMetrics: ServerMetrics
   private let statusTotals: StatusTotals
@@ -84,22 +83,22 @@ struct Application {
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
-    api.suggestions = Suggestions(store.records)
-    api.suggestionLifetime = configuration.suggestionLifetime
     api.searches = store.searchLog
     api.backup = store.backup
     api.filtering = Filtering(queryables: queryables, timeLimit: configuration.filterTimeLimit)
     api.filtering.categories = configuration.search.categories
-    webhooks = Self.buildWebhooks(configuration, store: store, filtering: api.filtering, logger: logger)
-    api.webhooks = webhooks
-    if let webhooks { collectors.append(WebhookCollector(webhooks, factory: metrics)) }
+    api.address = configuration.address
+    for feature in configuration.features {
+      let parts = feature.add(to: &api, store: store, metrics: metrics, logger: logger)
+      collectors += parts.collectors
+      featureServices += parts.services
+    }
     // The history must not read the database while nobody looks.
     statusTotals = StatusTotals(metrics, collectors: processCollectors)
     api.metrics = MetricsReport(metrics, collectors: collectors)
     api.statusHistory = statusHistory
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
-    api.address = configuration.address
     api.cors = configuration.cors
     api.baseMap = try configuration.baseMap?.open()
     api.settingsDigest = configuration.responseDigest
@@ -162,7 +161,6 @@ struct Application {
       logger: logger)
     let services: [(any Service)?] = [
       store.indexUpkeep.map { BackgroundService($0) },
-      Pruning.suggestions(of: Suggestions(store.records), logger: logger).service,
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
       },
@@ -171,11 +169,10 @@ struct Application {
       },
       analytics.map { analytics in BackgroundService { await analytics.run() } },
       tokenKeys.map { keys in BackgroundService { await keys.run() } },
-      webhooks.map { sender in BackgroundService { await sender.run() } },
-      reloading,
-      serverService,
     ]
-    let all = [MemoryTrimming.service, store] + store.changeUpkeep + services.compactMap(\.self)
+    let all: [any Service] =
+      [MemoryTrimming.service, store] + store.changeUpkeep + services.compactMap(\.self) + featureServices
+      + [reloading, serverService]
     var configurations = all.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
     configurations.append(.init(service: stopSignals, successTerminationBehavior: .gracefullyShutdownGroup))
     var quiet = logger
@@ -225,25 +222,6 @@ extension Application {
     let keys = RemoteTokenKeys(request, logger: logger) { access.replaceTokenKeys($0) }
     access.useTokenKeys(of: keys)
     return keys
-  }
-
-  /// Returns the sender of webhooks; `nil` if the store keeps nothing.
-  private static func buildWebhooks(
-    _ configuration: ServeConfiguration, store: RunningStore, filtering: Filtering, logger: Logger
-  ) -> WebhookSender? {
-    guard store.keepsRecords else { return nil }
-    let requests = WebhookRequests(
-      networks: configuration.webhookNetworks, authorities: configuration.webhookAuthorities)
-    return WebhookSender(
-      store: Webhooks(store.records), changes: store.changes,
-      suggestions: { [suggestions = Suggestions(store.records)] now throws(PointStoreError) in
-        try await suggestions.open(at: now)
-      }, transport: requests,
-      conditions: { [areas = store.areas] filter in
-        try await WebhookFilter.conditions(of: filter, filtering, areas)
-      },
-      placeURL: { [address = configuration.address] id in address.target(path: "/locations/\(id)") },
-      logger: logger)
   }
 
   private static func buildReloadable(

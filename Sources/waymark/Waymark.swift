@@ -26,8 +26,9 @@ struct Waymark: AsyncParsableCommand {
     version: waymarkVersion,
     subcommands: [
       ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, FollowCommand.self,
-      SearchCommand.self, SourcesCommand.self, DuplicatesCommand.self, WebhooksCommand.self, BackupCommand.self,
-      KeysCommand.self, HealthCommand.self, CheckCommand.self, SettingsCommand.self,
+      SearchCommand.self, SourcesCommand.self, DuplicatesCommand.self,
+    ] + Features.all.compactMap { $0.command } + [
+      BackupCommand.self, KeysCommand.self, HealthCommand.self, CheckCommand.self, SettingsCommand.self,
     ]
   )
 

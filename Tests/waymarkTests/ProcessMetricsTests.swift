@@ -41,7 +41,7 @@ import Testing
 
   @Test func counterThatFollowsATotalNeverDecreases() {
     let metrics = PrometheusMetrics()
-    let follower = TotalFollower(FloatingPointCounter(label: "m_total", factory: metrics))
+    let follower = TotalFollower(MetricDescription("m_total", "A total."), factory: metrics)
 
     for total in [1.5, 4, 3, 4.25] { follower.follow(total) }
 

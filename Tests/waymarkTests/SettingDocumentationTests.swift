@@ -46,8 +46,22 @@ extension CategoryTree: CustomReflectable {
     #expect(used.subtracting(declared).isEmpty)
     for group in Setting.groupsOfServer + [Setting.client] {
       let properties = Mirror(reflecting: group).children.filter { $0.value is any DeclaredSetting }.compactMap(\.label)
-      #expect(properties.count == group.settings.count)
+      let lists = Mirror(reflecting: group).children.compactMap { $0.value as? [Setting] }
+      #expect(properties.count + lists.map(\.count).reduce(0, +) == group.settings.count)
       #expect(properties.filter { !sources.contains(".\($0)") } == [])
+    }
+  }
+
+  @Test func settingsOfFeaturesStandBetweenThoseOfPlacesAndChangeTheConfiguration() throws {
+    let names = Features.all.flatMap { $0.settings }.map(\.name)
+    let environment = ["MEMORY_STORE_PATH": "places.db"]
+    let without = try Self.configuration(environment)
+    let values = ["SUGGESTION_DAYS": "7", "WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8"]
+
+    #expect(names == values.keys.sorted())
+    #expect(Setting.places.settings.map(\.name).suffix(4) == ["CHANGES_RETENTION_DAYS"] + names + ["MIGRATIONS_PATH"])
+    for (name, value) in values {
+      #expect(try Self.configuration(environment.merging([name: value]) { $1 }) != without, "\(name)")
     }
   }
 

@@ -10,7 +10,6 @@ import PostgresClient
 import PostgresStore
 import PrometheusMetrics
 import Synchronization
-import Webhooks
 
 /// Collects the number of places in memory.
 struct PointsCollector: MetricsCollector {
@@ -89,9 +88,6 @@ struct IndexCollector: MetricsCollector {
   private let builds, loads, changes, indexReads, databaseReads: TotalFollower
 
   init(_ store: IndexedStore, _ index: IndexFollower, factory: any MetricsFactory) {
-    func counter(_ label: String, _ dimensions: [(String, String)] = []) -> TotalFollower {
-      TotalFollower(FloatingPointCounter(label: label, dimensions: dimensions, factory: factory))
-    }
     self.store = store
     self.index = index
     phases = IndexFollower.Phase.allCases.map { phase in
@@ -100,11 +96,11 @@ struct IndexCollector: MetricsCollector {
     places = Meter(label: MetricCatalogue.indexPlaces.name, factory: factory)
     age = Meter(label: MetricCatalogue.indexAge.name, factory: factory)
     notReady = Meter(label: MetricCatalogue.indexNotReady.name, factory: factory)
-    builds = counter(MetricCatalogue.indexBuilds.name)
-    loads = counter(MetricCatalogue.indexLoads.name)
-    changes = counter(MetricCatalogue.indexChanges.name)
-    indexReads = counter(MetricCatalogue.indexReads.name, [("source", "index")])
-    databaseReads = counter(MetricCatalogue.indexReads.name, [("source", "database")])
+    builds = TotalFollower(MetricCatalogue.indexBuilds, factory: factory)
+    loads = TotalFollower(MetricCatalogue.indexLoads, factory: factory)
+    changes = TotalFollower(MetricCatalogue.indexChanges, factory: factory)
+    indexReads = TotalFollower(MetricCatalogue.indexReads, [("source", "index")], factory: factory)
+    databaseReads = TotalFollower(MetricCatalogue.indexReads, [("source", "database")], factory: factory)
   }
 
   func collect() async {
@@ -179,7 +175,7 @@ struct AnalyticsCollector: MetricsCollector {
 
   init(_ analytics: any BackgroundAnalytics, factory: any MetricsFactory) {
     self.analytics = analytics
-    dropped = TotalFollower(FloatingPointCounter(label: MetricCatalogue.droppedSearches.name, factory: factory))
+    dropped = TotalFollower(MetricCatalogue.droppedSearches, factory: factory)
   }
 
   func collect() async { dropped.follow(Double(analytics.dropped)) }
@@ -192,15 +188,10 @@ struct TokenKeyCollector: MetricsCollector {
   private let successes, failures: TotalFollower
 
   init(_ source: RemoteTokenKeys<ContinuousClock>, factory: any MetricsFactory) {
-    func fetches(_ outcome: String) -> TotalFollower {
-      TotalFollower(
-        FloatingPointCounter(
-          label: MetricCatalogue.tokenKeyFetches.name, dimensions: [("outcome", outcome)], factory: factory))
-    }
     self.source = source
     keys = Meter(label: MetricCatalogue.tokenKeys.name, factory: factory)
-    successes = fetches("ok")
-    failures = fetches("failed")
+    successes = TotalFollower(MetricCatalogue.tokenKeyFetches, [("outcome", "ok")], factory: factory)
+    failures = TotalFollower(MetricCatalogue.tokenKeyFetches, [("outcome", "failed")], factory: factory)
   }
 
   func collect() async {
@@ -230,13 +221,10 @@ final class ServerMetrics: MetricsCollector {
     func computations(_ state: String) -> Meter {
       Meter(label: MetricCatalogue.computations.name, dimensions: [("state", state)], factory: factory)
     }
-    func total(_ label: String) -> TotalFollower {
-      TotalFollower(FloatingPointCounter(label: label, dimensions: [], factory: factory))
-    }
     running = computations("running")
     waiting = computations("waiting")
-    waited = total(MetricCatalogue.computationWait.name)
-    rejected = total(MetricCatalogue.rejectedComputations.name)
+    waited = TotalFollower(MetricCatalogue.computationWait, factory: factory)
+    rejected = TotalFollower(MetricCatalogue.rejectedComputations, factory: factory)
   }
 
   func watch(_ server: HTTPServer) { watched.withLock { $0.server = server } }
@@ -264,16 +252,13 @@ final class ChangeStreamCollector: MetricsCollector {
   private let resets: TotalFollower
 
   init(_ streams: ChangeStreams, factory: any MetricsFactory) {
-    func total(_ metric: MetricDescription) -> TotalFollower {
-      TotalFollower(FloatingPointCounter(label: metric.name, dimensions: [], factory: factory))
-    }
     self.streams = streams
     open = Meter(label: MetricCatalogue.changeStreams.name, factory: factory)
-    events = total(MetricCatalogue.changeEvents)
-    bytes = total(MetricCatalogue.changeBytes)
-    lag = total(MetricCatalogue.changeLag)
-    interruptions = total(MetricCatalogue.changeInterruptions)
-    resets = total(MetricCatalogue.changeResets)
+    events = TotalFollower(MetricCatalogue.changeEvents, factory: factory)
+    bytes = TotalFollower(MetricCatalogue.changeBytes, factory: factory)
+    lag = TotalFollower(MetricCatalogue.changeLag, factory: factory)
+    interruptions = TotalFollower(MetricCatalogue.changeInterruptions, factory: factory)
+    resets = TotalFollower(MetricCatalogue.changeResets, factory: factory)
   }
 
   func collect() async {
@@ -401,33 +386,5 @@ final class PeriodicCount: Sendable {
           return count
         })
     }
-  }
-}
-
-/// Collects the numbers of messages to webhooks.
-struct WebhookCollector: MetricsCollector {
-  private let sender: WebhookSender
-  private let sent, failed: TotalFollower
-  private let lag, disabled: Meter
-
-  init(_ sender: WebhookSender, factory: any MetricsFactory) {
-    func deliveries(_ outcome: String) -> TotalFollower {
-      TotalFollower(
-        FloatingPointCounter(
-          label: MetricCatalogue.webhookDeliveries.name, dimensions: [("outcome", outcome)], factory: factory))
-    }
-    self.sender = sender
-    sent = deliveries("ok")
-    failed = deliveries("failed")
-    lag = Meter(label: MetricCatalogue.webhookLag.name, factory: factory)
-    disabled = Meter(label: MetricCatalogue.webhooksDisabled.name, factory: factory)
-  }
-
-  func collect() async {
-    let counts = sender.counts
-    sent.follow(Double(counts.sent))
-    failed.follow(Double(counts.failed))
-    lag.set(counts.lagSeconds)
-    disabled.set(counts.disabled)
   }
 }

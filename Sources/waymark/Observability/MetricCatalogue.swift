@@ -68,15 +68,9 @@ enum MetricCatalogue {
     "Times that a stream was slower than the changes, or they were not published, and it read the change log.")
   static let changeResets = MetricDescription(
     "change_stream_resets_total", "Positions of streams that were not known any more.")
-  static let webhookDeliveries = MetricDescription(
-    "webhook_deliveries_total", "Attempts to send messages to webhooks, by outcome.")
-  static let webhookLag = MetricDescription(
-    "webhook_lag_seconds",
-    "Age of the oldest message that an enabled webhook has not received; 0 on instances that do not send.")
-  static let webhooksDisabled = MetricDescription(
-    "webhooks_disabled", "Webhooks that nothing is sent to; 0 on instances that do not send.")
   static let build = MetricDescription("waymark_build_info", "The running version; always 1.")
 
+  /// All metrics, in the order of the report.
   static let all =
     [
       requests, requestDuration, bodyBytes, incompleteResponses, connections, requestsInFlight, computations,
@@ -85,8 +79,8 @@ enum MetricCatalogue {
       indexAge, indexNotReady, indexBuilds, indexLoads, indexChanges, indexReads, lastImport,
       droppedSearches,
       tokenKeys, tokenKeyFetches, changeStreams, changeEvents, changeBytes, changeLag, changeInterruptions,
-      changeResets, webhookDeliveries, webhookLag, webhooksDisabled, build,
-    ] + ProcessMetrics.descriptions
+      changeResets,
+    ] + Features.all.flatMap { $0.metrics } + [build] + ProcessMetrics.descriptions
 }
 
 /// A cache of handles of metrics by their labels. A look-up takes a lock for its duration.
@@ -110,8 +104,8 @@ final class TotalFollower: Sendable {
   private let last = Mutex(0.0)
 
   /// Creates a follower of a total that begins at 0.
-  init(_ counter: FloatingPointCounter) {
-    self.counter = counter
+  init(_ metric: MetricDescription, _ dimensions: [(String, String)] = [], factory: any MetricsFactory) {
+    counter = FloatingPointCounter(label: metric.name, dimensions: dimensions, factory: factory)
   }
 
   /// Raises the counter to the total; a total that is not above the last one changes nothing.

@@ -26,7 +26,7 @@ struct ProcessMetrics: MetricsCollector {
     openDescriptors = Meter(label: Self.openDescriptors.name, factory: factory)
     maximumDescriptors = Meter(label: Self.maximumDescriptors.name, factory: factory)
     startTime = Meter(label: Self.startTime.name, factory: factory)
-    processorTime = TotalFollower(FloatingPointCounter(label: Self.processorTime.name, factory: factory))
+    processorTime = TotalFollower(Self.processorTime, factory: factory)
   }
 
   func collect() async {

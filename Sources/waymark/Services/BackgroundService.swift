@@ -46,12 +46,6 @@ struct Pruning: Sendable {
     Pruning(subject: "changes", retention: retention, logger: logger, delete: delete)
   }
 
-  static func suggestions(of suggestions: Suggestions, logger: Logger) -> Pruning {
-    Pruning(subject: "suggestions or their senders", retention: .zero, logger: logger) { now in
-      try await suggestions.prune(at: now)
-    }
-  }
-
   static func searches(of log: any SearchLog, retention: Duration, logger: Logger) -> Pruning {
     Pruning(subject: "searches", retention: retention, logger: logger) { time in
       try await log.pruneSearches(before: time)

@@ -49,17 +49,10 @@ struct ServeConfiguration {
   /// The time for which changes are kept.
   let changesRetention: Duration
 
-  /// The time for which suggested edits can be decided.
-  let suggestionLifetime: Duration
-
   /// The maximum number of streams of changes.
   let maximumChangeStreams: Int
 
-  /// The networks that webhooks may be in.
-  let webhookNetworks: WebhookNetworks
-
-  /// The file of the authorities that may have signed the certificates of webhooks.
-  let webhookAuthorities: AuthorityFile?
+  let features: [any ServerFeature]
 
   let access: AccessConfiguration
 
@@ -152,10 +145,7 @@ struct ServeConfiguration {
     analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
     maximumChangeStreams = try settings.integer(Setting.limits.changeStreams)
     changesRetention = .seconds(86_400 * (try settings.integer(Setting.places.changesRetention)))
-    suggestionLifetime = .seconds(86_400 * (try settings.integer(Setting.places.suggestionLifetime)))
-    webhookNetworks = WebhookNetworks(allowed: try settings.networks(Setting.places.webhookNetworks))
-    let authorities = Setting.client.authorities
-    webhookAuthorities = settings[authorities].map { AuthorityFile(variable: authorities.setting.name, path: $0) }
+    features = try Features.all.map { feature throws(ConfigurationError) in try feature.init(settings) }
     self.analytics = isUnitTesting ? .off : analytics
     search = try SearchConfiguration(settings, analytics: analytics)
     baseMap = try Self.baseMap(settings)
@@ -226,9 +216,10 @@ struct ServeConfiguration {
       try reject(Setting.places.memoryStorePath, "is for the memory store, but POINT_STORE is postgres")
     }
     if kind == .memory, settings[Setting.places.memoryStorePath] == nil {
-      try reject(Setting.places.indexPath, "needs DATABASE_URL or MEMORY_STORE_PATH")
-      try reject(Setting.places.changesRetention, "needs DATABASE_URL or MEMORY_STORE_PATH")
-      try reject(Setting.places.webhookNetworks, "needs DATABASE_URL or MEMORY_STORE_PATH")
+      let ofFeatures = Features.all.filter { $0.needsKeptPlaces }.flatMap { $0.settings }
+      for setting in [Setting.places.indexPath.setting, Setting.places.changesRetention.setting] + ofFeatures {
+        try reject(setting, "needs DATABASE_URL or MEMORY_STORE_PATH")
+      }
     }
     if analytics != .postgres { try reject(Setting.observability.analyticsRetention, "needs ANALYTICS=postgres") }
   }

@@ -150,7 +150,7 @@ extension Setting.TypedKind where Value: CaseIterable & RawRepresentable<String>
   static func choice(of: Value.Type) -> Self { Self(kind: .choice(Value.allCases.map(\.rawValue))) }
 }
 
-/// Settings that the documentation shows together, each a property of the type ``Setting/Key``.
+/// Settings that the documentation shows together, each a property of the type ``Setting/Key``, or several in a list.
 protocol SettingGroup: Sendable {
   var title: String { get }
 }
@@ -158,7 +158,9 @@ protocol SettingGroup: Sendable {
 extension SettingGroup {
   /// The settings in the order of their declarations.
   var settings: [Setting] {
-    Mirror(reflecting: self).children.compactMap { ($0.value as? any DeclaredSetting)?.setting }
+    Mirror(reflecting: self).children.flatMap { child in
+      (child.value as? any DeclaredSetting).map { [$0.setting] } ?? child.value as? [Setting] ?? []
+    }
   }
 }
 

@@ -2,7 +2,8 @@ import Logging
 import Points
 import PostgresClient
 
-// The declarations of all settings, in the groups and the order of the documentation. A new setting is one property.
+// The declarations of all settings but those of features, in the groups and the order of the documentation. A new
+// setting is one property.
 
 extension Setting {
   static let listening = ListeningSettings()
@@ -82,14 +83,7 @@ struct PlacesSettings: SettingGroup {
     "Days for which clients of /changes may be away; their positions are valid for so long.",
     details: "Needs `DATABASE_URL` or `MEMORY_STORE_PATH`: without a file the memory store keeps the last changes of "
       + "the process alone. See [Changes](changes.md#retention).")
-  let suggestionLifetime = Setting.Key(
-    "SUGGESTION_DAYS", .integer(1...365), affects: .operation, default: "30",
-    "Days for which a suggested edit can be decided; then the data of its sender are erased.",
-    details: "It is removed after as many more days. See [Suggested edits](suggestions.md#retention).")
-  let webhookNetworks = Setting.Key(
-    "WEBHOOK_ALLOWED_NETWORKS", .list("networks"), affects: .operation, default: .described("none: the Internet alone"),
-    "Private addresses and networks, with commas between, that webhooks may be sent to, such as 10.1.0.0/16.",
-    details: "Without TLS too. See [Webhooks](webhooks.md#addresses).")
+  let features = Features.all.flatMap { $0.settings }
   let migrationsPath = Setting.Key(
     "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("those of the program"),
     "Folder of migrations of your own, instead of those that are part of the program.",

@@ -1,8 +1,12 @@
+import ArgumentParser
+
 /// The texts that describe the settings, generated from their declarations.
 enum SettingsDocumentation {
   /// The text of `docs/configuration.md`.
   static var page: String {
     let tables = Setting.groupsOfServer.map { "## \($0.title)\n\n\(table($0))" }
+    let commands = Features.all.compactMap { $0.command?.configuration.commandName }.map { "`\($0)`" }
+      .joined(separator: ", ")
     return """
       # Configuration
 
@@ -19,12 +23,12 @@ enum SettingsDocumentation {
 
       ## \(Setting.client.title)
 
-      Settings of the commands that call a running server: `search`, `follow`, `webhooks`, `backup`, and with `--url` \
+      Settings of the commands that call a running server: `search`, `follow`, \(commands), `backup`, and with `--url` \
       `import`, `export` and `duplicates`.
 
       \(table(Setting.client))
 
-      `health`, and without `--url` `search`, `webhooks` and `backup`, read `HTTP_HOST`, `HTTP_PORT` and \
+      `health`, and without `--url` `search`, \(commands) and `backup`, read `HTTP_HOST`, `HTTP_PORT` and \
       `TLS_CERTIFICATE_FILE` to find the server on this machine. The commands that work on a database (`migrate`, \
       `import`, `export`, `sources`, `duplicates`, and `follow --to postgresql://…`) read the settings of \
       [PostgreSQL](#postgresql) as `serve` does, and an invalid one stops them too; all but `export` also read \

@@ -1,0 +1,46 @@
+import ArgumentParser
+import CoreMetrics
+import LocationsAPI
+import Logging
+import PrometheusMetrics
+
+/// The features that the server can do without, in the order of the documentation.
+enum Features {
+  static let all: [any ServerFeature.Type] = [SuggestedEditsFeature.self, WebhookFeature.self]
+}
+
+/// The values of a feature's settings, and what the feature adds to the server.
+///
+/// The settings, the metrics and the commands of the program are collected from here. Only the feature's own file and
+/// ``Features`` name it.
+protocol ServerFeature: Sendable {
+  /// The settings, which the documentation shows among those of places.
+  static var settings: [Setting] { get }
+
+  /// A Boolean value that indicates whether the settings have an effect only if places are kept.
+  static var needsKeptPlaces: Bool { get }
+
+  /// The metrics that its collectors update.
+  static var metrics: [MetricDescription] { get }
+
+  /// A command that calls a running server.
+  static var command: (any ParsableCommand.Type)? { get }
+
+  init(_ settings: Settings) throws(ConfigurationError)
+
+  /// Adds the calls to the API, whose addresses and filters are set, and returns the other parts.
+  func add(
+    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
+  ) -> FeatureParts
+}
+
+extension ServerFeature {
+  static var needsKeptPlaces: Bool { false }
+  static var metrics: [MetricDescription] { [] }
+  static var command: (any ParsableCommand.Type)? { nil }
+}
+
+struct FeatureParts {
+  var collectors: [any MetricsCollector] = []
+  var services: [BackgroundService] = []
+}

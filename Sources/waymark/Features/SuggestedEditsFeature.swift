@@ -1,0 +1,32 @@
+import CoreMetrics
+import LocationsAPI
+import Logging
+
+/// Suggested edits: their calls, and the removal of old ones.
+struct SuggestedEditsFeature: ServerFeature {
+  private static let days = Setting.Key(
+    "SUGGESTION_DAYS", .integer(1...365), affects: .operation, default: "30",
+    "Days for which a suggested edit can be decided; then the data of its sender are erased.",
+    details: "It is removed after as many more days. See [Suggested edits](suggestions.md#retention).")
+
+  static let settings = [days.setting]
+
+  /// The time for which suggested edits can be decided.
+  private let lifetime: Duration
+
+  init(_ settings: Settings) throws(ConfigurationError) {
+    lifetime = .seconds(86_400 * (try settings.integer(Self.days)))
+  }
+
+  func add(
+    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
+  ) -> FeatureParts {
+    let suggestions = Suggestions(store.records)
+    api.suggestions = suggestions
+    api.suggestionLifetime = lifetime
+    let pruning = Pruning(subject: "suggestions or their senders", retention: .zero, logger: logger) { now in
+      try await suggestions.prune(at: now)
+    }
+    return FeatureParts(services: [pruning.service])
+  }
+}
