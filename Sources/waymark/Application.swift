@@ -67,9 +67,13 @@ struct Application {
       limit: configuration.maximumChangeStreams, conditionBytes: configuration.http.limits.bufferedBytes / 4)
     let processCollectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)]
     var collectors = processCollectors + store.collectors
-    if let tokenKeys { collectors.append(TokenKeyCollector(tokenKeys, factory: metrics)) }
-    if let analytics { collectors.append(AnalyticsCollector(analytics, factory: metrics)) }
-    collectors.append(ChangeStreamCollector(changeStreams, factory: metrics))
+    if let tokenKeys {
+      collectors.append(ValueCollector(MetricCatalogue.tokenKeys, factory: metrics) { await tokenKeys.counts })
+    }
+    if let analytics {
+      collectors.append(ValueCollector(MetricCatalogue.analytics, factory: metrics) { analytics.dropped })
+    }
+    collectors.append(ValueCollector(MetricCatalogue.changeStreams, factory: metrics) { changeStreams.counts })
     service = PointsService(
       store: store.store, observers: store.observers, analytics: analytics ?? NoAnalytics(),
       recordsTexts: configuration.search.minimumTextCount != nil)

@@ -34,7 +34,7 @@ import Testing
     time("nearest", 0.75)
     time("list", 0.25)
     time("list", 2)
-    Meter(label: MetricCatalogue.places.name, factory: metrics).set(12)
+    Meter(label: "memory_store_places", factory: metrics).set(12)
     let collector = Collector(connections: Meter(label: MetricCatalogue.connections.name, factory: metrics))
 
     let values = await StatusTotals(metrics, collectors: [collector]).values()

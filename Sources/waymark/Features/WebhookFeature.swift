@@ -15,8 +15,21 @@ struct WebhookFeature: ServerFeature {
 
   static let settings = [allowedNetworks.setting]
   static let needsKeptPlaces = true
-  static let metrics = [WebhookCollector.deliveries, WebhookCollector.lag, WebhookCollector.disabled]
+  static let metrics = collected.map(\.description)
   static let command: (any ParsableCommand.Type)? = WebhooksCommand.self
+
+  private static let collected: [CollectedMetric<WebhookSender.Counts>] = [
+    .total(
+      "webhook_deliveries_total", "Attempts to send messages to webhooks, by outcome.", by: "outcome",
+      ["ok": { Double($0.sent) }, "failed": { Double($0.failed) }]),
+    .gauge(
+      "webhook_lag_seconds",
+      "Age of the oldest message that an enabled webhook has not received; 0 on instances that do not send."
+    ) { $0.lagSeconds },
+    .gauge("webhooks_disabled", "Webhooks that nothing is sent to; 0 on instances that do not send.") {
+      Double($0.disabled)
+    },
+  ]
 
   private let networks: WebhookNetworks
 
@@ -46,37 +59,7 @@ struct WebhookFeature: ServerFeature {
       logger: logger)
     api.webhooks = sender
     return FeatureParts(
-      collectors: [WebhookCollector(sender, factory: metrics)], services: [BackgroundService { await sender.run() }])
-  }
-}
-
-/// Collects the numbers of messages to webhooks.
-private struct WebhookCollector: MetricsCollector {
-  static let deliveries = MetricDescription(
-    "webhook_deliveries_total", "Attempts to send messages to webhooks, by outcome.")
-  static let lag = MetricDescription(
-    "webhook_lag_seconds",
-    "Age of the oldest message that an enabled webhook has not received; 0 on instances that do not send.")
-  static let disabled = MetricDescription(
-    "webhooks_disabled", "Webhooks that nothing is sent to; 0 on instances that do not send.")
-
-  private let sender: WebhookSender
-  private let sent, failed: TotalFollower
-  private let lag, disabled: Meter
-
-  init(_ sender: WebhookSender, factory: any MetricsFactory) {
-    self.sender = sender
-    sent = TotalFollower(Self.deliveries, [("outcome", "ok")], factory: factory)
-    failed = TotalFollower(Self.deliveries, [("outcome", "failed")], factory: factory)
-    lag = Meter(label: Self.lag.name, factory: factory)
-    disabled = Meter(label: Self.disabled.name, factory: factory)
-  }
-
-  func collect() async {
-    let counts = sender.counts
-    sent.follow(Double(counts.sent))
-    failed.follow(Double(counts.failed))
-    lag.set(counts.lagSeconds)
-    disabled.set(counts.disabled)
+      collectors: [ValueCollector(Self.collected, factory: metrics) { sender.counts }],
+      services: [BackgroundService { await sender.run() }])
   }
 }

@@ -1,119 +1,64 @@
-import AccessControl
 import Basics
 import CoreMetrics
 import HTTPServer
-import IndexedStore
 import LocationsAPI
-import MemoryStore
 import Points
-import PostgresClient
 import PostgresStore
 import PrometheusMetrics
 import Synchronization
 
-/// Collects the number of places in memory.
-struct PointsCollector: MetricsCollector {
-  private let store: MemoryStore
-  private let places: Meter
+/// A metric whose values are looked up at each report, and how they follow from what is looked up.
+struct CollectedMetric<Values: Sendable>: Sendable {
+  typealias Reader = @Sendable (Values) -> Double
 
-  init(_ store: MemoryStore, factory: any MetricsFactory) {
-    self.store = store
-    places = Meter(label: MetricCatalogue.places.name, factory: factory)
+  let description: MetricDescription
+  fileprivate let isTotal: Bool
+  fileprivate let series: [(dimensions: [(String, String)], read: Reader)]
+
+  static func gauge(_ name: String, _ help: String, _ read: @escaping Reader) -> Self {
+    Self(description: MetricDescription(name, help), isTotal: false, series: [([], read)])
   }
 
-  func collect() async { places.set(store.count) }
-}
-
-/// Collects the state of the connections to the database.
-struct PoolCollector: MetricsCollector {
-  private let store: PostgresStore
-  private let total: Int
-  private let connecting, idle, busy, limit, waiting: Meter
-  private let exports, imports: BulkMeters
-
-  /// The meters of one kind of bulk work.
-  private struct BulkMeters {
-    private let connections, limit, waiting: Meter
-
-    init(_ kind: String, _ factory: any MetricsFactory) {
-      func meter(_ label: String) -> Meter { Meter(label: label, dimensions: [("kind", kind)], factory: factory) }
-      connections = meter(MetricCatalogue.bulkConnections.name)
-      limit = meter(MetricCatalogue.bulkLimit.name)
-      waiting = meter(MetricCatalogue.bulkWaiting.name)
-    }
-
-    func set(_ use: PoolLoad.Sessions) {
-      connections.set(use.connections)
-      limit.set(use.limit)
-      waiting.set(use.waiting)
-    }
+  static func gauge(_ name: String, _ help: String, by label: String, _ readers: [String: Reader]) -> Self {
+    Self(description: MetricDescription(name, help), isTotal: false, series: readers.map { ([(label, $0)], $1) })
   }
 
-  /// Creates a collector.
-  ///
-  /// - Parameter limit: the maximum number of connections, besides those of the index.
-  init(_ store: PostgresStore, limit total: Int, factory: any MetricsFactory) {
-    func connections(_ state: String) -> Meter {
-      Meter(label: MetricCatalogue.poolConnections.name, dimensions: [("state", state)], factory: factory)
-    }
-    self.store = store
-    self.total = total
-    connecting = connections("connecting")
-    idle = connections("idle")
-    busy = connections("busy")
-    limit = Meter(label: MetricCatalogue.poolLimit.name, factory: factory)
-    waiting = Meter(label: MetricCatalogue.poolWaiting.name, factory: factory)
-    exports = BulkMeters("export", factory)
-    imports = BulkMeters("import", factory)
+  static func total(_ name: String, _ help: String, _ read: @escaping Reader) -> Self {
+    Self(description: MetricDescription(name, help), isTotal: true, series: [([], read)])
   }
 
-  func collect() async {
-    let load = await store.poolLoad()
-    connecting.set(load.connecting)
-    idle.set(load.idle)
-    busy.set(load.busy)
-    limit.set(total)
-    waiting.set(load.waiting)
-    exports.set(load.exports)
-    imports.set(load.imports)
+  static func total(_ name: String, _ help: String, by label: String, _ readers: [String: Reader]) -> Self {
+    Self(description: MetricDescription(name, help), isTotal: true, series: readers.map { ([(label, $0)], $1) })
+  }
+
+  /// Returns the functions that update the series of a backend.
+  fileprivate func updates(_ factory: any MetricsFactory) -> [@Sendable (Values) -> Void] {
+    series.map { dimensions, read in
+      if isTotal {
+        let total = TotalFollower(description, dimensions, factory: factory)
+        return { total.follow(read($0)) }
+      }
+      let meter = Meter(label: description.name, dimensions: dimensions, factory: factory)
+      return { meter.set(read($0)) }
+    }
   }
 }
 
-/// Collects the state of the index that follows the database.
-struct IndexCollector: MetricsCollector {
-  private let store: IndexedStore
-  private let index: IndexFollower
-  private let phases: [(phase: IndexFollower.Phase, meter: Meter)]
-  private let places, age, notReady: Meter
-  private let builds, loads, changes, indexReads, databaseReads: TotalFollower
+/// Collects metrics whose values are looked up together.
+struct ValueCollector<Values: Sendable>: MetricsCollector {
+  private let updates: [@Sendable (Values) -> Void]
+  private let values: @Sendable () async -> Values
 
-  init(_ store: IndexedStore, _ index: IndexFollower, factory: any MetricsFactory) {
-    self.store = store
-    self.index = index
-    phases = IndexFollower.Phase.allCases.map { phase in
-      (phase, Meter(label: MetricCatalogue.indexPhase.name, dimensions: [("phase", phase.rawValue)], factory: factory))
-    }
-    places = Meter(label: MetricCatalogue.indexPlaces.name, factory: factory)
-    age = Meter(label: MetricCatalogue.indexAge.name, factory: factory)
-    notReady = Meter(label: MetricCatalogue.indexNotReady.name, factory: factory)
-    builds = TotalFollower(MetricCatalogue.indexBuilds, factory: factory)
-    loads = TotalFollower(MetricCatalogue.indexLoads, factory: factory)
-    changes = TotalFollower(MetricCatalogue.indexChanges, factory: factory)
-    indexReads = TotalFollower(MetricCatalogue.indexReads, [("source", "index")], factory: factory)
-    databaseReads = TotalFollower(MetricCatalogue.indexReads, [("source", "database")], factory: factory)
+  init(
+    _ metrics: [CollectedMetric<Values>], factory: any MetricsFactory, of values: @escaping @Sendable () async -> Values
+  ) {
+    updates = metrics.flatMap { $0.updates(factory) }
+    self.values = values
   }
 
   func collect() async {
-    let status = index.status
-    for (phase, meter) in phases { meter.set(phase == status.phase ? 1 : 0) }
-    places.set(status.points)
-    age.set(status.age.map { $0 / .seconds(1) } ?? 0)
-    notReady.set(status.notReady / .seconds(1))
-    builds.follow(Double(status.builds))
-    loads.follow(Double(status.loads))
-    changes.follow(Double(status.changes))
-    indexReads.follow(Double(store.indexReads))
-    databaseReads.follow(Double(store.databaseReads))
+    let values = await values()
+    for update in updates { update(values) }
   }
 }
 
@@ -168,40 +113,6 @@ final class ImportsCollector: MetricsCollector {
   }
 }
 
-/// Collects the number of searches that analytics dropped.
-struct AnalyticsCollector: MetricsCollector {
-  private let analytics: any BackgroundAnalytics
-  private let dropped: TotalFollower
-
-  init(_ analytics: any BackgroundAnalytics, factory: any MetricsFactory) {
-    self.analytics = analytics
-    dropped = TotalFollower(MetricCatalogue.droppedSearches, factory: factory)
-  }
-
-  func collect() async { dropped.follow(Double(analytics.dropped)) }
-}
-
-/// Collects the number of token keys and of their fetches from an address.
-struct TokenKeyCollector: MetricsCollector {
-  private let source: RemoteTokenKeys<ContinuousClock>
-  private let keys: Meter
-  private let successes, failures: TotalFollower
-
-  init(_ source: RemoteTokenKeys<ContinuousClock>, factory: any MetricsFactory) {
-    self.source = source
-    keys = Meter(label: MetricCatalogue.tokenKeys.name, factory: factory)
-    successes = TotalFollower(MetricCatalogue.tokenKeyFetches, [("outcome", "ok")], factory: factory)
-    failures = TotalFollower(MetricCatalogue.tokenKeyFetches, [("outcome", "failed")], factory: factory)
-  }
-
-  func collect() async {
-    let counts = await source.counts
-    keys.set(counts.keys)
-    successes.follow(Double(counts.successes))
-    failures.follow(Double(counts.failures))
-  }
-}
-
 /// The numbers of a server's connections, current requests and computations.
 final class ServerMetrics: MetricsCollector {
   private struct Watched {
@@ -238,37 +149,6 @@ final class ServerMetrics: MetricsCollector {
     waiting.set(load.waiting)
     waited.follow(load.waited / .seconds(1))
     rejected.follow(Double(load.rejections))
-  }
-}
-
-/// The metrics of streams of changes.
-final class ChangeStreamCollector: MetricsCollector {
-  private let streams: ChangeStreams
-  private let open: Meter
-  private let events: TotalFollower
-  private let bytes: TotalFollower
-  private let lag: TotalFollower
-  private let interruptions: TotalFollower
-  private let resets: TotalFollower
-
-  init(_ streams: ChangeStreams, factory: any MetricsFactory) {
-    self.streams = streams
-    open = Meter(label: MetricCatalogue.changeStreams.name, factory: factory)
-    events = TotalFollower(MetricCatalogue.changeEvents, factory: factory)
-    bytes = TotalFollower(MetricCatalogue.changeBytes, factory: factory)
-    lag = TotalFollower(MetricCatalogue.changeLag, factory: factory)
-    interruptions = TotalFollower(MetricCatalogue.changeInterruptions, factory: factory)
-    resets = TotalFollower(MetricCatalogue.changeResets, factory: factory)
-  }
-
-  func collect() async {
-    let counts = streams.counts
-    open.set(counts.open)
-    events.follow(Double(counts.events))
-    bytes.follow(Double(counts.bytes))
-    lag.follow(counts.lagSeconds)
-    interruptions.follow(Double(counts.interruptions))
-    resets.follow(Double(counts.resets))
   }
 }
 

@@ -1,4 +1,8 @@
+import AccessControl
 import CoreMetrics
+import IndexedStore
+import LocationsAPI
+import PostgresClient
 import PrometheusMetrics
 import Synchronization
 
@@ -21,66 +25,100 @@ enum MetricCatalogue {
     "computations_rejected_total", "Computations that found no thread in time, whose requests got 503 overloaded.")
   static let storeDuration = MetricDescription(
     "store_call_duration_seconds", "Calls of the store, by operation and outcome.")
-  static let poolConnections = MetricDescription(
-    "database_pool_connections", "Connections of requests to the database, by state.")
-  static let poolLimit = MetricDescription(
-    "database_pool_connections_limit", "Maximum number of connections to the database, including exports and imports.")
-  static let poolWaiting = MetricDescription(
-    "database_pool_waiting_calls", "Calls that wait for a connection to the database.")
-  static let bulkConnections = MetricDescription(
-    "database_bulk_connections", "Connections to the database that exports or imports use.")
-  static let bulkLimit = MetricDescription(
-    "database_bulk_connections_limit", "Maximum number of connections to the database for exports or imports.")
-  static let bulkWaiting = MetricDescription(
-    "database_bulk_waiting_calls", "Exports or imports that wait for a connection to the database.")
-  static let places = MetricDescription("memory_store_places", "Places in memory.")
-  static let indexPhase = MetricDescription(
-    "point_index_phase", "1 for the phase of the index of the database's places, 0 for the others.")
-  static let indexPlaces = MetricDescription(
-    "point_index_places", "Places in the index, or copied so far while it is being built.")
-  static let indexAge = MetricDescription(
-    "point_index_age_seconds", "Time since the index was known to have all committed writes.")
-  static let indexNotReady = MetricDescription(
-    "point_index_not_ready_seconds", "Time for which the index has been built or has caught up; 0 while it follows.")
-  static let indexBuilds = MetricDescription("point_index_builds_total", "Times that the index was built.")
-  static let indexLoads = MetricDescription(
-    "point_index_loads_total", "Times that the index continued from its files.")
-  static let indexChanges = MetricDescription(
-    "point_index_changes_total", "Changed places that were applied to the index.")
-  static let indexReads = MetricDescription(
-    "point_index_reads_total", "Reads of places, by source: the index or the database.")
   static let lastImport = MetricDescription(
     "source_last_import_timestamp_seconds", "Time of the last import of a data set, in seconds since 1970.")
-  static let droppedSearches = MetricDescription(
-    "analytics_dropped_searches_total", "Searches that analytics dropped for lack of room.")
-  static let tokenKeys = MetricDescription("token_keys", "Keys of the address JWT_JWKS that tokens are verified with.")
-  static let tokenKeyFetches = MetricDescription(
-    "token_key_fetches_total", "Fetches of the address JWT_JWKS, by outcome.")
-  static let changeStreams = MetricDescription("change_streams_open", "Open streams of changes.")
-  static let changeEvents = MetricDescription(
-    "change_stream_events_total", "Changes that were sent on streams.")
-  static let changeBytes = MetricDescription("change_stream_bytes_total", "Bytes that were sent on streams of changes.")
-  static let changeLag = MetricDescription(
-    "change_stream_lag_seconds_total",
-    "Sum over the changes on streams of the time since this instance saw the change.")
-  static let changeInterruptions = MetricDescription(
-    "change_stream_interruptions_total",
-    "Times that a stream was slower than the changes, or they were not published, and it read the change log.")
-  static let changeResets = MetricDescription(
-    "change_stream_resets_total", "Positions of streams that were not known any more.")
   static let build = MetricDescription("waymark_build_info", "The running version; always 1.")
 
-  /// All metrics, in the order of the report.
-  static let all =
+  static let memoryStore: [CollectedMetric<Int>] = [
+    .gauge("memory_store_places", "Places in memory.") { Double($0) }
+  ]
+
+  static let pool: [CollectedMetric<(load: PoolLoad, limit: Int)>] = [
+    .gauge(
+      "database_pool_connections", "Connections of requests to the database, by state.", by: "state",
+      [
+        "connecting": { Double($0.load.connecting) }, "idle": { Double($0.load.idle) },
+        "busy": { Double($0.load.busy) },
+      ]),
+    .gauge(
+      "database_pool_connections_limit",
+      "Maximum number of connections to the database, including exports and imports."
+    ) { Double($0.limit) },
+    .gauge("database_pool_waiting_calls", "Calls that wait for a connection to the database.") {
+      Double($0.load.waiting)
+    },
+    .gauge(
+      "database_bulk_connections", "Connections to the database that exports or imports use.", by: "kind",
+      ["export": { Double($0.load.exports.connections) }, "import": { Double($0.load.imports.connections) }]),
+    .gauge(
+      "database_bulk_connections_limit", "Maximum number of connections to the database for exports or imports.",
+      by: "kind", ["export": { Double($0.load.exports.limit) }, "import": { Double($0.load.imports.limit) }]),
+    .gauge(
+      "database_bulk_waiting_calls", "Exports or imports that wait for a connection to the database.", by: "kind",
+      ["export": { Double($0.load.exports.waiting) }, "import": { Double($0.load.imports.waiting) }]),
+  ]
+
+  static let index: [CollectedMetric<(status: IndexFollower.Status, indexReads: Int, databaseReads: Int)>] = [
+    .gauge(
+      "point_index_phase", "1 for the phase of the index of the database's places, 0 for the others.", by: "phase",
+      IndexFollower.Phase.allCases.reduce(into: [:]) { readers, phase in
+        readers[phase.rawValue] = { $0.status.phase == phase ? 1 : 0 }
+      }),
+    .gauge("point_index_places", "Places in the index, or copied so far while it is being built.") {
+      Double($0.status.points)
+    },
+    .gauge("point_index_age_seconds", "Time since the index was known to have all committed writes.") {
+      $0.status.age.map { $0 / .seconds(1) } ?? 0
+    },
+    .gauge(
+      "point_index_not_ready_seconds",
+      "Time for which the index has been built or has caught up; 0 while it follows."
+    ) { $0.status.notReady / .seconds(1) },
+    .total("point_index_builds_total", "Times that the index was built.") { Double($0.status.builds) },
+    .total("point_index_loads_total", "Times that the index continued from its files.") { Double($0.status.loads) },
+    .total("point_index_changes_total", "Changed places that were applied to the index.") {
+      Double($0.status.changes)
+    },
+    .total(
+      "point_index_reads_total", "Reads of places, by source: the index or the database.", by: "source",
+      ["index": { Double($0.indexReads) }, "database": { Double($0.databaseReads) }]),
+  ]
+
+  static let analytics: [CollectedMetric<Int>] = [
+    .total("analytics_dropped_searches_total", "Searches that analytics dropped for lack of room.") { Double($0) }
+  ]
+
+  static let tokenKeys: [CollectedMetric<RemoteTokenKeys<ContinuousClock>.Counts>] = [
+    .gauge("token_keys", "Keys of the address JWT_JWKS that tokens are verified with.") { Double($0.keys) },
+    .total(
+      "token_key_fetches_total", "Fetches of the address JWT_JWKS, by outcome.", by: "outcome",
+      ["ok": { Double($0.successes) }, "failed": { Double($0.failures) }]),
+  ]
+
+  static let changeStreams: [CollectedMetric<ChangeStreams.Counts>] = [
+    .gauge("change_streams_open", "Open streams of changes.") { Double($0.open) },
+    .total("change_stream_events_total", "Changes that were sent on streams.") { Double($0.events) },
+    .total("change_stream_bytes_total", "Bytes that were sent on streams of changes.") { Double($0.bytes) },
+    .total(
+      "change_stream_lag_seconds_total",
+      "Sum over the changes on streams of the time since this instance saw the change."
+    ) { $0.lagSeconds },
+    .total(
+      "change_stream_interruptions_total",
+      "Times that a stream was slower than the changes, or they were not published, and it read the change log."
+    ) { Double($0.interruptions) },
+    .total("change_stream_resets_total", "Positions of streams that were not known any more.") { Double($0.resets) },
+  ]
+
+  static let all: [MetricDescription] = [
     [
       requests, requestDuration, bodyBytes, incompleteResponses, connections, requestsInFlight, computations,
-      computationWait, rejectedComputations, storeDuration,
-      poolConnections, poolLimit, poolWaiting, bulkConnections, bulkLimit, bulkWaiting, places, indexPhase, indexPlaces,
-      indexAge, indexNotReady, indexBuilds, indexLoads, indexChanges, indexReads, lastImport,
-      droppedSearches,
-      tokenKeys, tokenKeyFetches, changeStreams, changeEvents, changeBytes, changeLag, changeInterruptions,
-      changeResets,
-    ] + Features.all.flatMap { $0.metrics } + [build] + ProcessMetrics.descriptions
+      computationWait, rejectedComputations, storeDuration, lastImport, build,
+    ],
+    memoryStore.map(\.description), pool.map(\.description), index.map(\.description), analytics.map(\.description),
+    tokenKeys.map(\.description), changeStreams.map(\.description), Features.all.flatMap { $0.metrics },
+    ProcessMetrics.descriptions,
+  ].flatMap(\.self)
 }
 
 /// A cache of handles of metrics by their labels. A look-up takes a lock for its duration.

@@ -102,7 +102,7 @@ struct RunningStore: Service {
       memory, areas: memory, records: memory, changes: memory.changes,
       observers: [StoreMetrics(metrics)])
     running.keepsRecords = false
-    running.collectors = [PointsCollector(memory, factory: metrics)]
+    running.collectors = [ValueCollector(MetricCatalogue.memoryStore, factory: metrics) { memory.count }]
     return running
   }
 
@@ -132,7 +132,7 @@ struct RunningStore: Service {
     running.changeUpkeep = [
       Pruning.changes(keptFor: changesRetention, logger: logger) { try await memory.pruneChanges(before: $0) }.service
     ]
-    running.collectors = [PointsCollector(memory, factory: metrics)]
+    running.collectors = [ValueCollector(MetricCatalogue.memoryStore, factory: metrics) { memory.count }]
     running.backup = backup(of: journal, path: path)
     if let indexFiles {
       running.indexUpkeep = {
@@ -197,7 +197,8 @@ struct RunningStore: Service {
     }
     running.changeUpkeep.append(pruning.service)
     running.collectors += [
-      PoolCollector(store, limit: database.poolSize, factory: metrics), ImportsCollector(store, factory: metrics),
+      ValueCollector(MetricCatalogue.pool, factory: metrics) { (await store.poolLoad(), database.poolSize) },
+      ImportsCollector(store, factory: metrics),
     ]
     running.searchLog = searchLog
     running.close = {
@@ -251,7 +252,11 @@ struct RunningStore: Service {
     let poller = ChangePoller(feed, changes, beside: follower)
     running.changeUpkeep = [anchoring, BackgroundService { await poller.run() }]
     running.indexUpkeep = { await follower.run() }
-    running.collectors = [IndexCollector(indexed, follower, factory: metrics)]
+    running.collectors = [
+      ValueCollector(MetricCatalogue.index, factory: metrics) {
+        (follower.status, indexed.indexReads, indexed.databaseReads)
+      }
+    ]
     return running
   }
 
