@@ -54,26 +54,6 @@ enum Examples {
     ],
   ]
 
-  static let photon: JSONValue = [
-    "type": "FeatureCollection",
-    "features": [
-      [
-        "type": "Feature", "id": .string(id), "geometry": ["type": "Point", "coordinates": [16.37, 48.2]],
-        "properties": [
-          "osm_type": "N", "osm_id": 17, "osm_key": "amenity", "osm_value": "cafe", "type": "house",
-          "name": "Corner Café", "city": "Wien", "country": "Austria", "countrycode": "AT",
-        ],
-      ]
-    ],
-  ]
-
-  static let nominatim: JSONValue = [
-    "place_id": 7_345_091_273_562_240, "osm_type": "node", "osm_id": 17, "id": .string(id), "lat": "48.2",
-    "lon": "16.37", "category": "amenity", "type": "cafe", "place_rank": 30, "addresstype": "amenity",
-    "name": "Corner Café", "display_name": "Corner Café, 1010 Wien, Austria",
-    "boundingbox": ["48.2", "48.2", "16.37", "16.37"],
-  ]
-
   static let csv: JSONValue = "source,sourceId,name,lat,long\ndemo,1,North,1,2\n"
 
   static let ndjson: JSONValue = "{\"source\":\"demo\",\"sourceId\":\"1\",\"name\":\"North\",\"lat\":1,\"long\":2}\n"

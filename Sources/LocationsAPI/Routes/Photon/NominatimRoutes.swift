@@ -472,6 +472,15 @@ extension Schema {
   }()
 }
 
+extension Examples {
+  fileprivate static let nominatim: JSONValue = [
+    "place_id": 7_345_091_273_562_240, "osm_type": "node", "osm_id": 17, "id": .string(id), "lat": "48.2",
+    "lon": "16.37", "category": "amenity", "type": "cafe", "place_rank": 30, "addresstype": "amenity",
+    "name": "Corner Café", "display_name": "Corner Café, 1010 Wien, Austria",
+    "boundingbox": ["48.2", "48.2", "16.37", "16.37"],
+  ]
+}
+
 extension Call.Group {
   static let nominatim = Call.Group(
     name: "Nominatim", order: 30,

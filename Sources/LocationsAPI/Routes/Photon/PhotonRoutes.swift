@@ -528,6 +528,21 @@ extension Schema {
   }()
 }
 
+extension Examples {
+  fileprivate static let photon: JSONValue = [
+    "type": "FeatureCollection",
+    "features": [
+      [
+        "type": "Feature", "id": .string(id), "geometry": ["type": "Point", "coordinates": [16.37, 48.2]],
+        "properties": [
+          "osm_type": "N", "osm_id": 17, "osm_key": "amenity", "osm_value": "cafe", "type": "house",
+          "name": "Corner Café", "city": "Wien", "country": "Austria", "countrycode": "AT",
+        ],
+      ]
+    ],
+  ]
+}
+
 extension Call.Group {
   static let photon = Call.Group(
     name: "Photon", order: 20,
