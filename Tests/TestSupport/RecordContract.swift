@@ -42,7 +42,8 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
   }
 
   package static let all = [
-    RecordContract("a record is read as it was written, and by its id, its fields and its expiry") { store async throws in
+    RecordContract("a record is read as it was written, and by its id, its fields and its expiry") {
+      store async throws in
       let document = #"{ "a" : "é \u0000 \"x\"" }"#
       let first = note(
         "b", fields: ["state": "open", "key": "caf\u{E9} \"\\ \u{1}"], expiresAt: time(afterDays: 1),
@@ -194,7 +195,8 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       #expect(count == 5)
       #expect(try await store.records(matching: RecordQuery(notes)).count == 6)
     },
-    RecordContract("the first maximum that is reached prevents a commit, and expired records do not count") { store async throws in
+    RecordContract("the first maximum that is reached prevents a commit, and expired records do not count") {
+      store async throws in
       let mine = RecordLimits.Count(2, fields: ["key": "é"])
       func add(
         _ id: ExactText, _ key: ExactText, afterDays days: Int = 0, in collection: RecordCollection = notes
@@ -220,7 +222,8 @@ package struct RecordContract: Sendable, CustomTestStringConvertible {
       }
       #expect(try await store.records(matching: RecordQuery(notes)).map(\.id) == ["1", "2", "4"])
     },
-    RecordContract("concurrent insertions reach a maximum, and those after them do not exceed it") { store async throws in
+    RecordContract("concurrent insertions reach a maximum, and those after them do not exceed it") {
+      store async throws in
       let limits = RecordLimits(of: notes, at: start, [.init(3)])
       let count = try await withThrowingTaskGroup(of: Bool.self) { group in
         for number in 0..<8 {
