@@ -36,6 +36,15 @@ struct ListRoute: AreaCallHandler {
   /// The path of the calls that lead to other pages.
   var path = "/locations"
 
+  // As of other handlers, but without a call through the protocol, whose frame takes memory.
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    guard areas.areNeeded(for: values, .searched) else { return try await respond(to: request, with: values) }
+    return try await areas.resolving(values, .searched, for: request) { values throws(Problem) in
+      try await respond(to: request, with: values)
+    }
+  }
+
   @inline(__always)
   func respond(to request: HTTPRequest, with values: ParameterValues) async throws(Problem) -> HTTPResponse {
     let arguments = try await request.compiling(values) { () throws(Problem) in

@@ -93,11 +93,14 @@ extension HTTPRequest {
   func reportingStoreErrors<Value>(
     _ call: () async throws(PointStoreError) -> Value
   ) async throws(Problem) -> Value {
+    // Without `defer`, whose frame takes memory.
     let start = startOfStoreCall
-    defer { addStoreTime(since: start) }
     do {
-      return try await call()
+      let value = try await call()
+      addStoreTime(since: start)
+      return value
     } catch {
+      addStoreTime(since: start)
       log(error)
       throw Problem(error)
     }
