@@ -29,7 +29,7 @@ public struct Service: Sendable {
       configuration.duplicates = DuplicateDecisions(store)
       configuration.filtering = Filtering(timeLimit: .seconds(600))
       let api = LocationsAPI(configuration)
-      let router = api.router(joining: FeaturesAPI(api).endpoints + PhotonAPI(api).endpoints)
+      let router = api.router { FeaturesAPI($0).endpoints + PhotonAPI($0).endpoints }
       found.withLock { $0 = router }
     }
     while true {
