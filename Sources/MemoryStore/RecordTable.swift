@@ -96,7 +96,7 @@ struct RecordTable: Sendable {
     return own <= memoryLimit - total
   }
 
-  /// Makes changes, and returns the records that they leave, `nil` for those that they remove.
+  /// Applies changes. Returns each changed record as it is then, or `nil` if it was removed.
   mutating func apply(_ changes: [RecordChange]) -> [RecordKey: Record?] {
     var changed: [RecordKey: Record?] = [:]
     for change in changes {

@@ -310,7 +310,7 @@ import Webhooks
     #expect(records.map(\.revision) == [1, 1, 1, 3])
     #expect(try await store.record("a", in: notes)?.fields == ["n": "1"])
     #expect(try await store.commit([.remove(notes, id: "d")]).isCommitted)
-    // What could be read of the row ends its time.
+    // The time of removal was read although the fields are damaged.
     let now = Timestamp(microsecondsSinceEpoch: 5)
     #expect(try await store.removeRecords(of: notes, keptUntil: now) == 1)
     #expect(try await store.records(matching: RecordQuery(notes)).map(\.id) == ["a", "c"])

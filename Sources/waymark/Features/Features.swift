@@ -11,8 +11,8 @@ enum Features {
 
 /// The values of a feature's settings, and what the feature adds to the server.
 ///
-/// The settings, the metrics and the commands of the program are collected from here. Only the feature's own file and
-/// ``Features`` name it.
+/// The settings, the metrics and the commands of the program are collected from here. In the program, only the feature's
+/// own files and ``Features`` name it.
 protocol ServerFeature: Sendable {
   /// The settings, which the documentation shows among those of places.
   static var settings: [Setting] { get }
@@ -40,6 +40,7 @@ extension ServerFeature {
   static var command: (any ParsableCommand.Type)? { nil }
 }
 
+/// What a feature adds beside its calls.
 struct FeatureParts {
   var collectors: [any MetricsCollector] = []
   var services: [BackgroundService] = []
