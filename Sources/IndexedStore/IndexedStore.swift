@@ -177,6 +177,12 @@ package struct IndexedStore: PointStore, StoreIndex {
     return snapshot
   }
 
+  package func snapshotAtOnce() -> (any IndexSnapshot)? {
+    guard let snapshot = follower.freshSnapshot(notBefore: position) else { return nil }
+    counts.index.add(1, ordering: .relaxed)
+    return snapshot
+  }
+
   package var isUnused: Bool { follower.status.isUnused }
 
   package var followsDatabase: Bool { true }

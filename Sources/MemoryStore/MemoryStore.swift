@@ -186,6 +186,8 @@ package final class MemoryStore: PointStore, StoreIndex {
 
   package func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? { snapshot }
 
+  package func snapshotAtOnce() -> (any IndexSnapshot)? { snapshot }
+
   /// A Boolean value that indicates whether the opening hours of an index that continues from files are not evaluated
   /// yet. Everything else is there when the store is.
   package var isAwaited: Bool { snapshot.evaluatesHours }

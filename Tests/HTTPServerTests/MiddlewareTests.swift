@@ -120,6 +120,55 @@ import Testing
     #expect(response.headers["passed"] == ["fourth", "third", "second", "first"])
   }
 
+  /// A handler that has a response at once unless the request asks it to wait.
+  private struct Prompt: RouteHandler {
+    func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse? {
+      if request.path.hasSuffix("bad") { throw .invalidParameter("id", "must not be bad") }
+      return request.headers.contains(name: "wait") ? nil : .text("at once " + request.pathParameters["id"])
+    }
+
+    func respond(to request: HTTPRequest) -> HTTPResponse { .text("waited " + request.pathParameters["id"]) }
+  }
+
+  @Test func responseAtOncePassesTheSynchronousMiddlewares() async throws {
+    let prompt = Route(.GET, "/things/{id}", handler: Prompt())
+    let router = Router([prompt], middlewares: [Mark(name: "first"), Selective(), Mark(name: "second")])
+    var request = HTTPRequest(target: "/things/a")
+    var wrong = HTTPRequest(target: "/things/bad")
+    var missing = HTTPRequest(target: "/nothing")
+
+    let response = try #require(router.respondAtOnce(to: &request))
+
+    #expect(String(buffer: try await response.body.collect()) == "at once a")
+    #expect(response.headers["passed"] == ["second", "first"])
+    #expect(response.route == "/things/{id}")
+    #expect(router.respondAtOnce(to: &wrong)?.status == .badRequest)
+    #expect(router.respondAtOnce(to: &missing)?.status == .notFound)
+  }
+
+  @Test(arguments: ["reject", "wait"])
+  func requestThatIsInterceptedOrWaitsHasNoResponseAtOnce(field: String) async throws {
+    let router = Router([Route(.GET, "/things/{id}", handler: Prompt())], middlewares: [Selective()])
+    var request = HTTPRequest(target: "/things/a", headers: [field: "yes"])
+
+    #expect(router.respondAtOnce(to: &request) == nil)
+
+    #expect(request.route?.template == "/things/{id}")
+    let response = await router.respond(to: request)
+    #expect(response.status == (field == "reject" ? .forbidden : .ok))
+  }
+
+  @Test func requestWithTheRouteOfAnotherRouterIsRoutedAgain() async throws {
+    let other = Router([Route(.GET, "/things/{id}", handler: Prompt())])
+    let restricted = Router([Route(.GET, "/things/{id}", handler: Handler())])
+    var request = HTTPRequest(target: "/things/a", headers: ["wait": "yes"])
+    _ = other.respondAtOnce(to: &request)
+
+    let response = await restricted.respond(to: request)
+
+    #expect(String(buffer: try await response.body.collect()) == "anonymous")
+  }
+
   @Test func requestThatIsNotInterceptedSkipsTheMiddleware() async {
     let router = Router([route], middlewares: [Selective()])
 

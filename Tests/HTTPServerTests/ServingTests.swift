@@ -35,6 +35,30 @@ import Testing
     }
   }
 
+  /// A responder that has the responses to some paths at once.
+  private struct PromptResponder: HTTPResponder {
+    func respondAtOnce(to request: inout HTTPRequest) -> HTTPResponse? {
+      request.path.hasPrefix("/wait") ? nil : .text(String(request.path))
+    }
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+      await Task.yield()
+      return .text("waited for " + request.path)
+    }
+  }
+
+  @Test func responsesThatAreThereAtOnceKeepTheirOrderAmongOthers() async throws {
+    try await withConnection(to: PromptResponder()) { connection in
+      let paths = (0..<60).map { $0.isMultiple(of: 3) ? "/wait\($0)" : "/\($0)" }
+      try await connection.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: test\r\n\r\n" }.joined())
+
+      for path in paths {
+        let text = try await connection.response().text
+        #expect(text == (path.hasPrefix("/wait") ? "waited for " + path : path))
+      }
+    }
+  }
+
   @Test func pipelinedBodiesReachTheirRequests() async throws {
     try await withConnection(to: ClosureResponder.echo) { connection in
       let requests = (0..<20).map { index in

@@ -92,13 +92,23 @@ struct ServiceDriver {
     _ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
     from address: String = "127.0.0.1", logger: Logger? = nil
   ) async throws -> Response {
-    let request = Self.request(method, target, headers: headers, body: body, from: address, logger: logger)
-    let response = await responder.respond(to: request)
+    var request = Self.request(method, target, headers: headers, body: body, from: address, logger: logger)
+    let response =
+      if let known = responder.respondAtOnce(to: &request) { known } else { await responder.respond(to: request) }
     let collected = Response(
       target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
     DescribedService.check(method, target, collected)
     return collected
+  }
+
+  /// Returns the response that is there without waiting, and the one with; each to a request of its own.
+  func bothResponses(_ target: String, headers: HTTPHeaders = [:]) async -> (
+    atOnce: HTTPResponse?, waiting: HTTPResponse
+  ) {
+    var request = Self.request(.GET, target, headers: headers)
+    let atOnce = responder.respondAtOnce(to: &request)
+    return (atOnce, await responder.respond(to: Self.request(.GET, target, headers: headers)))
   }
 
   /// Returns the response of a service over a store, with its body unread.

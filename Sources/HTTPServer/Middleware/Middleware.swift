@@ -4,6 +4,14 @@ import Synchronization
 
 /// A type that responds to requests: a router, or a single function of a test.
 public protocol HTTPResponder: Sendable {
+  /// Returns the response to the request if nothing has to be waited for; by default `nil`, which has
+  /// ``respond(to:)`` called. The body is not a stream.
+  ///
+  /// The server calls it as it calls ``respond(to:)``, and saves a task, its memory and the copies that a task makes of
+  /// what it uses. A call that returns `nil` has had no effect but that on the request, which is passed on: a router
+  /// attaches the route.
+  func respondAtOnce(to request: inout HTTPRequest) -> HTTPResponse?
+
   /// Responds to the request.
   ///
   /// The server calls it on the connection's event loop, where it may do as much work as a look-up in memory takes.
@@ -19,6 +27,9 @@ public protocol HTTPResponder: Sendable {
 }
 
 extension HTTPResponder {
+  /// Returns `nil`.
+  public func respondAtOnce(to request: inout HTTPRequest) -> HTTPResponse? { nil }
+
   /// Does nothing.
   public func requestCompleted(_ request: CompletedRequest) {}
 }
@@ -100,6 +111,14 @@ public struct MiddlewareChain: HTTPResponder {
   public init(_ middlewares: [any Middleware], endingIn responder: any HTTPResponder) {
     let all = middlewares.map { Link(middleware: $0, synchronous: $0 as? any SynchronousMiddleware) }
     links = Links(all: all, end: responder)
+  }
+
+  /// Returns the response of the end of the chain if no middleware intercepts the request and it has one at once.
+  public func respondAtOnce(to request: inout HTTPRequest) -> HTTPResponse? {
+    let index = indexOfInterceptor(of: request)
+    guard index == links.all.count, var response = links.end.respondAtOnce(to: &request) else { return nil }
+    change(&response, to: request, before: index)
+    return response
   }
 
   /// Passes the request on.

@@ -46,11 +46,22 @@ public final class Route: Sendable {
 
 /// A type that responds to the requests of a route.
 public protocol RouteHandler: Sendable {
+  /// Returns the response if nothing has to be waited for; by default `nil`, which has ``respond(to:)`` called. See
+  /// ``HTTPResponder/respondAtOnce(to:)``.
+  ///
+  /// - Throws: a ``Problem``, which is the response.
+  func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse?
+
   /// Responds to a request. The values of the template's parameters are in ``HTTPRequest/pathParameters``.
   ///
   /// - Throws: a ``Problem`` or ``HTTPBodyError``, which is the response. Any other error is logged with the request's
   ///   id, and the response is 500 `internal`.
   nonisolated(nonsending) func respond(to request: HTTPRequest) async throws -> HTTPResponse
+}
+
+extension RouteHandler {
+  /// Returns `nil`.
+  public func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse? { nil }
 }
 
 /// The levels of access to a service, in ascending order. Each includes those before it.

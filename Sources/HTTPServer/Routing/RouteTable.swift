@@ -23,11 +23,14 @@ struct RouteTable: Sendable {
   /// it, in the order in which they are tried.
   private var indicesByFirstSegment: [ExactText: [Int]] = [:]
 
+  private let routes: Set<ObjectIdentifier>
+
   /// The indices of the entries whose first segment is a parameter, in the order in which they are tried.
   private var indicesOfAnyFirstSegment: [Int] = []
 
   /// Creates a table of routes; no two may have the same method and template.
   init(_ routes: [Route]) {
+    self.routes = Set(routes.map { ObjectIdentifier($0) })
     for route in routes { insert(route) }
     let others = exactCount..<entries.count
     indicesOfAnyFirstSegment = others.filter { entries[$0].template.firstLiteral == nil }
@@ -63,6 +66,9 @@ struct RouteTable: Sendable {
     names.insert("OPTIONS")
     return names.sorted().joined(separator: ", ")
   }
+
+  /// Returns a Boolean value that indicates whether a route is one of the table.
+  func contains(_ route: Route) -> Bool { routes.contains(ObjectIdentifier(route)) }
 
   // MARK: Matching
 

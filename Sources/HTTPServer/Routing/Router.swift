@@ -33,9 +33,17 @@ public struct Router: HTTPResponder {
       middlewares, endingIn: RoutedResponder(table: table, problemTypePrefix: problemTypePrefix))
   }
 
+  /// Attaches the route, and returns the response of its handler if that has one at once.
+  public func respondAtOnce(to request: inout HTTPRequest) -> HTTPResponse? {
+    route(&request)
+    return chain.respondAtOnce(to: &request)
+  }
+
   /// Responds to the request; see ``Router``.
   nonisolated(nonsending) public func respond(to request: HTTPRequest) async -> HTTPResponse {
-    await chain.respond(to: routed(request))
+    // The route is attached already if there was no response at once.
+    if let route = request.route, table.contains(route) { return await chain.respond(to: request) }
+    return await chain.respond(to: routed(request))
   }
 
   // Synchronous functions, because their code would enlarge the frames of the asynchronous ones.
@@ -43,8 +51,12 @@ public struct Router: HTTPResponder {
   @inline(never)
   private func routed(_ request: HTTPRequest) -> HTTPRequest {
     var request = request
-    if let (route, parameters) = table.match(request) { request.setRoute(route, parameters) }
+    route(&request)
     return request
+  }
+
+  private func route(_ request: inout HTTPRequest) {
+    if let (route, parameters) = table.match(request) { request.setRoute(route, parameters) }
   }
 
   /// Reports the request to the middlewares.
@@ -55,6 +67,17 @@ public struct Router: HTTPResponder {
 private struct RoutedResponder: HTTPResponder {
   let table: RouteTable
   let problemTypePrefix: String
+
+  func respondAtOnce(to request: inout HTTPRequest) -> HTTPResponse? {
+    guard let route = request.route else { return rejection(of: request) }
+    do throws(Problem) {
+      guard var response = try route.handler.respondAtOnce(to: request) else { return nil }
+      response.route = route.template
+      return response
+    } catch {
+      return response(to: error, request)
+    }
+  }
 
   nonisolated(nonsending) func respond(to request: HTTPRequest) async -> HTTPResponse {
     guard let route = request.route else { return rejection(of: request) }

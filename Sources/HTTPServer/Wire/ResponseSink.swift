@@ -48,9 +48,17 @@ extension ResponseSink {
   ///
   /// - Returns: a Boolean value that indicates whether the response has not ended yet.
   func startResponder(on request: HTTPRequest) -> Bool {
+    var request = request
+    let respondsAtOnce = executor.measuring {
+      guard let response = server.responder.respondAtOnce(to: &request) else { return false }
+      server.requestEnded()
+      finish(response)
+      return true
+    }
+    if respondsAtOnce { return owesResponse || isResponding }
     let sink = NIOLoopBound(self, eventLoop: eventLoop)
     let task = executor.measuring {
-      Task.immediate(executorPreference: executor) { [server, eventLoop] in
+      Task.immediate(executorPreference: executor) { [server, eventLoop, request] in
         let response = await server.responder.respond(to: request)
         switch response.body {
         case .stream(let length, let body):

@@ -118,20 +118,38 @@ final class Revalidation: Sendable {
       version = service.knownDataVersion()
     }
     var found = try await search()
-    var fields: HTTPHeaders
-    // The search may have used another server than the one that the version is from.
-    if let version, let known = service.knownDataVersion(), known.source == version.source {
-      fields = self.fields(of: version, suffix)
-      if !known.isExact || known.token != version.token {
-        fields.replaceOrAdd(name: "etag", value: tag(of: version, suffix, digest: Self.digest(of: found.response)))
-      }
-    } else {
-      fields = unnamed
-    }
+    var fields = fields(of: found.response, foundSince: version, suffix)
     expire(&fields, at: found.expiry)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &found.response, of: request) }
     found.response.headers.add(contentsOf: varying(fields, by: languages))
     return found.response
+  }
+
+  /// Returns the response as ``respond(to:in:languages:representation:areas:hasVersion:expires:_:)`` does, for a
+  /// search that does not wait, whose response has no end and is not compressed; `nil` if the version of the places has
+  /// to be waited for.
+  ///
+  /// - Throws: `Problem` of the search.
+  @inline(__always)
+  func respondAtOnce(
+    to request: HTTPRequest, in format: PointFormat, _ search: () throws(Problem) -> HTTPResponse
+  ) throws(Problem) -> HTTPResponse? {
+    var response: HTTPResponse
+    if policy.isOff {
+      response = try search()
+      response.headers.add(contentsOf: unnamed)
+      return response
+    }
+    let version = service.knownDataVersion()
+    if request.headers.contains(name: "if-none-match") {
+      guard let version, version.isExact else { return nil }
+      if let fields = confirmed(request.headers, version: version, format.etagSuffix, expires: false) {
+        return HTTPResponse(status: .notModified, headers: fields)
+      }
+    }
+    response = try search()
+    response.headers.add(contentsOf: fields(of: response, foundSince: version, format.etagSuffix))
+    return response
   }
 
   /// Has the fields of a response end at a time, in minutes since 1970-01-01T00:00:00Z; `nil` for none.
@@ -216,6 +234,17 @@ final class Revalidation: Sendable {
   }
 
   // MARK: Header fields
+
+  /// Returns the fields of the response of a search, by the version that was known before it.
+  private func fields(of response: HTTPResponse, foundSince version: DataVersion?, _ suffix: String) -> HTTPHeaders {
+    // The search may have used another server than the one that the version is from.
+    guard let version, let known = service.knownDataVersion(), known.source == version.source else { return unnamed }
+    var fields = fields(of: version, suffix)
+    if !known.isExact || known.token != version.token {
+      fields.replaceOrAdd(name: "etag", value: tag(of: version, suffix, digest: Self.digest(of: response)))
+    }
+    return fields
+  }
 
   private func fields(of version: DataVersion, _ suffix: String) -> HTTPHeaders {
     let last = last.withLock { $0 }

@@ -890,7 +890,7 @@ extension ParameterValues {
 
   /// Returns a Boolean value that indicates whether compiling the conditions may take longer than a millisecond: those
   /// with a shape, whose edges are divided, and filters that are long or are joined to another one.
-  fileprivate func haveLongConditions(areJoined: Bool) -> Bool {
+  func haveLongConditions(areJoined: Bool) -> Bool {
     // By index: a copy of each text would be counted.
     var bytes = 0
     for index in texts.indices {

@@ -36,6 +36,22 @@ struct ListRoute: AreaCallHandler {
   /// The path of the calls that lead to other pages.
   var path = "/locations"
 
+  /// Returns the response of a quick search whose places are written from their store.
+  func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse? {
+    guard let snapshot = service.snapshotAtOnce(), !ContentCoding.isAsked(by: request) else { return nil }
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
+    guard !values.has(.text), !values.haveLongConditions(areJoined: true), !areas.areNeeded(for: values, .searched)
+    else { return nil }
+    let arguments = try ListArguments(values, request, filtering)
+    guard arguments.areBorrowed, arguments.query.isQuick else { return nil }
+    return try revalidation.respondAtOnce(to: request, in: arguments.format) { () throws(Problem) in
+      let page = try request.reportingSearchErrors { () throws(PointStoreError) in
+        try service.page(matching: arguments.query, in: snapshot, isRecorded: arguments.isSearch)
+      }
+      return response(of: page, arguments, for: request)
+    }
+  }
+
   // As of other handlers, but without a call through the protocol, whose frame takes memory.
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let values = try ParameterValues(request, allowing: Self.call.parameters)

@@ -10,6 +10,9 @@ extension PointQuery {
   /// A Boolean value that indicates whether the search or its page may take long, and so leaves the event loop.
   fileprivate var isLong: Bool { limit > Self.shortLimit || hasLongCondition }
 
+  /// A Boolean value that indicates whether a search of an index takes less than a millisecond, whatever it finds.
+  var isQuick: Bool { !isLong && source == nil && opening == nil && excludedCategories.isEmpty }
+
   /// The estimated number of bytes of each place of a long page.
   private static let placeBytes = 1024
 

@@ -197,6 +197,9 @@ public final class PointsService: Sendable {
     }
   }
 
+  /// Returns the places of the moment where they may be read without waiting, and on the event loop; otherwise `nil`.
+  package func snapshotAtOnce() -> (any IndexSnapshot)? { isRestricted ? nil : index?.snapshotAtOnce() }
+
   /// Returns a page of the places of a snapshot that match; see ``page(matching:isRecorded:)``.
   public func page(
     matching query: PointQuery, in snapshot: any IndexSnapshot, isRecorded: Bool = true

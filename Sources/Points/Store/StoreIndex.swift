@@ -14,6 +14,10 @@ public protocol StoreIndex: Sendable {
   ///   ``PointStoreError/indexRequired`` if it ``isUnused``.
   func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)?
 
+  /// Returns the places of the moment where they may be read without waiting; `nil` where ``snapshot(isRequired:)``
+  /// must be called, which is the default.
+  func snapshotAtOnce() -> (any IndexSnapshot)?
+
   /// A Boolean value that indicates whether there is no index, for a reason that waiting does not end.
   var isUnused: Bool { get }
 
@@ -42,6 +46,7 @@ public protocol StoreIndex: Sendable {
 }
 
 extension StoreIndex {
+  public func snapshotAtOnce() -> (any IndexSnapshot)? { nil }
   public var isUnused: Bool { false }
   public var followsDatabase: Bool { false }
   public func currentPosition() async -> String? { nil }

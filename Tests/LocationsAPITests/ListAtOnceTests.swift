@@ -1,0 +1,74 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+/// Responses of `GET /locations` without waiting.
+@Suite struct ListAtOnceTests {
+  private static func driver() async throws -> ServiceDriver {
+    let places = try (0..<40).map { index in
+      try PointDraft.at(
+        Double(index) / 100, 1, name: "Place \(index)", category: index.isMultiple(of: 2) ? "cafe" : "bank",
+        tags: ["number": "\(index)"])
+    }
+    return try await ServiceDriver(places: places)
+  }
+
+  private static func bytes(of response: HTTPResponse) async throws -> String {
+    String(buffer: try await response.body.collect())
+  }
+
+  @Test(arguments: [
+    "", "?lat=0&long=1", "?lat=0.1&long=1.2&radius=5000", "?bbox=0,0,2,0.1", "?category=cafe&limit=3", "?limit=100",
+    "?lat=0&long=1&fields=id,name,distance", "?ids=00000000-0000-4000-8000-000000000000", "?lat=91&long=1", "?lat=1",
+    "?nothing=1", "?limit=0", "?cursor=AAAA",
+  ])
+  func responseIsTheSameAsWithWaiting(query: String) async throws {
+    let (atOnce, waiting) = try await Self.driver().bothResponses("/locations" + query)
+
+    let response = try #require(atOnce)
+    #expect(response.status == waiting.status)
+    #expect(response.headers.map { "\($0): \($1)" } == waiting.headers.map { "\($0): \($1)" })
+    #expect(response.route == waiting.route)
+    #expect(try await Self.bytes(of: response) == Self.bytes(of: waiting))
+  }
+
+  @Test func unchangedPlacesAreConfirmedAtOnce() async throws {
+    let driver = try await Self.driver()
+    let tag = try #require(await driver.bothResponses("/locations").atOnce?.headers.first(name: "etag"))
+
+    let (atOnce, waiting) = await driver.bothResponses("/locations", headers: ["if-none-match": tag])
+
+    let response = try #require(atOnce)
+    #expect(response.status == .notModified)
+    #expect(response.headers.map { "\($0): \($1)" } == waiting.headers.map { "\($0): \($1)" })
+  }
+
+  @Test(arguments: [
+    "?q=place", "?limit=101", "?format=geojson", "?lang=de", "?fields=attribution", "?fields=label", "?filter=name='a'",
+    "?within=POLYGON((0 0,2 0,2 1,0 0))", "?source=osm", "?category=!cafe", "?open=true", "?in=Vienna",
+  ])
+  func searchThatMayTakeLongHasNoneAtOnce(query: String) async throws {
+    let target = "/locations" + query.replacing(" ", with: "%20")
+    let (atOnce, _) = try await Self.driver().bothResponses(target)
+
+    #expect(atOnce == nil || atOnce?.status.code == 400)
+  }
+
+  @Test func responseThatMayBeCompressedIsNotThereAtOnce() async throws {
+    let (atOnce, waiting) = try await Self.driver().bothResponses("/locations", headers: ["accept-encoding": "gzip"])
+
+    #expect(atOnce == nil)
+    #expect(waiting.headers.first(name: "content-encoding") == "gzip")
+  }
+
+  @Test func placesOfADatabaseAreWaitedFor() async throws {
+    let service = PointsService(store: StubStore())
+
+    #expect(service.snapshotAtOnce() == nil)
+  }
+}
