@@ -112,9 +112,10 @@ struct InverseGeodesic {
     var course = course(azimuth: azimuth)
     // Bisection alone needs fewer steps.
     for _ in 0..<100 {
-      let (error, slope) = longitudeError(of: course)
+      let error = longitudeError(of: course)
       if abs(error) < leastError { break }
       if error > 0 { high = azimuth } else { low = azimuth }
+      let slope = slope(of: course)
       let step = -error / slope
       var next = azimuth.turned(byRadians: step)
       let isWithinBracket = next.sineAhead(of: low) > 0 && high.sineAhead(of: next) > 0
@@ -128,9 +129,8 @@ struct InverseGeodesic {
     return course
   }
 
-  /// Returns the longitude of a geodesic at the second place's latitude less that of the second place, in radians, and
-  /// its derivative with respect to the azimuth at the first place.
-  private func longitudeError(of course: Course) -> (error: Double, slope: Double) {
+  /// Returns the longitude of a geodesic at the second place's latitude less that of the second place, in radians.
+  private func longitudeError(of course: Course) -> Double {
     let path = course.path
     let longitudeOnSphere = Angle(
       sine: max(course.endLongitude.sineAhead(of: course.startLongitude), 0),
@@ -140,11 +140,14 @@ struct InverseGeodesic {
     let lag =
       WGS84.flattening * GeodesicSeries.longitudeMean(path.epsilon) * course.equatorialAzimuth.sine
       * (path.arc + GeodesicSeries.longitudeWaves(path.epsilon).growth(from: path.start, to: path.end))
-    let slope =
-      course.endAzimuthCosine == 0
-      ? -2 * (1 - WGS84.flattening) * path.stretch(at: first) / first.sine
-      : path.reducedLength * (1 - WGS84.flattening) / (course.endAzimuthCosine * second.cosine)
-    return (ahead - lag, slope)
+    return ahead - lag
+  }
+
+  /// Returns the derivative of ``longitudeError(of:)`` with respect to the azimuth at the first place.
+  private func slope(of course: Course) -> Double {
+    course.endAzimuthCosine == 0
+      ? -2 * (1 - WGS84.flattening) * course.path.stretch(at: first) / first.sine
+      : course.path.reducedLength * (1 - WGS84.flattening) / (course.endAzimuthCosine * second.cosine)
   }
 
   /// A geodesic from the first place, seen on the auxiliary sphere.

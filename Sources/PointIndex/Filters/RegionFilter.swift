@@ -53,7 +53,7 @@ struct RegionFilter {
   /// Creates the filter; `nil` if the query has none of them.
   ///
   /// - Parameter limit: the time limit of the search, after which no place matches; `nil` if it has none.
-  init?(_ query: PointQuery, _ limit: SearchLimit? = nil) {
+  init?(_ query: borrowing PointQuery, _ limit: SearchLimit? = nil) {
     let bound = query.restriction?.area
     let area = query.area ?? bound
     guard query.box != nil || area != nil else { return nil }

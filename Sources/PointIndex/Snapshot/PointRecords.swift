@@ -786,6 +786,7 @@ struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
   // Sendable: the memory behind the pointers is never written after the segment's initialization.
 
   let ids: UnsafePointer<PointID>
+  let positions: UnsafePointer<EarthCentred>
   let coordinates: CoordinatePointers
   let records: RecordColumns
   let categories: PackedTexts.Pointers

@@ -190,7 +190,7 @@ extension PointSnapshot {
 
   /// The number of places found by their chords beyond those needed, so that their geodesics can prove that no other
   /// place is among the first.
-  private static let margin = 8
+  private static let margin = 4
 
   /// The distance in metres beyond which a page is not searched by chords: the chords of places at one distance differ
   /// there by more than the places usually do.
@@ -209,13 +209,17 @@ extension PointSnapshot {
       var search = ChordSearch(
         proximity: proximity, region: region, filter: filter, capacity: maximumCount + Self.margin)
       forEachTree(for: query, filter) { tree, _ in tree.walk(&search) }
-      // Without others the chord is infinite, and this is more than any distance.
-      let leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: search.chordSquaredOfOthers.squareRoot())
-      // Few change their places after that, which costs a sort nearly nothing.
-      var found = search.removeAllSorted()
-      measure(&found, from: proximity)
-      found.sort { $0 < $1 }
+      let chordSquaredOfOthers = search.chordSquaredOfOthers
+      var found = search.removeAll(sortedFrom: maximumCount)
+      measure(&found, from: 0, to: min(found.count, maximumCount), proximity)
       if found.count <= maximumCount { return found }
+      // The rest is measured only if one of it may be among the first.
+      var leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: found[maximumCount].distance.squareRoot())
+      if found[maximumCount - 1].distance >= leastOfOthers {
+        measure(&found, from: maximumCount, to: found.count, proximity)
+        // Without others the chord is infinite, and this is more than any distance.
+        leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: chordSquaredOfOthers.squareRoot())
+      }
       bound = found[maximumCount - 1].distance
       if bound < leastOfOthers {
         found.removeLast(found.count - maximumCount)
@@ -228,18 +232,23 @@ extension PointSnapshot {
     return search.removeAllSorted()
   }
 
-  /// Replaces the distances of candidates by their geodesic distances.
-  private func measure(_ candidates: inout [Candidate], from proximity: ProximityFilter) {
-    prefetch(candidates)
-    for index in candidates.indices {
-      let columns = parts[Int(candidates[index].part)].segment.columns
-      let slot = Int(candidates[index].slot)
-      candidates[index].distance = Geodesic.distanceMetres(
-        from: proximity.center,
-        at: proximity.position,
-        to: columns.coordinates[slot],
-        at: columns.positions[slot]
-      )
+  /// Replaces the distances of some candidates by their geodesic distances, and sorts all up to these.
+  private func measure(_ candidates: inout [Candidate], from start: Int, to end: Int, _ proximity: ProximityFilter) {
+    placeColumns.withUnsafeBufferPointer { columns in
+      candidates.withUnsafeMutableBufferPointer { candidates in
+        for candidate in candidates[start..<end] { columns[Int(candidate.part)].prefetchPlace(at: Int(candidate.slot)) }
+        for index in start..<end {
+          let (part, slot) = (Int(candidates[index].part), Int(candidates[index].slot))
+          candidates[index].distance = Geodesic.distanceMetres(
+            from: proximity.center,
+            at: proximity.position,
+            to: columns[part].coordinates[slot],
+            at: columns[part].positions[slot]
+          )
+        }
+        var measured = UnsafeMutableBufferPointer(rebasing: candidates[..<end])
+        measured.sort { $0 < $1 }
+      }
     }
   }
 
@@ -260,10 +269,11 @@ extension PointSnapshot {
     _ search: (SearchTree, UnsafeBufferPointer<UInt32>) -> Void
   ) {
     let categories = query.categories
+    let source = query.source?.name.text
     for (index, part) in parts.enumerated() {
       let segment = part.segment
-      let ofSource = query.source.flatMap { segment.index(ofSource: $0.name.text) }
-      if ofSource == nil, query.source != nil { continue }
+      let ofSource = source.flatMap { segment.index(ofSource: $0) }
+      if ofSource == nil, source != nil { continue }
       let isMasked = ofSource?.tree == nil || !categories.isEmpty
       let tombstones = isMasked ? part.tombstones(besides: ofSource?.others) : part.tombstones
       let opening = filter?.opening(ofPart: index)

@@ -227,6 +227,7 @@ final class Segment: Sendable {
   var placeColumns: PlaceColumns {
     PlaceColumns(
       ids: ids.pointer,
+      positions: positions.pointer,
       coordinates: coordinates.pointers,
       records: records.columns,
       categories: categories.packedNames.pointers,

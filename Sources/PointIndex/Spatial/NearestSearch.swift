@@ -25,8 +25,15 @@ struct ChordSearch: ~Copyable {
   /// A lower bound of the squared chords of the matches left out; infinite when none was.
   var chordSquaredOfOthers: Double { heap.isFull ? heap.last.distance : .infinity }
 
-  /// Ends the search and returns its matches in order, with the squares of their chords for distances.
-  mutating func removeAllSorted() -> [Candidate] { heap.removeAllSorted() }
+  /// Ends the search and returns its matches, with the squares of their chords for distances: those from a position on
+  /// in order, after those that precede them in any order.
+  mutating func removeAll(sortedFrom start: Int) -> [Candidate] { heap.removeAll(sortedFrom: start) }
+
+  // Not inlined, since the filter of a region is large and few queries have one.
+  @inline(never)
+  private func isInRegion(_ slot: Int, _ columns: SegmentColumns) -> Bool { region?.contains(slot, columns) ?? true }
+  @inline(never)
+  private func meetsRegion(_ bounds: GeographicBounds) -> Bool { region?.meets(bounds) ?? true }
 }
 
 extension ChordSearch: TreeVisitor {
@@ -35,7 +42,7 @@ extension ChordSearch: TreeVisitor {
     let bounds = tree.nodes.space[node]
     let least = bounds.leastChordSquared(to: proximity.position)
     guard least <= outerChordSquared, !proximity.isBeforeStart(bounds) else { return nil }
-    if let region, !region.meets(tree.nodes.geographic[node]) { return nil }
+    if region != nil, !meetsRegion(tree.nodes.geographic[node]) { return nil }
     return least
   }
 
@@ -62,7 +69,7 @@ extension ChordSearch: TreeVisitor {
 
   private mutating func take(_ slot: Int, at end: EarthCentred, chordSquared: Double, in tree: SearchTree) {
     if tree.isDead(slot) { return }
-    if let region, !region.contains(slot, tree.columns) { return }
+    if region != nil, !isInRegion(slot, tree.columns) { return }
     let id = tree.columns.ids[slot]
     if !proximity.surelyMatches(chordSquared: chordSquared) {
       let distance = Geodesic.distanceMetres(
@@ -227,7 +234,7 @@ struct Candidate: BitwiseCopyable {
   /// Returns a Boolean value that indicates whether the left candidate precedes the right one in a result.
   @inline(__always)
   static func < (left: Candidate, right: Candidate) -> Bool {
-    left.distance != right.distance ? left.distance < right.distance : left.id < right.id
+    left.distance < right.distance || (left.distance == right.distance && left.id < right.id)
   }
 }
 
@@ -271,12 +278,19 @@ struct CandidateHeap: ~Copyable {
   }
 
   /// Removes the candidates and returns them in order. O(n log n).
-  mutating func removeAllSorted() -> [Candidate] {
-    for end in stride(from: count - 1, to: 0, by: -1) {
+  mutating func removeAllSorted() -> [Candidate] { removeAll(sortedFrom: 0) }
+
+  /// Removes the candidates and returns them: those from a position on in order, after those that precede them in any
+  /// order. O(m log n) for m candidates in order.
+  mutating func removeAll(sortedFrom start: Int) -> [Candidate] {
+    for end in stride(from: count - 1, through: max(start, 1), by: -1) {
       let candidate = candidates[end]
       candidates[end] = candidates[0]
       sink(candidate, within: end)
     }
+    // A heap is nearly in order backwards: whoever sorts it moves less.
+    var unsorted = UnsafeMutableBufferPointer(start: candidates, count: min(start, count))
+    unsorted.reverse()
     defer { count = 0 }
     return Array(UnsafeBufferPointer(start: candidates, count: count))
   }
@@ -284,7 +298,7 @@ struct CandidateHeap: ~Copyable {
   private mutating func rise(_ candidate: Candidate, from start: Int) {
     var hole = start
     while hole > 0 {
-      let parent = (hole - 1) / 2
+      let parent = (hole &- 1) &>> 1
       guard candidates[parent] < candidate else { break }
       candidates[hole] = candidates[parent]
       hole = parent
@@ -292,16 +306,19 @@ struct CandidateHeap: ~Copyable {
     candidates[hole] = candidate
   }
 
+  /// Replaces the first of the heap by a candidate.
+  ///
+  /// Most candidates belong near the bottom: the hole goes down there without comparisons with the candidate (I. Wegener,
+  /// "Bottom-up-heapsort", Theoretical Computer Science 118, 1993).
   private mutating func sink(_ candidate: Candidate, within end: Int) {
     var hole = 0
-    while true {
-      var child = 2 * hole + 1
-      guard child < end else { break }
-      if child + 1 < end, candidates[child] < candidates[child + 1] { child += 1 }
-      guard candidate < candidates[child] else { break }
+    var child = 1
+    while child < end {
+      if child &+ 1 < end, candidates[child] < candidates[child &+ 1] { child &+= 1 }
       candidates[hole] = candidates[child]
       hole = child
+      child = 2 &* hole &+ 1
     }
-    candidates[hole] = candidate
+    rise(candidate, from: hole)
   }
 }

@@ -142,14 +142,17 @@ protocol TreeVisitor: ~Copyable {
 }
 
 extension SearchTree {
-  private struct Entry: BitwiseCopyable {
-    var key: Double
-    var node: UInt32
-    var level: Int32
+  /// The nodes to visit, the next one on top, in two columns: allocations of up to 1,024 bytes are on the stack.
+  private struct Stack: BitwiseCopyable {
+    let keys: UnsafeMutablePointer<Double>
+    let nodes: UnsafeMutablePointer<(number: UInt32, level: Int32)>
+    var depth = 0
+
+    static let capacity = maximumLevels * PackedTree.fanOut
   }
 
   /// The maximum number of levels of a tree over 2³² places.
-  private static let maximumLevels = 12
+  private static let maximumLevels = 10
 
   /// Visits the nodes depth first, of each node's children the one with the least key first.
   @inline(__always)
@@ -159,7 +162,7 @@ extension SearchTree {
       if count > 0 { visitor.visit(places: 0..<count, in: self) }
       return
     }
-    withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.maximumLevels) { starts in
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.maximumLevels + 1) { starts in
       // The first node of each level, and one past the last node.
       starts[0] = 0
       var levels = 0
@@ -170,24 +173,26 @@ extension SearchTree {
         if nodeCount <= PackedTree.fanOut { break }
         nodeCount = (nodeCount + PackedTree.fanOut - 1) / PackedTree.fanOut
       }
-      withUnsafeTemporaryAllocation(of: Entry.self, capacity: Self.maximumLevels * PackedTree.fanOut) { stack in
-        var depth = 0
-        push(starts[levels - 1]..<starts[levels], level: levels - 1, start: starts[levels - 1], stack, &depth, &visitor)
-        while depth > 0 {
-          depth -= 1
-          let entry = stack[depth]
-          guard visitor.wants(entry.key) else { continue }
-          let level = Int(entry.level)
-          let index = Int(entry.node) - starts[level]
-          if let opening, !mayMatch(opening, node: index, ofLevel: level, starts: starts) { continue }
-          if level == 0 {
-            let first = index * PackedTree.leafCapacity
-            visitor.visit(places: first..<min(first + PackedTree.leafCapacity, count), in: self)
-          } else {
-            let first = starts[level - 1] + index * PackedTree.fanOut
-            let children = first..<min(first + PackedTree.fanOut, starts[level])
-            push(children, level: level - 1, start: starts[level - 1], stack, &depth, &visitor)
-            prefetchTop(of: stack, depth: depth, starts: starts)
+      withUnsafeTemporaryAllocation(of: Double.self, capacity: Stack.capacity) { keys in
+        withUnsafeTemporaryAllocation(of: (number: UInt32, level: Int32).self, capacity: Stack.capacity) { nodes in
+          var stack = Stack(keys: keys.baseAddress.unsafelyUnwrapped, nodes: nodes.baseAddress.unsafelyUnwrapped)
+          let top = levels - 1
+          push(starts[top]..<starts[levels], level: top, start: starts[top], &stack, &visitor)
+          while stack.depth > 0 {
+            stack.depth -= 1
+            guard visitor.wants(stack.keys[stack.depth]) else { continue }
+            let (number, level) = (Int(stack.nodes[stack.depth].number), Int(stack.nodes[stack.depth].level))
+            let index = number - starts[level]
+            if let opening, !mayMatch(opening, node: index, ofLevel: level, starts: starts) { continue }
+            if level == 0 {
+              let first = index * PackedTree.leafCapacity
+              visitor.visit(places: first..<min(first + PackedTree.leafCapacity, count), in: self)
+            } else {
+              let first = starts[level - 1] + index * PackedTree.fanOut
+              let children = first..<min(first + PackedTree.fanOut, starts[level])
+              push(children, level: level - 1, start: starts[level - 1], &stack, &visitor)
+              prefetchTop(of: stack, starts: starts)
+            }
           }
         }
       }
@@ -210,26 +215,29 @@ extension SearchTree {
     _ siblings: Range<Int>,
     level: Int,
     start: Int,
-    _ stack: UnsafeMutableBufferPointer<Entry>,
-    _ depth: inout Int,
+    _ stack: inout Stack,
     _ visitor: inout Visitor
   ) {
-    let bottom = depth
+    let bottom = stack.depth
+    var depth = bottom
     let count = nodes.count
     let shift = Self.placesShift(level: level)
     for node in siblings {
-      let first = (node - start) << shift
-      guard let key = visitor.key(ofNode: node, places: first..<min(first + 1 << shift, count), in: self) else {
-        continue
-      }
+      // Unchecked, so that a visitor that ignores the places does not pay for them.
+      let first = (node &- start) &<< shift
+      let places = Range(uncheckedBounds: (first, min(first &+ 1 &<< shift, count)))
+      guard let key = visitor.key(ofNode: node, places: places, in: self) else { continue }
       var position = depth
-      while position > bottom, stack[position - 1].key < key {
-        stack[position] = stack[position - 1]
-        position -= 1
+      while position > bottom, stack.keys[position &- 1] < key {
+        stack.keys[position] = stack.keys[position &- 1]
+        stack.nodes[position] = stack.nodes[position &- 1]
+        position &-= 1
       }
-      stack[position] = Entry(key: key, node: UInt32(truncatingIfNeeded: node), level: Int32(truncatingIfNeeded: level))
-      depth += 1
+      stack.keys[position] = key
+      stack.nodes[position] = (UInt32(truncatingIfNeeded: node), Int32(truncatingIfNeeded: level))
+      depth &+= 1
     }
+    stack.depth = depth
   }
 
   /// The number of nodes whose contents are prefetched while a node is examined.
@@ -237,14 +245,10 @@ extension SearchTree {
 
   /// Prefetches the children of the nodes on top of the stack.
   @inline(__always)
-  private func prefetchTop(
-    of stack: UnsafeMutableBufferPointer<Entry>,
-    depth: Int,
-    starts: UnsafeMutableBufferPointer<Int>
-  ) {
-    for entry in stack[max(depth - Self.prefetched, 0)..<depth] {
-      let level = Int(entry.level)
-      let index = Int(entry.node) - starts[level]
+  private func prefetchTop(of stack: Stack, starts: UnsafeMutableBufferPointer<Int>) {
+    for position in max(stack.depth - Self.prefetched, 0)..<stack.depth {
+      let (number, level) = (Int(stack.nodes[position].number), Int(stack.nodes[position].level))
+      let index = number - starts[level]
       if level > 0 {
         prefetch(nodes.space + starts[level - 1] + index * PackedTree.fanOut, count: PackedTree.fanOut)
       } else if nodes.slots == nil {
@@ -302,11 +306,15 @@ struct SpaceBounds: BitwiseCopyable {
   @inline(__always)
   func leastChordSquared(to position: EarthCentred) -> Double {
     let (least, greatest) = (least, greatest)
-    let dx = max(max(least.x - position.x, position.x - greatest.x), 0)
-    let dy = max(max(least.y - position.y, position.y - greatest.y), 0)
-    let dz = max(max(least.z - position.z, position.z - greatest.z), 0)
+    let dx = Self.greater(Self.greater(least.x - position.x, position.x - greatest.x), 0)
+    let dy = Self.greater(Self.greater(least.y - position.y, position.y - greatest.y), 0)
+    let dz = Self.greater(Self.greater(least.z - position.z, position.z - greatest.z), 0)
     return dx * dx + dy * dy + dz * dz
   }
+
+  /// Returns the greater of two numbers, in one instruction; `max` takes four, for its order of equal ones.
+  @inline(__always)
+  private static func greater(_ a: Double, _ b: Double) -> Double { a > b ? a : b }
 
   /// Returns the square of the distance from a position to the farthest corner of the bounds.
   @inline(__always)
