@@ -106,21 +106,28 @@ public enum PercentEncoding {
 package enum Base64URL {
   private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-  package static func encode(_ bytes: [UInt8]) -> String {
+  package static func encode(_ bytes: [UInt8]) -> String { bytes.withUnsafeBufferPointer { encode($0) } }
+
+  package static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
     let length = (bytes.count * 8 + 5) / 6
     return String(unsafeUninitializedCapacity: length) { text in
-      var written = 0
-      for start in stride(from: 0, to: bytes.count, by: 3) {
-        // Missing bytes are zero; their characters are left out.
-        var group = UInt32(bytes[start]) << 16
-        if start + 1 < bytes.count { group |= UInt32(bytes[start + 1]) << 8 }
-        if start + 2 < bytes.count { group |= UInt32(bytes[start + 2]) }
-        for shift in stride(from: UInt32(18), through: 0, by: -6) where written < length {
-          text[written] = alphabet.utf8Start[Int(group >> shift & 63)]
-          written += 1
+      func write(_ group: UInt32, from start: Int, count: Int) {
+        for index in 0..<count {
+          text[start + index] = alphabet.utf8Start[Int(group >> UInt32(18 - 6 * index) & 63)]
         }
       }
-      return written
+      let (whole, rest) = bytes.count.quotientAndRemainder(dividingBy: 3)
+      for group in 0..<whole {
+        let first = 3 * group
+        let value = UInt32(bytes[first]) << 16 | UInt32(bytes[first + 1]) << 8 | UInt32(bytes[first + 2])
+        write(value, from: 4 * group, count: 4)
+      }
+      // Missing bytes are zero; their characters are left out.
+      if rest > 0 {
+        let second = rest == 2 ? UInt32(bytes[3 * whole + 1]) << 8 : 0
+        write(UInt32(bytes[3 * whole]) << 16 | second, from: 4 * whole, count: rest + 1)
+      }
+      return length
     }
   }
 

@@ -31,6 +31,21 @@ import Testing
     #expect(parameters.map { "\($0.name)=\($0.value)" } == expected)
   }
 
+  @Test(
+    arguments: [
+      ("lat=37.3&&l%6Fng=%2D1+", ["lat=37.3", "l%6Fng=%2D1+"]), ("flag", ["flag="]), ("=x=y&é", ["=x=y", "é="]),
+      ("", []),
+    ] as [(String, [String])])
+  func encodedParametersAreThoseThatWereSent(query: String, expected: [String]) throws {
+    var pairs: [String] = []
+
+    try QueryParameter.forEach(encodedIn: query[...]) { pair throws(Problem) in
+      pairs.append(String(decoding: pair.name, as: UTF8.self) + "=" + String(decoding: pair.value, as: UTF8.self))
+    }
+
+    #expect(pairs == expected)
+  }
+
   @Test func absentQueryHasNoParameters() throws {
     #expect(try parameters(of: nil).isEmpty)
   }

@@ -25,11 +25,10 @@ enum Cursor {
 
   /// Returns the text of a position among the pairs of a search for duplicates.
   static func text(for rank: DuplicateCandidate.Rank, of fingerprint: QueryFingerprint) -> String {
-    var bytes = bytes(pairVersion, Double(rank.score), rank.pair.lower, fingerprint.check())
-    for half in [rank.pair.upper.high, rank.pair.upper.low] {
-      withUnsafeBytes(of: half.bigEndian) { bytes.append(contentsOf: $0) }
+    text(pairVersion, Double(rank.score), rank.pair.lower, fingerprint.check()) { bytes in
+      bytes.write(bigEndian: rank.pair.upper.high)
+      bytes.write(bigEndian: rank.pair.upper.low)
     }
-    return Base64URL.encode(bytes)
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another search for duplicates.
@@ -51,17 +50,17 @@ enum Cursor {
   static func text(
     for position: PointQuery.Position, in query: PointQuery, of fingerprint: QueryFingerprint
   ) -> String {
-    var bytes = bytes(version, position.distanceMetres, position.id, fingerprint.check(in: query.area))
-    append(query.opening, to: &bytes)
-    return Base64URL.encode(bytes)
+    text(version, position.distanceMetres, position.id, fingerprint.check(in: query.area)) { bytes in
+      write(query.opening, to: &bytes)
+    }
   }
 
   private static let minuteByteCount = 4
 
-  /// Appends the minute of a condition on the present.
-  private static func append(_ opening: PointQuery.Opening?, to bytes: inout [UInt8]) {
+  /// Writes the minute of a condition on the present.
+  private static func write(_ opening: PointQuery.Opening?, to bytes: inout UncheckedBytes) {
     guard let opening, opening.isNow, case .instant(let minutes) = opening.time else { return }
-    withUnsafeBytes(of: UInt32(truncatingIfNeeded: minutes).bigEndian) { bytes.append(contentsOf: $0) }
+    bytes.write(bigEndian: minutes)
   }
 
   /// Returns the bytes of a text without the minute, which the condition gets; `nil` if there are not as many.
@@ -82,24 +81,30 @@ enum Cursor {
     for position: TextQuery.Position, in query: TextQuery, of fingerprint: QueryFingerprint
   ) -> String {
     let check = fingerprint.check(in: query.filters.area, query.areaReadings)
-    var bytes = bytes(textVersion, position.value, position.id, check)
-    let (number, detail) = position.stage.code
-    bytes += [number, UInt8(detail >> 8), UInt8(detail & 0xFF)]
-    append(query.filters.opening, to: &bytes)
-    return Base64URL.encode(bytes)
+    return text(textVersion, position.value, position.id, check) { bytes in
+      let (number, detail) = position.stage.code
+      bytes.write(number)
+      bytes.write(bigEndian: detail)
+      write(query.filters.opening, to: &bytes)
+    }
   }
 
-  private static func bytes(_ version: UInt8, _ value: Double, _ id: PointID, _ check: UInt32) -> [UInt8] {
-    var bytes: [UInt8] = [version]
-    bytes.reserveCapacity(byteCount + stageByteCount + minuteByteCount)
-    func append(_ number: some FixedWidthInteger) {
-      withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+  /// Returns the text of what every cursor has, and of at most ``idByteCount`` bytes that a closure writes behind it.
+  @inline(__always)
+  private static func text(
+    _ version: UInt8, _ value: Double, _ id: PointID, _ check: UInt32, _ writeRest: (inout UncheckedBytes) -> Void
+  ) -> String {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: byteCount + idByteCount) { buffer in
+      let start = buffer.baseAddress.unsafelyUnwrapped
+      var bytes = UncheckedBytes(at: start)
+      bytes.write(version)
+      bytes.write(bigEndian: value.bitPattern)
+      bytes.write(bigEndian: id.high)
+      bytes.write(bigEndian: id.low)
+      bytes.write(bigEndian: check)
+      writeRest(&bytes)
+      return Base64URL.encode(UnsafeBufferPointer(start: start, count: bytes.end - start))
     }
-    append(value.bitPattern)
-    append(id.high)
-    append(id.low)
-    append(check)
-    return bytes
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
@@ -198,6 +203,13 @@ struct QueryFingerprint: Sendable {
       hash.combine(reading.area)
     }
     return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
+  }
+}
+
+extension UncheckedBytes {
+  fileprivate mutating func write<Number: FixedWidthInteger>(bigEndian number: Number) {
+    UnsafeMutableRawPointer(end).storeBytes(of: number.bigEndian, as: Number.self)
+    end += MemoryLayout<Number>.size
   }
 }
 

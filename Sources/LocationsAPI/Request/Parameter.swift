@@ -1,3 +1,5 @@
+import Basics
+
 /// A parameter of a call, in its query or as a member of a body that has the parameters of a query.
 ///
 /// Parameters are values, declared beside what reads them. Two are equal if their names are.
@@ -23,6 +25,17 @@ struct Parameter: Sendable {
     fileprivate let staticName: StaticString
     let form: Form
 
+    /// One of 64 bits, by the name. Several parameters may have the same.
+    let bit: UInt64
+
+    fileprivate init(_ name: StaticString, _ form: Form) {
+      staticName = name
+      self.form = form
+      var hash = FNV1a()
+      hash.combine(bytes: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+      bit = 1 << (hash.value >> 58)
+    }
+
     /// The name in queries, bodies and problems.
     var name: String { staticName.description }
 
@@ -34,6 +47,14 @@ struct Parameter: Sendable {
     fileprivate func isNamed(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
       let name = bytes
       return name.count == other.count && (name.baseAddress == other.baseAddress || name.elementsEqual(other))
+    }
+
+    /// A Boolean value that indicates whether the value is a list that commas separate.
+    var isList: Bool {
+      switch form {
+      case .list, .numbers: true
+      case .text, .number, .integer, .flag, .values, .filter, .shape: false
+      }
     }
 
     static func == (left: Key, right: Key) -> Bool { left.isNamed(right.bytes) }
@@ -60,7 +81,7 @@ struct Parameter: Sendable {
     _ name: StaticString, _ form: Form = .text, order: Int = .max, mayDifferBetweenPages: Bool = false,
     _ describe: @escaping @Sendable () -> ParameterDescription
   ) {
-    key = Key(staticName: name, form: form)
+    key = Key(name, form)
     self.order = order
     self.mayDifferBetweenPages = mayDifferBetweenPages
     self.describe = describe
@@ -75,12 +96,7 @@ struct Parameter: Sendable {
   var description: ParameterDescription { describe() }
 
   /// A Boolean value that indicates whether the value is a list that commas separate.
-  var isList: Bool {
-    switch form {
-    case .list, .numbers: true
-    case .text, .number, .integer, .flag, .values, .filter, .shape: false
-    }
-  }
+  var isList: Bool { key.isList }
 }
 
 extension Parameter: Hashable {
@@ -92,13 +108,18 @@ extension Parameter: Hashable {
 extension [Parameter] {
   /// Returns the parameter of a name; `nil` if there is none. The longitude has three names.
   func named(_ name: String) -> Parameter? {
-    var text = name
-    let index = text.withUTF8 { bytes in
-      // By index: a closure would be passed a copy of each.
-      indices.first { self[$0].key.isNamed(bytes) }
-    }
-    if let index { return self[index] }
-    return name == "lon" || name == "lng" ? first { $0 == .longitude } : nil
+    var name = name
+    return name.withUTF8 { index(named: $0) }.map { self[$0] }
+  }
+
+  /// Returns the key of the parameter of a name; `nil` if there is none.
+  func key(named name: UnsafeBufferPointer<UInt8>) -> Parameter.Key? { index(named: name).map { self[$0].key } }
+
+  private func index(named name: UnsafeBufferPointer<UInt8>) -> Int? {
+    // By index: a closure would be passed a copy of each.
+    for index in indices where self[index].key.isNamed(name) { return index }
+    let isLongitude = name.elementsEqual("lon".utf8) || name.elementsEqual("lng".utf8)
+    return isLongitude ? firstIndex(of: .longitude) : nil
   }
 
   /// Returns these parameters and others, each once, in the order that their declarations state.

@@ -41,23 +41,32 @@ struct ParameterValues {
   /// The values of the parameters that are given, of which there are few.
   private var texts: [(key: Parameter.Key, text: String, encoding: Encoding)] = []
 
+  /// The bits of the parameters that are given, so that most of those that are not need no search.
+  private var givenBits: UInt64 = 0
+
   /// The fingerprint of the values that were read.
   var fingerprint = QueryFingerprint()
 
   /// The conditions on properties, each by the property's name and one value that it may have.
   private var conditions: [(property: String, value: String)] = []
 
-  /// The values of a body that are objects, by their parameters.
-  private var objects: [Parameter: JSONValue] = [:]
+  /// The state that only the parameters of a body have.
+  private struct Body {
+    /// The values that are objects, by their parameters.
+    var objects: [Parameter.Key: JSONValue] = [:]
 
-  /// The names of the parameters of the query beside a body; `nil` where there is no body.
-  private var namesBesideBody: Set<ExactText>?
+    /// The parameters whose values are of the wrong type. They count as given, and have no further violations.
+    var mistyped: Set<Parameter.Key> = []
 
-  /// The name by which the longitude was sent, which has three; `nil` if it was not.
+    /// The names of the parameters of the query beside the body.
+    var namesInQuery: Set<ExactText>
+  }
+
+  /// The state of a body; `nil` if there is none. A copy without it counts no references of its members.
+  private var body: Body?
+
+  /// The name by which the longitude was sent, which has three; `nil` if it was not, or by its own.
   private var longitudeName: String?
-
-  /// The parameters whose values are of the wrong type. They count as given, and have no further violations.
-  private var mistyped: Set<Parameter> = []
 
   /// The areas that the request needs; `nil` if it needs none.
   var areas: RequestAreas?
@@ -78,77 +87,112 @@ struct ParameterValues {
   ///   - properties: the names of properties that are parameters of the call, and take precedence over others.
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
   init(
-    _ request: HTTPRequest, allowing allowed: [Parameter], properties: [String] = []
+    _ request: borrowing HTTPRequest, allowing allowed: [Parameter], properties: [String] = []
   ) throws(Problem) {
-    if request.query != nil { texts.reserveCapacity(4) }
-    try QueryParameter.forEach(in: request.query) { pair throws(Problem) in
-      if properties.contains(where: { $0.hasSameBytes(as: pair.name) }) {
-        addCondition(onProperty: pair.name, pair.value)
-        return
+    guard let query = request.query else { return }
+    texts.reserveCapacity(4)
+    try QueryParameter.forEach(encodedIn: query) { pair throws(Problem) in
+      // The name of a parameter has no escapes, so that it is found before it is decoded.
+      if properties.isEmpty, let key = allowed.key(named: pair.name) {
+        return take(try pair.decodedValue(), hasEscapes: pair.hasEscapes, of: key, named: pair.name)
       }
-      guard let parameter = allowed.named(pair.name) else {
-        if allowed.contains(.filter), Queryables.tagKey(ofProperty: pair.name) != nil {
-          addCondition(onProperty: pair.name, pair.value)
-          return
-        }
+      let parameter = try pair.decoded()
+      var name = parameter.name
+      if properties.contains(where: { $0.hasSameBytes(as: parameter.name) }) {
+        addCondition(onProperty: parameter.name, parameter.value)
+      } else if let key = name.withUTF8({ allowed.key(named: $0) }) {
+        name.withUTF8 { take(parameter.value, hasEscapes: parameter.hasEscapes, of: key, named: $0) }
+      } else if allowed.contains(.filter), Queryables.tagKey(ofProperty: parameter.name) != nil {
+        addCondition(onProperty: parameter.name, parameter.value)
+      } else {
         let names = allowed.map(\.name).joined(separator: ", ")
         let known = allowed.isEmpty ? "it has none" : "its parameters are \(names)"
-        note(.unknown, String(pair.name.prefix(100)), "is not a parameter of this call; \(known)")
-        return
-      }
-      setName(of: parameter, to: pair.name)
-      if parameter.form == .values {
-        texts.append((parameter.key, pair.value, pair.hasEscapes ? .escaped : .plain))
-      } else if let index = texts.firstIndex(where: { $0.key == parameter.key }) {
-        if parameter.isList {
-          texts[index].text += "," + pair.value
-        } else {
-          note(.invalid, name(of: parameter), "must not be repeated")
-        }
-      } else {
-        set(parameter, to: pair.value)
+        note(.unknown, String(parameter.name.prefix(100)), "is not a parameter of this call; \(known)")
       }
     }
   }
 
-  func has(_ parameter: Parameter) -> Bool {
-    self[parameter] != nil || object(parameter) != nil || !mistyped.isEmpty && mistyped.contains(parameter)
+  /// Takes the value of a parameter of the query.
+  private mutating func take(
+    _ value: String, hasEscapes: Bool, of key: Parameter.Key, named name: UnsafeBufferPointer<UInt8>
+  ) {
+    setName(of: key, to: name)
+    if key.form == .values {
+      append(value, hasEscapes ? .escaped : .plain, to: key)
+    } else if let index = index(of: key) {
+      if key.isList {
+        texts[index].text += "," + value
+      } else {
+        note(.invalid, self.name(of: key), "must not be repeated")
+      }
+    } else {
+      set(key, to: value)
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether a parameter is given, with a valid value or not.
+  @inline(__always)
+  func has(_ parameter: Parameter) -> Bool { mayHave(parameter.key) && isGiven(parameter.key) }
+
+  /// Returns `false` if a parameter is not given, and most often only then.
+  @inline(__always)
+  private func mayHave(_ key: Parameter.Key) -> Bool { givenBits & key.bit != 0 }
+
+  private func isGiven(_ key: Parameter.Key) -> Bool {
+    index(of: key) != nil || body.map { $0.objects[key] != nil || $0.mistyped.contains(key) } ?? false
+  }
+
+  /// Returns the index of the first value of a parameter.
+  private func index(of key: Parameter.Key) -> Int? {
+    guard mayHave(key) else { return nil }
+    // By index: a closure would be passed a copy of each text.
+    for index in texts.indices where texts[index].key == key { return index }
+    return nil
   }
 
   /// Returns the name by which a parameter was sent, or else its own.
-  func name(of parameter: Parameter) -> String {
-    parameter == .longitude ? longitudeName ?? parameter.name : parameter.name
+  func name(of parameter: Parameter) -> String { name(of: parameter.key) }
+
+  private func name(of key: Parameter.Key) -> String {
+    key == Parameter.longitude.key ? longitudeName ?? key.name : key.name
   }
 
   /// Sets the name by which a parameter was sent.
-  private mutating func setName(of parameter: Parameter, to name: String) {
-    if parameter == .longitude { longitudeName = name }
+  private mutating func setName(of key: Parameter.Key, to name: UnsafeBufferPointer<UInt8>) {
+    guard key == Parameter.longitude.key else { return }
+    longitudeName = name.count == key.bytes.count ? nil : String(decoding: name, as: UTF8.self)
   }
 
   /// Adds the violation of a value that is of the wrong type.
-  private mutating func noteType(_ parameter: Parameter, _ type: String) {
-    note(.invalid, name(of: parameter), "must be \(type)")
-    mistyped.insert(parameter)
+  private mutating func noteType(_ key: Parameter.Key, _ type: String) {
+    note(.invalid, name(of: key), "must be \(type)")
+    givenBits |= key.bit
+    body?.mistyped.insert(key)
   }
 
   /// Returns a Boolean value that indicates whether the value of a parameter is of the wrong type.
-  private func isMistyped(_ parameter: Parameter) -> Bool { mistyped.contains(parameter) }
+  private func isMistyped(_ parameter: Parameter) -> Bool { body?.mistyped.contains(parameter.key) ?? false }
 
   /// Returns the value that is an object in a body.
-  private func object(_ parameter: Parameter) -> JSONValue? { objects.isEmpty ? nil : objects[parameter] }
+  private func object(_ parameter: Parameter) -> JSONValue? { body?.objects[parameter.key] }
 
   /// Returns the value of a parameter, or its first one; `nil` if it is not given, or an object.
+  @inline(__always)
   subscript(parameter: Parameter) -> String? {
-    // By index: a closure would be passed a copy of each text.
-    for index in texts.indices where texts[index].key == parameter.key { return texts[index].text }
-    return nil
+    mayHave(parameter.key) ? index(of: parameter.key).map { texts[$0].text } : nil
   }
 
   /// Returns the values of a parameter of the form ``Parameter/Form/values``.
   func all(_ parameter: Parameter) -> [String] { texts.filter { $0.key == parameter.key }.map(\.text) }
 
   /// Sets the value of a parameter that has none.
-  private mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter.key, text, .plain)) }
+  private mutating func set(_ key: Parameter.Key, to text: String) { append(text, .plain, to: key) }
+
+  /// Appends a value to those of a parameter.
+  private mutating func append(_ text: String, _ encoding: Encoding, to key: Parameter.Key) {
+    texts.append((key, text, encoding))
+    givenBits |= key.bit
+  }
 
   /// Adds a condition on a property.
   private mutating func addCondition(onProperty property: String, _ value: String) {
@@ -164,7 +208,7 @@ struct ParameterValues {
   ///
   /// - Parameter pointer: a JSON pointer to the part of the value, where that is in a body.
   mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String, pointer: String = "") {
-    guard let namesBesideBody, !namesBesideBody.contains(ExactText(name)) else {
+    guard let body, !body.namesInQuery.contains(ExactText(name)) else {
       return violations.note(kind, ProblemError(.parameter(name), detail))
     }
     violations.note(kind, ProblemError(.pointer("/\(JSONPointer.escape(name))\(pointer)"), detail))
@@ -225,6 +269,7 @@ struct ParameterValues {
 
   /// Returns the source; `nil` where it is not given or invalid.
   mutating func source() -> PointQuery.Source? {
+    guard has(.source) || has(.sourceID) else { return nil }
     let name = originText(.source)
     let sourceID = originText(.sourceID)
     if has(.sourceID), !has(.source) { note(.missing, Parameter.source.name, "must be given where sourceId is") }
@@ -248,6 +293,7 @@ struct ParameterValues {
   /// mark. A comma stands between two, encoded or not, and may be part of a name as well: where there is one, the whole
   /// is a category too.
   mutating func setCategories(of query: inout PointQuery, in tree: CategoryTree) {
+    guard has(.category) else { return }
     let given = texts.filter { $0.key == Parameter.category.key }
     guard !given.isEmpty else { return }
     var (names, excluded): (Set<ExactText>, Set<ExactText>) = ([], [])
@@ -447,8 +493,11 @@ struct ParameterValues {
   }
 
   /// Returns a finite number; `nil` for another text.
-  static func number(_ text: some StringProtocol) -> Double? {
-    var text = String(text)
+  static func number(_ text: Substring) -> Double? { number(String(text)) }
+
+  /// Returns a finite number; `nil` for another text.
+  static func number(_ text: String) -> Double? {
+    var text = text
     guard let number = text.withUTF8({ DecimalText.value(of: $0) }), number.isFinite else { return nil }
     return number
   }
@@ -652,15 +701,17 @@ extension ParameterValues {
     guard case .object(let members) = body else {
       throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
     }
-    namesBesideBody = Set(texts.map { ExactText($0.key.name) } + violations.errors.compactMap(\.parameterName))
+    self.body = Body(
+      namesInQuery: Set(texts.map { ExactText($0.key.name) } + violations.errors.compactMap(\.parameterName)))
     for member in members where !hasAllErrors {
-      if let parameter = allowed.named(member.name) {
-        if has(parameter) {
-          namesBesideBody?.remove(ExactText(member.name))
-          note(.invalid, member.name, "must not be repeated")
+      var name = member.name
+      if let key = name.withUTF8({ allowed.key(named: $0) }) {
+        if isGiven(key) {
+          self.body?.namesInQuery.remove(ExactText(name))
+          note(.invalid, name, "must not be repeated")
         } else {
-          setName(of: parameter, to: member.name)
-          take(member.value, as: parameter)
+          name.withUTF8 { setName(of: key, to: $0) }
+          take(member.value, as: key)
         }
       } else if Queryables.tagKey(ofProperty: member.name) != nil {
         guard let values = member.value.texts else {
@@ -682,32 +733,34 @@ extension ParameterValues {
   }
 
   /// Takes the value of a member of a body.
-  private mutating func take(_ value: JSONValue, as parameter: Parameter) {
-    switch (parameter.form, value) {
-    case (.filter, .object), (.filter, .bool), (.shape, .object): objects[parameter] = value
-    case (.number, .number(let text)): set(parameter, to: text)
+  private mutating func take(_ value: JSONValue, as key: Parameter.Key) {
+    switch (key.form, value) {
+    case (.filter, .object), (.filter, .bool), (.shape, .object):
+      body?.objects[key] = value
+      givenBits |= key.bit
+    case (.number, .number(let text)): set(key, to: text)
     case (.integer, .number(let text)):
       // A number with a fraction of zero is an integer (JSON Schema 2020-12, section 6.1.1).
-      set(parameter, to: Double(text).flatMap { Int(exactly: $0) }.map { "\($0)" } ?? text)
-    case (.flag, .bool(let isSet)): set(parameter, to: isSet ? "true" : "false")
+      set(key, to: Double(text).flatMap { Int(exactly: $0) }.map { "\($0)" } ?? text)
+    case (.flag, .bool(let isSet)): set(key, to: isSet ? "true" : "false")
     case (.values, _):
-      guard let elements = value.strings else { return noteType(parameter, "a text or an array of texts") }
-      texts += elements.map { (parameter.key, $0, .element) }
+      guard let elements = value.strings else { return noteType(key, "a text or an array of texts") }
+      for element in elements { append(element, .element, to: key) }
     case (.list, _):
-      guard let elements = value.strings else { return noteType(parameter, "a text or an array of texts") }
-      set(parameter, to: elements.joined(separator: ","))
+      guard let elements = value.strings else { return noteType(key, "a text or an array of texts") }
+      set(key, to: elements.joined(separator: ","))
     case (.numbers, .array(let edges)):
       // One more than a box has is enough for the error.
       let edges = edges.prefix(5)
-      guard edges.allSatisfy(\.isNumber) else { return noteType(parameter, "an array of numbers") }
-      set(parameter, to: edges.compactMap { $0.texts?.first }.joined(separator: ","))
+      guard edges.allSatisfy(\.isNumber) else { return noteType(key, "an array of numbers") }
+      set(key, to: edges.compactMap { $0.texts?.first }.joined(separator: ","))
     case (.text, .string(let text)), (.filter, .string(let text)), (.shape, .string(let text)):
-      set(parameter, to: text)
-    case (.number, _), (.integer, _): noteType(parameter, "a number")
-    case (.flag, _): noteType(parameter, "true or false")
-    case (.numbers, _): noteType(parameter, "an array of numbers")
-    case (.filter, _), (.shape, _): noteType(parameter, "a text or an object")
-    case (.text, _): noteType(parameter, "a text")
+      set(key, to: text)
+    case (.number, _), (.integer, _): noteType(key, "a number")
+    case (.flag, _): noteType(key, "true or false")
+    case (.numbers, _): noteType(key, "an array of numbers")
+    case (.filter, _), (.shape, _): noteType(key, "a text or an object")
+    case (.text, _): noteType(key, "a text")
     }
   }
 }
@@ -787,19 +840,26 @@ extension Parameter {
 extension ParameterValues {
   /// Returns the query of the parameters that filter places.
   mutating func filters(by filtering: Filtering) -> PointQuery {
+    var query = PointQuery()
+    setFilters(of: &query, by: filtering)
+    return query
+  }
+
+  /// Sets the conditions of a query to those of the parameters that filter places, in place: a copy of a query counts
+  /// many references.
+  mutating func setFilters(of query: inout PointQuery, by filtering: Filtering) {
+    query.timeLimit = filtering.timeLimit
     let center = has(.route) ? nil : coordinate(requiredFor: has(.radius) ? "radius" : nil)
     let radius = self.radius()
-    let route = route(radius: radius)
-    var query = PointQuery(
-      proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), timeLimit: filtering.timeLimit)
+    query.route = route(radius: radius)
+    query.proximity = center.map { .init(center: $0, radiusMetres: radius) }
+    query.box = box()
     setCategories(of: &query, in: filtering.categories)
     query.source = source()
     query.filter = filter(by: filtering)
     let named = namedArea(near: center)
     query.area = area() ?? named
-    query.route = route
     query.opening = opening(by: filtering)
-    return query
   }
 
   /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
@@ -838,6 +898,9 @@ extension ParameterValues {
     by filtering: Filtering, and others: [FilterExpression] = [],
     _ convert: (FilterExpression) -> FilterExpression = { $0 }
   ) -> PropertyFilter? {
+    guard has(.filter) || has(.filterLanguage) || has(.status) || !conditions.isEmpty || !others.isEmpty else {
+      return nil
+    }
     let errorCount = violations.errors.count
     let language = choice(.filterLanguage, default: object(.filter) == nil ? FilterLanguage.text : .json)
     let hasLanguage = violations.errors.count == errorCount && !isMistyped(.filterLanguage)
@@ -1022,6 +1085,7 @@ extension Parameter {
 extension ParameterValues {
   /// Returns the condition of `open`; `nil` where it is not given or invalid.
   mutating func opening(by filtering: Filtering) -> PointQuery.Opening? {
+    guard has(.open) || has(.openUnknown) else { return nil }
     let unknown = choice(.openUnknown, default: UnknownHours.exclude)
     if has(.openUnknown), !has(.open) { note(.missing, Parameter.open.name, "must be given where openUnknown is") }
     guard let text = self[.open] else { return nil }

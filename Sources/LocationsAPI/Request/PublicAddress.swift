@@ -67,8 +67,9 @@ package struct PublicAddress: Sendable {
 
   /// Returns the prefix that a trusted proxy names; `nil` where none does, or it is no path.
   private func prefix(of request: HTTPRequest) -> Substring? {
+    guard proxies.trustsPeer(of: request) else { return nil }
     let values = request.headers["x-forwarded-prefix"]
-    guard values.count == 1, proxies.trustsPeer(of: request),
+    guard values.count == 1,
       (1...Self.maximumPrefixLength).contains(values[0].utf8.count)
     else { return nil }
     // With two slashes it would name another server, and with dots another path.

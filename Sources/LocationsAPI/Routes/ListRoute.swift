@@ -162,11 +162,14 @@ struct ListRoute: AreaCallHandler {
 
 extension HTTPResponse {
   mutating func addLink(toNext next: String) {
-    var link = ""
-    link.reserveCapacity(next.utf8.count + 16)
-    link += "<"
-    link += next
-    link += ">; rel=\"next\""
+    let link = String(unsafeUninitializedCapacity: next.utf8.count + 16) { buffer in
+      let start = buffer.baseAddress.unsafelyUnwrapped
+      var writer = UncheckedBytes(at: start)
+      writer.write("<")
+      writer.write(text: next)
+      writer.write(">; rel=\"next\"")
+      return writer.end - start
+    }
     headers.add(name: "link", value: link)
   }
 }
@@ -176,7 +179,8 @@ extension HTTPResponse {
 /// They are an object, since they are passed from function to function, and have more members than a copy should count
 /// references of.
 final class ListArguments: Sendable {
-  let query: PointQuery
+  // Only the initializer changes it, in place: a copy would count many references.
+  nonisolated(unsafe) private(set) var query = PointQuery()
   let fields: FieldSet
   let format: PointFormat
   let languages: LanguageNegotiation
@@ -206,11 +210,13 @@ final class ListArguments: Sendable {
   /// Creates the arguments from parameters of a query or a body.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
-  init(_ values: ParameterValues, _ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
-    var values = values
+  init(
+    _ values: borrowing ParameterValues, _ request: borrowing HTTPRequest, _ filtering: borrowing Filtering
+  ) throws(Problem) {
+    var values = copy values
     areas = values.areas
     let ids = try values.ids()
-    var query = values.filters(by: filtering)
+    values.setFilters(of: &query, by: filtering)
     query.ids = ids
     query.limit = values.limit(default: ids.isEmpty ? PointQuery.defaultLimit : ids.count)
     text = values.textArguments(&query, by: filtering)
@@ -223,7 +229,6 @@ final class ListArguments: Sendable {
       languages = LanguageNegotiation(parameter: values.languages())
     }
     try values.check()
-    self.query = query
     fingerprint = values.fingerprint
     format = try .chosen(by: values[.format], accept: request.headers)
   }
@@ -249,7 +254,7 @@ enum NextLink {
         var start = query.startIndex
         while start < query.endIndex {
           let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.endIndex
-          let pair = query[start..<end]
+          let pair = UnsafeBufferPointer(rebasing: query[start..<end])
           if !pair.isEmpty, !isParameter(pair, named: name) {
             writeSeparator()
             copy(pair, to: &writer)
@@ -272,14 +277,14 @@ enum NextLink {
     byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "\"")
   }
 
-  private static func isParameter(_ pair: Slice<UnsafeBufferPointer<UInt8>>, named name: StaticString?) -> Bool {
+  private static func isParameter(_ pair: UnsafeBufferPointer<UInt8>, named name: StaticString?) -> Bool {
     guard let name else { return false }
-    let bytes = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-    return pair.starts(with: bytes)
-      && (pair.count == bytes.count || pair[pair.startIndex + bytes.count] == UInt8(ascii: "="))
+    let length = name.utf8CodeUnitCount
+    guard pair.count == length || (pair.count > length && pair[length] == UInt8(ascii: "=")) else { return false }
+    return (0..<length).allSatisfy { pair[$0] == name.utf8Start[$0] }
   }
 
-  private static func copy(_ text: Slice<UnsafeBufferPointer<UInt8>>, to writer: inout UncheckedBytes) {
+  private static func copy(_ text: UnsafeBufferPointer<UInt8>, to writer: inout UncheckedBytes) {
     for byte in text {
       if isPlain(byte) {
         writer.write(byte)
