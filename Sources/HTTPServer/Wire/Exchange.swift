@@ -4,8 +4,8 @@ import NIOCore
 import NIOHTTP1
 
 /// The state of a current request, of HTTP/1.1 and HTTP/2 alike: from its head to the end of its response, and to the
-/// end of its own body where that is later.
-struct Exchange {
+/// end of its own body where that is later. It lives on the connection's event loop.
+final class Exchange {
   let id: String
   let isHead: Bool
   let isHTTP10: Bool
@@ -32,7 +32,8 @@ struct Exchange {
     body: RequestBodyStream?, bodyLength: Int?, remoteAddress: SocketAddress?, server: ServerContext
   ) {
     self.id = id
-    isHead = method == .HEAD
+    // A comparison with == would be one of strings.
+    if case .HEAD = method { isHead = true } else { isHead = false }
     self.isHTTP10 = isHTTP10
     self.body = body
     report = CompletedRequest(id: id, method: method)
@@ -51,15 +52,15 @@ struct Exchange {
   }
 
   /// Records the response, whose head is being sent.
-  mutating func begin(_ response: HTTPResponse) { report?.begin(response) }
+  func begin(_ response: HTTPResponse) { report?.begin(response) }
 
   /// Records that a response of another status is sent in place of the one that was begun.
-  mutating func replaceStatus(with status: HTTPResponseStatus) { report?.status = status }
+  func replaceStatus(with status: HTTPResponseStatus) { report?.status = status }
 
-  mutating func add(bodyBytes: Int) { report?.bodyBytes += bodyBytes }
+  func add(bodyBytes: Int) { report?.bodyBytes += bodyBytes }
 
   /// Reports the request, once.
-  mutating func end(isWhole: Bool, to responder: any HTTPResponder) {
+  func end(isWhole: Bool, to responder: any HTTPResponder) {
     guard var report = report.take() else { return }
     report.end(isWhole: isWhole)
     responder.requestCompleted(report)
@@ -71,10 +72,10 @@ struct Exchange {
   // MARK: Streamed bodies
 
   /// Records the length of a streamed body; `nil` where it is not known.
-  mutating func beginStream(length: Int?) { streamRemaining = length }
+  func beginStream(length: Int?) { streamRemaining = length }
 
   /// Counts a chunk of a streamed body against its length.
-  mutating func addStreamed(bytes: Int) throws(StreamLengthMismatch) {
+  func addStreamed(bytes: Int) throws(StreamLengthMismatch) {
     guard let remaining = streamRemaining else { return }
     guard bytes <= remaining else { throw StreamLengthMismatch() }
     streamRemaining = remaining - bytes
@@ -122,7 +123,7 @@ enum RequestID {
     let utf8 = id.utf8
     guard (1...128).contains(utf8.count) else { return false }
     return utf8.allSatisfy { byte in
-      HostField.isAlphanumeric(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+      byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
         || byte == UInt8(ascii: "-")
     }
   }

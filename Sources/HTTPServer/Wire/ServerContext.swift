@@ -133,11 +133,11 @@ final class ServerContext: Sendable {
   /// The maximum length in bytes of a body that is sent however much is held: problems, mostly.
   private static let alwaysSentBytes = 1024
 
-  /// Returns the response, or a problem where its body is longer than there is room for.
-  func withinBudget(_ response: HTTPResponse) -> HTTPResponse {
+  /// Returns the response to send in place of one whose body is longer than there is room for; `nil` for another.
+  func rejection(of response: HTTPResponse) -> HTTPResponse? {
     guard case .bytes(let bytes) = response.body, bytes.readableBytes > Self.alwaysSentBytes,
       !budget.hasRoom(for: bytes.readableBytes)
-    else { return response }
+    else { return nil }
     var problem = self.response(to: outOfMemory)
     problem.route = response.route
     problem.context = response.context

@@ -300,7 +300,10 @@ extension ConnectionHandler: ResponseSink {
 
   func finish(_ response: HTTPResponse) {
     guard owesResponse, exchange != nil else { return }
-    let response = server.withinBudget(response)
+    if let rejection = server.rejection(of: response) { send(rejection) } else { send(response) }
+  }
+
+  private func send(_ response: HTTPResponse) {
     let (framing, sendsBody) = beginResponse(response)
     if sendsBody, case .bytes(let bytes) = response.body, case .length = framing { append(bytes) }
     endResponse()
@@ -308,27 +311,25 @@ extension ConnectionHandler: ResponseSink {
 
   /// Writes the head. Where it must not be sent as it is, a problem is sent in its place, and no body may follow.
   private func beginResponse(_ response: HTTPResponse) -> (framing: ResponseEncoder.Framing, sendsBody: Bool) {
-    guard let id = exchange?.id, let isHead = exchange?.isHead, let framing = exchange?.framing(of: response) else {
-      return (.none, false)
-    }
-    let wantsClose = framing == .close || response.headers.asksForClose || exchange?.isLive == true
+    guard let exchange else { return (.none, false) }
+    let framing = ResponseEncoder.Framing(of: response, isHTTP10: exchange.isHTTP10)
+    let sent = output.appendHead(
+      of: response, id: exchange.id, framing: framing,
+      keepsLength: exchange.isHead || response.status == .notModified)
+    let wantsClose = framing == .close || sent.asksForClose || exchange.isLive
     let persists = state.beginResponse(hasQueued: hasQueued, wantsClose: wantsClose)
-    let persistence: ResponseEncoder.Persistence =
-      !persists ? .close : exchange?.isHTTP10 == true ? .keepAlive : .implied
-    exchange?.begin(response)
-    let isSendable =
-      response.status.code >= 200
-      && output.appendHead(
-        of: response, id: id, framing: framing, keepsLength: isHead || response.status == .notModified,
-        persistence: persistence)
-    guard !isSendable else { return (framing, !isHead && framing != .none) }
-    exchange?.logInvalid(response, to: server.logger)
+    let persistence: ResponseEncoder.Persistence = !persists ? .close : exchange.isHTTP10 ? .keepAlive : .implied
+    exchange.begin(response)
+    guard !sent.areValid else {
+      output.append(persistence)
+      return (framing, !exchange.isHead && framing != .none)
+    }
+    exchange.logInvalid(response, to: server.logger)
     let problem = server.response(to: .internal)
-    exchange?.replaceStatus(with: problem.status)
-    _ = output.appendHead(
-      of: problem, id: id, framing: .length(problem.body.length ?? 0), keepsLength: false,
-      persistence: persistence)
-    if !isHead, case .bytes(let bytes) = problem.body { append(bytes) }
+    exchange.replaceStatus(with: problem.status)
+    _ = output.appendHead(of: problem, id: exchange.id, framing: .length(problem.body.length ?? 0), keepsLength: false)
+    output.append(persistence)
+    if !exchange.isHead, case .bytes(let bytes) = problem.body { append(bytes) }
     return (.none, false)
   }
 
@@ -430,8 +431,8 @@ extension ConnectionHandler {
   private func reject(_ problem: Problem) {
     let response = server.response(to: problem)
     let id = ids.next()
-    _ = output.appendHead(
-      of: response, id: id, framing: .length(response.body.length ?? 0), keepsLength: false, persistence: .close)
+    _ = output.appendHead(of: response, id: id, framing: .length(response.body.length ?? 0), keepsLength: false)
+    output.append(.close)
     if case .bytes(let bytes) = response.body { output.append(bytes) }
     server.reportRejection(id: id, response)
     closeGracefully()

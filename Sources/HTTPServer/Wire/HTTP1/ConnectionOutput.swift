@@ -43,18 +43,18 @@ final class ConnectionOutput {
 
   // MARK: Writing
 
-  /// Appends the head of a response.
+  /// Appends the head of a response up to the `Connection` field, which is appended after it.
   ///
-  /// - Returns: `false` where a field must not be sent; then nothing is appended.
+  /// - Returns: the fields that were found; if they are not valid, nothing is appended.
   func appendHead(
-    of response: HTTPResponse, id: String, framing: ResponseEncoder.Framing, keepsLength: Bool,
-    persistence: ResponseEncoder.Persistence
-  ) -> Bool {
+    of response: HTTPResponse, id: String, framing: ResponseEncoder.Framing, keepsLength: Bool
+  ) -> SentFields {
     if buffer.capacity == 0 { buffer = memory.take() }
     return server.encoder.append(
-      response, framing: framing, keepsLength: keepsLength, persistence: persistence, requestID: id, date: date.bytes,
-      to: &buffer)
+      response, framing: framing, keepsLength: keepsLength, requestID: id, date: date.bytes, to: &buffer)
   }
+
+  func append(_ persistence: ResponseEncoder.Persistence) { server.encoder.append(persistence, to: &buffer) }
 
   func append(_ text: StaticString) { buffer.writeStaticString(text) }
 

@@ -27,83 +27,108 @@ struct ResponseEncoder {
     serverLine = serverName.map { Array("server: \($0)\r\n".utf8) } ?? []
   }
 
-  /// Appends the head of a response.
+  /// The number of bytes that are reserved for the fields of a response: more than most take.
+  static let usualFieldBytes = 1024
+
+  /// Appends the head of a response up to the `Connection` field, which ``append(_:to:)`` adds.
   ///
   /// The fields about framing and the time are the server's own: those of the response are left out, except the
   /// `Content-Length` of a response without a body (HEAD and 304).
   ///
-  /// - Returns: a Boolean value that indicates whether all fields may be sent; where one must not, nothing is appended.
+  /// - Parameter fieldBytes: the number of bytes to reserve for the fields; where they take more, that many are.
+  /// - Returns: the fields that were found; if they are not valid, nothing is appended.
   func append(
-    _ response: HTTPResponse,
-    framing: Framing,
-    keepsLength: Bool,
-    persistence: Persistence,
-    requestID: String,
-    date: [UInt8],
-    to buffer: inout ByteBuffer
-  ) -> Bool {
+    _ response: HTTPResponse, framing: Framing, keepsLength: Bool, requestID: String, date: [UInt8],
+    to buffer: inout ByteBuffer, fieldBytes: Int = Self.usualFieldBytes
+  ) -> SentFields {
     let reason = response.status.reasonPhrase
-    var bound = 256 + reason.utf8.count + requestID.utf8.count + date.count + serverLine.count
-    for (name, value) in response.headers { bound += name.utf8.count + value.utf8.count + 4 }
-    let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { bytes in
+    let otherBytes = 256 + reason.utf8.count + requestID.utf8.count + date.count + serverLine.count
+    var left = fieldBytes
+    var sent = SentFields()
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: otherBytes + fieldBytes) { bytes in
       guard let start = bytes.baseAddress else { return 0 }
       var writer = FieldWriter(at: start.assumingMemoryBound(to: UInt8.self))
       writer.writeStatus(response.status.code, reason)
-      guard let known = response.headers.forEachSent(keepsLength: keepsLength, { writer.writeField($0, $1) }) else {
-        return 0
+      sent = response.headers.forEachSent(keepsLength: keepsLength) { name, value in
+        left -= name.utf8.count + value.utf8.count + 4
+        return left >= 0 && writer.writeField(name, value)
       }
-      if !known.hasLength { writer.write(framing) }
+      // Others are not the final response (RFC 9110, section 15.2).
+      if response.status.code < 200 { sent.areValid = false }
+      if !sent.hasLength { writer.write(framing) }
       writer.write(date)
-      if !known.hasRequestID {
+      if !sent.hasRequestID {
         writer.write("x-request-id: ")
-        guard writer.writeFieldValue(requestID) else { return 0 }
+        sent.areValid = writer.writeFieldValue(requestID) && sent.areValid
         writer.write("\r\n")
       }
       writer.write(serverLine)
+      return sent.areValid ? writer.count : 0
+    }
+    guard left < 0 else { return sent }
+    return append(
+      response, framing: framing, keepsLength: keepsLength, requestID: requestID, date: date, to: &buffer,
+      fieldBytes: fieldBytes - left)
+  }
+
+  /// Appends the `Connection` field, and the end of the head.
+  func append(_ persistence: Persistence, to buffer: inout ByteBuffer) {
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: 32) { bytes in
+      guard let start = bytes.baseAddress else { return 0 }
+      var writer = FieldWriter(at: start.assumingMemoryBound(to: UInt8.self))
       writer.write(persistence)
       return writer.count
     }
-    return count > 0
   }
 }
 
-extension Exchange {
-  func framing(of response: HTTPResponse) -> ResponseEncoder.Framing {
-    if response.status == .noContent || response.status == .notModified { return .none }
-    if let length = response.body.length { return .length(length) }
-    return isHTTP10 ? .close : .chunked
+extension ResponseEncoder.Framing {
+  init(of response: HTTPResponse, isHTTP10: Bool) {
+    if response.status == .noContent || response.status == .notModified {
+      self = .none
+    } else if let length = response.body.length {
+      self = .length(length)
+    } else {
+      self = isHTTP10 ? .close : .chunked
+    }
   }
+}
+
+/// The fields of a response that matter to the server.
+struct SentFields {
+  /// A Boolean value that indicates whether all fields may be sent.
+  var areValid = true
+  var hasLength = false
+  var hasRequestID = false
+
+  /// A Boolean value that indicates whether the response is to be the connection's last.
+  var asksForClose = false
 }
 
 extension HTTPHeaders {
-  /// Calls a function with each field of a response that is sent, until it returns `false`.
+  /// Calls a function with each field of a response that is sent.
   ///
-  /// - Parameter keepsLength: a Boolean value that indicates whether the first `Content-Length` is among them.
-  /// - Returns: Boolean values that indicate which fields the server need not add; `nil` where the function returned
-  ///   `false`.
+  /// - Parameters:
+  ///   - keepsLength: a Boolean value that indicates whether the first `Content-Length` is among them.
+  ///   - write: sends a field, and returns a Boolean value that indicates whether it may be sent.
   @inline(__always)
-  func forEachSent(
-    keepsLength: Bool, _ write: (_ name: String, _ value: String) -> Bool
-  ) -> (hasLength: Bool, hasRequestID: Bool)? {
-    var hasLength = false
-    var hasRequestID = false
+  func forEachSent(keepsLength: Bool, _ write: (_ name: String, _ value: String) -> Bool) -> SentFields {
+    var sent = SentFields()
     for (name, value) in self {
       switch ResponseField(name) {
       case .serversOwn: continue
+      case .connection:
+        if value.equalsIgnoringCase("close") { sent.asksForClose = true }
+        continue
       case .contentLength:
-        guard keepsLength, !hasLength else { continue }
-        hasLength = true
-      case .requestID: hasRequestID = true
+        guard keepsLength, !sent.hasLength else { continue }
+        sent.hasLength = true
+      case .requestID: sent.hasRequestID = true
       case .other: break
       }
-      guard write(name, value) else { return nil }
+      if !write(name, value) { sent.areValid = false }
     }
-    return (hasLength, hasRequestID)
-  }
-
-  /// A Boolean value that indicates whether the response is to be the connection's last.
-  var asksForClose: Bool {
-    contains { $0.name.equalsIgnoringCase("connection") && $0.value.equalsIgnoringCase("close") }
+    return sent
   }
 }
 
@@ -111,6 +136,7 @@ extension HTTPHeaders {
 enum ResponseField {
   /// A field about framing or the time, which the server writes itself.
   case serversOwn
+  case connection
   case contentLength
   case requestID
   case other
@@ -119,9 +145,8 @@ enum ResponseField {
   init(_ name: String) {
     self =
       switch name.utf8.count {
-      case 4 where name.equalsIgnoringCase("date"), 10 where name.equalsIgnoringCase("connection"),
-        17 where name.equalsIgnoringCase("transfer-encoding"):
-        .serversOwn
+      case 4 where name.equalsIgnoringCase("date"), 17 where name.equalsIgnoringCase("transfer-encoding"): .serversOwn
+      case 10 where name.equalsIgnoringCase("connection"): .connection
       case 14 where name.equalsIgnoringCase("content-length"): .contentLength
       case 12 where name.equalsIgnoringCase(RequestID.headerName): .requestID
       default: .other
@@ -192,47 +217,71 @@ struct FieldWriter {
 
   mutating func write(decimal number: Int) {
     precondition(number >= 0, "lengths and codes are not negative")
-    var divisor = 1
-    while number / divisor >= 10 { divisor *= 10 }
-    while divisor > 0 {
-      bytes.write(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / divisor % 10))
-      divisor /= 10
+    var (count, power) = (1, 10 as UInt)
+    while UInt(number) >= power { (count, power) = (count + 1, power * 10) }
+    bytes.end += count
+    var (rest, position) = (UInt(number), bytes.end)
+    for _ in 0..<count {
+      position -= 1
+      position.pointee = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
     }
   }
 
   /// Writes a value. Returns a Boolean value that indicates whether it may be sent: no control characters but tabs.
   mutating func writeFieldValue(_ value: String) -> Bool {
-    let written = UnsafeRawBufferPointer(append(value))
-    var index = 0
-    while index + 8 <= written.count {
-      let word = written.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      // Tabs are rare enough to be looked at one by one.
-      if Self.mayHaveControls(word), !written[index..<index + 8].allSatisfy(Self.isValueByte) { return false }
-      index += 8
-    }
-    return written[index...].allSatisfy(Self.isValueByte)
+    write(value, areUsual: { !Self.mayHaveControls($0) }, isValid: Self.isValueByte)
   }
+
+  private mutating func writeToken(_ name: String) -> Bool {
+    write(name, areUsual: Self.areLettersAndHyphens, isValid: Self.isTokenByte) && !name.isEmpty
+  }
+
+  /// Writes a text. Returns a Boolean value that indicates whether all its bytes are valid.
+  ///
+  /// - Parameter areUsual: returns `true` only for eight bytes that are valid. For others they are checked one by one.
+  @inline(__always)
+  private mutating func write(_ text: String, areUsual: (UInt64) -> Bool, isValid: (UInt8) -> Bool) -> Bool {
+    text.utf8.withContiguousBytes { text in
+      guard text.count >= 8 else {
+        bytes.write(text)
+        return text.allSatisfy(isValid)
+      }
+      let (source, target) = (UnsafeRawBufferPointer(text), UnsafeMutableRawPointer(bytes.end))
+      bytes.end += text.count
+      var areAllUsual = true
+      // The last eight bytes may overlap those before them.
+      let last = text.count - 8
+      var index = 0
+      while true {
+        let word = source.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        target.storeBytes(of: word, toByteOffset: index, as: UInt64.self)
+        areAllUsual = areUsual(word) && areAllUsual
+        if index == last { break }
+        index = min(index + 8, last)
+      }
+      return areAllUsual || text.allSatisfy(isValid)
+    }
+  }
+
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+  private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
   /// Returns a Boolean value that indicates whether one of eight bytes may be below 0x20 or 0x7F. It is exact for ASCII
   /// up to the first such byte.
   private static func mayHaveControls(_ word: UInt64) -> Bool {
-    let (ones, highBits) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
     let deletes = word ^ 0x7F * ones
     return ((word &- 0x20 * ones) & ~word | (deletes &- ones) & ~deletes) & highBits != 0
   }
 
-  private mutating func writeToken(_ name: String) -> Bool {
-    let written = append(name)
-    var isValid = !written.isEmpty
-    for byte in written { isValid = isValid && Self.isTokenByte(byte) }
-    return isValid
-  }
-
-  /// Writes a text, and returns its bytes.
-  private mutating func append(_ text: String) -> UnsafeBufferPointer<UInt8> {
-    let start = bytes.end
-    bytes.write(text: text)
-    return UnsafeBufferPointer(start: start, count: bytes.end - start)
+  /// Returns a Boolean value that indicates whether eight bytes are ASCII letters and hyphens only.
+  private static func areLettersAndHyphens(_ word: UInt64) -> Bool {
+    guard word & highBits == 0 else { return false }
+    // A sum has the high bit of a byte from the first character on: no byte carries into the next.
+    let lowercase = word | 0x20 * ones
+    let letters = (lowercase &+ (0x80 - 0x61) * ones) & ~(lowercase &+ (0x80 - 0x7B) * ones)
+    let others = (word ^ 0x2D * ones) &+ 0x7F * ones
+    return (letters | ~others) & highBits == highBits
   }
 
   /// Returns a Boolean value that indicates whether a byte may be in a value: no control characters other than tabs.

@@ -110,7 +110,7 @@ struct HTTP2ResponseEncoder {
     // A client sets the size of the table of fields without a bound, and each field is looked up in all of it. So only
     // those of the static table are indexed.
     head.add(name: ":status", value: String(response.status.code), indexing: .nonIndexable)
-    let known = response.headers.forEachSent(keepsLength: keepsLength) { name, value in
+    let sent = response.headers.forEachSent(keepsLength: keepsLength) { name, value in
       if name.equalsIgnoringCase("keep-alive") || name.equalsIgnoringCase("upgrade") { return true }
       guard !name.isEmpty, name.utf8.allSatisfy(FieldWriter.isTokenByte),
         value.utf8.allSatisfy(FieldWriter.isValueByte)
@@ -118,10 +118,10 @@ struct HTTP2ResponseEncoder {
       head.add(name: name.lowercased(), value: value, indexing: .nonIndexable)
       return true
     }
-    guard let known else { return nil }
-    if !known.hasLength, let length { head.add(name: "content-length", value: String(length), indexing: .nonIndexable) }
+    guard sent.areValid else { return nil }
+    if !sent.hasLength, let length { head.add(name: "content-length", value: String(length), indexing: .nonIndexable) }
     head.add(name: "date", value: date, indexing: .nonIndexable)
-    if !known.hasRequestID { head.add(name: "\(RequestID.headerName)", value: requestID, indexing: .nonIndexable) }
+    if !sent.hasRequestID { head.add(name: "\(RequestID.headerName)", value: requestID, indexing: .nonIndexable) }
     if let serverName { head.add(name: "server", value: serverName, indexing: .nonIndexable) }
     return head
   }

@@ -225,16 +225,14 @@ extension HTTP2StreamHandler {
   // MARK: Whole responses
 
   func finish(_ response: HTTPResponse) {
-    send(response)
+    if let rejection = server.rejection(of: response) { send(rejection) } else { send(response) }
     responderEnded()
   }
 
   func responderEnded() { connection.responderEnded() }
 
   private func send(_ response: HTTPResponse) {
-    guard owesResponse else { return }
-    let response = server.withinBudget(response)
-    guard beginResponse(response), case .bytes(let bytes) = response.body else { return }
+    guard owesResponse, beginResponse(response), case .bytes(let bytes) = response.body else { return }
     pending = bytes
     record(unsent: bytes.readableBytes)
     responseIsComplete()
@@ -254,7 +252,7 @@ extension HTTP2StreamHandler {
     }
     let hasBody = !exchange.isHead && Self.mayHaveBody(response.status) && response.body.length != 0
     state.beginResponse()
-    self.exchange?.begin(response)
+    exchange.begin(response)
     guard hasBody else {
       responseIsComplete()
       context.writeAndFlush(
