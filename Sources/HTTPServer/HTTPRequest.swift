@@ -1,3 +1,4 @@
+import Basics
 public import Logging
 public import NIOCore
 public import NIOHTTP1
@@ -364,31 +365,27 @@ struct RequestTarget: Sendable {
 
   /// Creates the parts of a target in origin form, absolute form (the scheme is dropped) or asterisk form.
   init(_ target: String) {
-    let whole = target[...]
-    var rest = whole
-    var named: Substring?
-    if whole.utf8.first != UInt8(ascii: "/"), let authority = Self.afterScheme(of: whole) {
-      let end = authority.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
-      rest = authority[(end ?? authority.endIndex)...]
-      named = authority[..<rest.startIndex]
+    let utf8 = target.utf8
+    var start = utf8.startIndex
+    var authority: Substring?
+    if utf8.first != UInt8(ascii: "/"), let rest = Self.afterScheme(of: target[...]) {
+      start = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+      authority = rest[..<start]
     }
-    authority = named
-    let length = Self.lengthOfPath(rest)
-    let end = rest.utf8.index(rest.startIndex, offsetBy: length)
-    let path = rest[..<end]
-    self.path = path.isEmpty && rest.startIndex != whole.startIndex ? "/" : path
-    self.query = end == rest.endIndex ? nil : rest[rest.utf8.index(after: end)...]
+    self.authority = authority
+    let end = Self.endOfPath(in: target, from: start)
+    path = start == end && authority != nil ? "/" : target[start..<end]
+    query = end == utf8.endIndex ? nil : target[utf8.index(after: end)...]
   }
 
   /// A Boolean value that indicates whether the path can be routed.
   var isValid: Bool { path.utf8.first == UInt8(ascii: "/") || path == "*" }
 
-  private static func lengthOfPath(_ target: Substring) -> Int {
-    let questionMark = UInt8(ascii: "?")
-    let length = target.utf8.withContiguousStorageIfAvailable { bytes in
-      bytes.firstIndex(of: questionMark) ?? bytes.count
-    }
-    return length ?? target.utf8.prefix { $0 != questionMark }.count
+  private static func endOfPath(in target: String, from start: String.Index) -> String.Index {
+    var text = target
+    let offset = target.utf8.distance(from: target.startIndex, to: start)
+    let end = text.withUTF8 { $0.firstIndex(of: UInt8(ascii: "?"), from: offset) ?? $0.count }
+    return target.utf8.index(target.startIndex, offsetBy: end)
   }
 
   /// Returns the part after `http://` or `https://`; `nil` for another form.

@@ -57,3 +57,23 @@ import Testing
     #expect(HTTPDate.text(secondsSinceEpoch: seconds) == text)
   }
 }
+
+@Suite struct HostFieldTests {
+  @Test func hostHasOnlyCharactersOfNames() {
+    let allowed = Set("-._~%!$&'()*+,;=0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    for byte in 0...255 as ClosedRange<UInt8> where byte != UInt8(ascii: ":") {
+      let character = Character(Unicode.Scalar(byte))
+
+      #expect(HostField.isValid("a\(character)b") == allowed.contains(character), "\(byte)")
+      #expect(HostField.isValid("[a\(character)]:80") == (character == ":" || allowed.contains(character)), "\(byte)")
+    }
+  }
+
+  @Test(arguments: [
+    ("", true), ("a:80", true), ("a:", true), ("a:65535", true), ("a:65536", false), ("a:8x", false), ("[::1]", true),
+    ("[]", false), ("[::1", false), ("[::1]x", false),
+  ])
+  func portFollowsTheHost(value: String, isValid: Bool) {
+    #expect(HostField.isValid(value) == isValid)
+  }
+}

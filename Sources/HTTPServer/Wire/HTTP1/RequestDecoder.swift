@@ -56,7 +56,8 @@ final class RequestDecoder: ByteToMessageDecoder {
       let longest = min(buffer.readableBytes, keptBytes + max(limits.headerBytes, 1))
       // The parser has been fed before what it has kept.
       let inspected = try buffer.withUnsafeReadableBytes { bytes in
-        try framing.inspect(UnsafeRawBufferPointer(rebasing: bytes[keptBytes..<longest]))
+        let bytes = bytes.assumingMemoryBound(to: UInt8.self)
+        return try framing.inspect(UnsafeBufferPointer(rebasing: bytes[keptBytes..<longest]))
       }
       let length = keptBytes + inspected
       guard var slice = buffer.getSlice(at: buffer.readerIndex, length: length) else { return }

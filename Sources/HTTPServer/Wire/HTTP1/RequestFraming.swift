@@ -69,7 +69,7 @@ final class RequestFraming {
   ///
   /// - Returns: the number of bytes to pass on now; the rest is to be inspected after that.
   /// - Throws: ``Violation``.
-  func inspect(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int {
+  func inspect(_ bytes: UnsafeBufferPointer<UInt8>) throws(Violation) -> Int {
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]
@@ -106,7 +106,7 @@ final class RequestFraming {
   }
 
   /// Inspects bytes of a request line, and returns the index behind the last one.
-  private func inspectRequestLine(in bytes: UnsafeRawBufferPointer, from start: Int) throws(Violation) -> Int {
+  private func inspectRequestLine(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) throws(Violation) -> Int {
     // A local copy: each access to a property of a class is checked for exclusivity.
     var phase = phase
     defer { self.phase = phase }
@@ -116,7 +116,8 @@ final class RequestFraming {
       case .start, .startLineFeed, .method, .targetStart, .version:
         try Self.inspectRequestLine(bytes[index], &phase)
       case .target:
-        while index < bytes.count - 1, bytes[index] != Self.space, bytes[index] != Self.lineFeed { index += 1 }
+        let end = bytes.firstIndex(of: Self.space, from: index) ?? bytes.count - 1
+        index = UnsafeBufferPointer(rebasing: bytes[..<end]).firstIndex(of: Self.lineFeed, from: index) ?? end
         try Self.inspectRequestLine(bytes[index], &phase)
       default:
         return index
@@ -158,19 +159,20 @@ final class RequestFraming {
   /// Finds the end of the empty line that ends a section of lines; where it is yet to come, keeps whether a line
   /// begins.
   private static func endOfLines(
-    in bytes: UnsafeRawBufferPointer, from start: Int, isAtLineStart: Bool, phase: inout Phase
+    in bytes: UnsafeBufferPointer<UInt8>, from start: Int, isAtLineStart: Bool, phase: inout Phase
   ) -> Int? {
     var index = start
     var isAtLineStart = isAtLineStart
     while index < bytes.count {
+      guard isAtLineStart else {
+        guard let lineEnd = bytes.firstIndex(of: lineFeed, from: index) else { break }
+        (index, isAtLineStart) = (lineEnd + 1, true)
+        continue
+      }
       let byte = bytes[index]
       index += 1
-      if byte == lineFeed {
-        if isAtLineStart { return index }
-        isAtLineStart = true
-      } else if byte != carriageReturn || !isAtLineStart {
-        isAtLineStart = false
-      }
+      if byte == lineFeed { return index }
+      isAtLineStart = byte == carriageReturn
     }
     if case .trailers = phase {
       phase = .trailers(isAtLineStart: isAtLineStart)

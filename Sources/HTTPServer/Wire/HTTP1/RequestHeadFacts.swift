@@ -1,3 +1,4 @@
+import Basics
 import NIOHTTP1
 
 /// The parts of a request's head that concern the server itself, found in one pass over its fields, and the rules of
@@ -145,13 +146,13 @@ extension String {
   /// - Parameter lowercase: the text in lower case.
   package func equalsIgnoringCase(_ lowercase: StaticString) -> Bool {
     guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
-    let expected = UnsafeBufferPointer(start: lowercase.utf8Start, count: lowercase.utf8CodeUnitCount)
-    func isSame(_ bytes: some Collection<UInt8>) -> Bool {
-      zip(bytes, expected).allSatisfy { byte, lowered in
-        (byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte) == lowered
+    return utf8.withContiguousBytes { bytes in
+      for index in bytes.indices {
+        let byte = bytes[index]
+        guard (byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte) == lowercase.utf8Start[index] else { return false }
       }
+      return true
     }
-    return utf8.withContiguousStorageIfAvailable { isSame($0) } ?? isSame(utf8)
   }
 }
 
@@ -185,21 +186,11 @@ enum HostField {
     return true
   }
 
-  static func isAlphanumeric(_ byte: UInt8) -> Bool {
-    (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
-  }
-
-  /// Unreserved characters, percent-encoded ones and sub-delimiters, without `@`, `/`, `?` and `#`.
+  /// Returns a Boolean value that indicates whether a byte is unreserved, `%`, or one of the sub-delimiters: not `@`,
+  /// `/`, `?` and `#`. There is a bit for each of the first 128 bytes.
   private static func isNameByte(_ byte: UInt8) -> Bool {
-    if isAlphanumeric(byte) { return true }
-    switch byte {
-    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "%"),
-      UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "("),
-      UInt8(ascii: ")"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ";"),
-      UInt8(ascii: "="):
-      return true
-    default: return false
-    }
+    let bits: UInt64 = byte < 64 ? 0x2BFF_7FF2_0000_0000 : 0x47FF_FFFE_87FF_FFFE
+    return byte < 128 && bits >> UInt64(byte & 63) & 1 == 1
   }
 
   private static func isLiteralByte(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ":") || isNameByte(byte) }
