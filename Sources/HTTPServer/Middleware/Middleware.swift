@@ -1,4 +1,5 @@
 package import Basics
+import NIOCore
 public import NIOHTTP1
 import Synchronization
 
@@ -85,9 +86,15 @@ extension SynchronousMiddleware {
 
 /// The rest of a chain of middlewares, up to the responder at its end.
 public struct MiddlewareChain: HTTPResponder {
-  private struct Link: Sendable {
+  // A class, because the use of a structure in an array would copy both existential values.
+  private final class Link: Sendable {
     let middleware: any Middleware
     let synchronous: (any SynchronousMiddleware)?
+
+    init(_ middleware: any Middleware) {
+      self.middleware = middleware
+      synchronous = middleware as? any SynchronousMiddleware
+    }
   }
 
   private final class Links: Sendable {
@@ -109,8 +116,7 @@ public struct MiddlewareChain: HTTPResponder {
   ///   - middlewares: the middlewares in the order in which a request passes them.
   ///   - responder: the responder at the end of the chain.
   public init(_ middlewares: [any Middleware], endingIn responder: any HTTPResponder) {
-    let all = middlewares.map { Link(middleware: $0, synchronous: $0 as? any SynchronousMiddleware) }
-    links = Links(all: all, end: responder)
+    links = Links(all: middlewares.map(Link.init), end: responder)
   }
 
   /// Returns the response of the end of the chain if no middleware intercepts the request and it has one at once.
@@ -151,7 +157,6 @@ public struct MiddlewareChain: HTTPResponder {
 
   @inline(never)
   private func change(_ response: inout HTTPResponse, to request: HTTPRequest, before end: Int) {
-    // By index: a loop over the links would copy each.
     var index = end
     while index > start {
       index -= 1
@@ -161,7 +166,7 @@ public struct MiddlewareChain: HTTPResponder {
 
   /// Reports the request to each middleware, in the order of the list.
   public func requestCompleted(_ request: CompletedRequest) {
-    for index in links.all.indices { links.all[index].middleware.requestCompleted(request) }
+    for link in links.all { link.middleware.requestCompleted(request) }
   }
 }
 
@@ -273,12 +278,12 @@ public struct CompletedRequest: Sendable {
   /// A Boolean value that indicates whether the response had no end of its own; see ``HTTPResponseBody/live(_:)``.
   public internal(set) var isLive = false
 
-  private let start: ContinuousClock.Instant?
+  private let start: NIODeadline?
 
   init(id: String, method: HTTPMethod) {
     self.id = id
     self.method = method
-    start = .now
+    start = .now()
   }
 
   /// Creates the report of input that was rejected before it could be parsed, or one for tests of its receivers.
@@ -306,6 +311,6 @@ public struct CompletedRequest: Sendable {
 
   mutating func end(isWhole: Bool) {
     self.isWhole = isWhole
-    duration = start.map { .now - $0 }
+    duration = start.map { Duration(.now() - $0) }
   }
 }
