@@ -818,6 +818,7 @@ struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
   }
 
   /// Prefetches the place in a slot, except its texts.
+  @inline(__always)
   func prefetchPlace(at slot: Int) {
     coordinates.prefetchCoordinate(at: slot)
     prefetch(ids + slot)

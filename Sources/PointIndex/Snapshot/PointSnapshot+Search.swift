@@ -209,15 +209,17 @@ extension PointSnapshot {
       var search = ChordSearch(
         proximity: proximity, region: region, filter: filter, capacity: maximumCount + Self.margin)
       forEachTree(for: query, filter) { tree, _ in tree.walk(&search) }
-      let chordSquaredOfOthers = search.chordSquaredOfOthers
-      var found = search.removeAll(sortedFrom: maximumCount)
-      measure(&found, from: 0, to: min(found.count, maximumCount), proximity)
-      if found.count <= maximumCount { return found }
+      let count = search.matches.count
+      var found = measured(0..<min(count, maximumCount), of: search, proximity)
+      if count <= maximumCount { return found }
       // The rest is measured only if one of it may be among the first.
-      var leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: found[maximumCount].distance.squareRoot())
+      var chordSquaredOfOthers = search.matches[maximumCount].chordSquared
+      var leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: chordSquaredOfOthers.squareRoot())
       if found[maximumCount - 1].distance >= leastOfOthers {
-        measure(&found, from: maximumCount, to: found.count, proximity)
+        found += measured(maximumCount..<count, of: search, proximity)
+        found.sort { $0 < $1 }
         // Without others the chord is infinite, and this is more than any distance.
+        chordSquaredOfOthers = search.chordSquaredOfOthers
         leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: chordSquaredOfOthers.squareRoot())
       }
       bound = found[maximumCount - 1].distance
@@ -232,24 +234,31 @@ extension PointSnapshot {
     return search.removeAllSorted()
   }
 
-  /// Replaces the distances of some candidates by their geodesic distances, and sorts all up to these.
-  private func measure(_ candidates: inout [Candidate], from start: Int, to end: Int, _ proximity: ProximityFilter) {
-    placeColumns.withUnsafeBufferPointer { columns in
-      candidates.withUnsafeMutableBufferPointer { candidates in
-        for candidate in candidates[start..<end] { columns[Int(candidate.part)].prefetchPlace(at: Int(candidate.slot)) }
-        for index in start..<end {
-          let (part, slot) = (Int(candidates[index].part), Int(candidates[index].slot))
-          candidates[index].distance = Geodesic.distanceMetres(
+  /// Returns some of the matches of a search with their geodesic distances, in order by these.
+  private func measured(
+    _ range: Range<Int>, of search: borrowing ChordSearch, _ proximity: ProximityFilter
+  ) -> [Candidate] {
+    let matches = UnsafeBufferPointer(rebasing: search.matches[range])
+    var candidates = placeColumns.withUnsafeBufferPointer { columns in
+      for match in matches { columns[Int(match.part)].prefetchPlace(at: Int(match.slot)) }
+      return [Candidate](unsafeUninitializedCapacity: matches.count) { candidates, count in
+        for match in matches {
+          let (part, slot) = (Int(match.part), Int(match.slot))
+          let distance = Geodesic.distanceMetres(
             from: proximity.center,
             at: proximity.position,
             to: columns[part].coordinates[slot],
             at: columns[part].positions[slot]
           )
+          candidates[count] = Candidate(
+            distance: distance, id: columns[part].ids[slot], part: match.part, slot: match.slot)
+          count += 1
         }
-        var measured = UnsafeMutableBufferPointer(rebasing: candidates[..<end])
-        measured.sort { $0 < $1 }
       }
     }
+    // Few change their places, which costs a sort nearly nothing.
+    candidates.sort { $0 < $1 }
+    return candidates
   }
 
   // MARK: Trees
@@ -269,7 +278,7 @@ extension PointSnapshot {
     _ search: (SearchTree, UnsafeBufferPointer<UInt32>) -> Void
   ) {
     let categories = query.categories
-    let source = query.source?.name.text
+    let source = query.source == nil ? nil : query.source?.name.text
     for (index, part) in parts.enumerated() {
       let segment = part.segment
       let ofSource = source.flatMap { segment.index(ofSource: $0) }

@@ -11,7 +11,18 @@ struct ChordSearch: ~Copyable {
   /// Places with a greater chord are not among the first.
   private var outerChordSquared: Double
 
-  private var heap: CandidateHeap
+  /// A place and the square of its chord.
+  struct Match: BitwiseCopyable {
+    let chordSquared: Double
+    let part: UInt32
+    let slot: UInt32
+  }
+
+  // Always in order. Nodes are visited nearest first, so that few places are inserted that are dropped again, and so
+  // few of so small values are moved faster in one block than a heap moves them one by one.
+  private let start: UnsafeMutablePointer<Match>
+  private var count = 0
+  private let capacity: Int
 
   /// Creates a search that keeps the first `capacity` matches.
   init(proximity: ProximityFilter, region: RegionFilter?, filter: SlotFilter?, capacity: Int) {
@@ -19,15 +30,33 @@ struct ChordSearch: ~Copyable {
     self.region = region
     self.filter = filter
     outerChordSquared = proximity.outerChordSquared
-    heap = CandidateHeap(capacity: capacity)
+    self.capacity = capacity
+    start = .allocate(capacity: capacity)
   }
 
-  /// A lower bound of the squared chords of the matches left out; infinite when none was.
-  var chordSquaredOfOthers: Double { heap.isFull ? heap.last.distance : .infinity }
+  deinit { start.deallocate() }
 
-  /// Ends the search and returns its matches, with the squares of their chords for distances: those from a position on
-  /// in order, after those that precede them in any order.
-  mutating func removeAll(sortedFrom start: Int) -> [Candidate] { heap.removeAll(sortedFrom: start) }
+  /// The matches in order, in any order those with equal chords; valid for the life of the search.
+  var matches: UnsafeBufferPointer<Match> { UnsafeBufferPointer(start: start, count: count) }
+
+  /// A lower bound of the squared chords of the matches left out; infinite when none was.
+  var chordSquaredOfOthers: Double { count == capacity ? start[count - 1].chordSquared : .infinity }
+
+  private mutating func insert(_ match: Match) {
+    if count == capacity {
+      guard match.chordSquared < start[count &- 1].chordSquared else { return }
+      count &-= 1
+    }
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      if start[middle].chordSquared <= match.chordSquared { low = middle &+ 1 } else { high = middle }
+    }
+    (start + (low &+ 1)).update(from: start + low, count: count &- low)
+    start[low] = match
+    count &+= 1
+    if count == capacity { outerChordSquared = min(outerChordSquared, start[count &- 1].chordSquared) }
+  }
 
   // Not inlined, since the filter of a region is large and few queries have one.
   @inline(never)
@@ -70,7 +99,6 @@ extension ChordSearch: TreeVisitor {
   private mutating func take(_ slot: Int, at end: EarthCentred, chordSquared: Double, in tree: SearchTree) {
     if tree.isDead(slot) { return }
     if region != nil, !isInRegion(slot, tree.columns) { return }
-    let id = tree.columns.ids[slot]
     if !proximity.surelyMatches(chordSquared: chordSquared) {
       let distance = Geodesic.distanceMetres(
         from: proximity.center,
@@ -78,13 +106,10 @@ extension ChordSearch: TreeVisitor {
         to: tree.columns.coordinates[slot],
         at: end
       )
-      guard proximity.matches(distance: distance, id: id) else { return }
+      guard proximity.matches(distance: distance, id: tree.columns.ids[slot]) else { return }
     }
     if let filter, !filter.matches(slot, in: tree) { return }
-    heap.offer(
-      Candidate(distance: chordSquared, id: id, part: tree.part, slot: UInt32(truncatingIfNeeded: slot))
-    )
-    if heap.isFull { outerChordSquared = min(outerChordSquared, heap.last.distance) }
+    insert(Match(chordSquared: chordSquared, part: tree.part, slot: UInt32(truncatingIfNeeded: slot)))
   }
 }
 
@@ -278,19 +303,12 @@ struct CandidateHeap: ~Copyable {
   }
 
   /// Removes the candidates and returns them in order. O(n log n).
-  mutating func removeAllSorted() -> [Candidate] { removeAll(sortedFrom: 0) }
-
-  /// Removes the candidates and returns them: those from a position on in order, after those that precede them in any
-  /// order. O(m log n) for m candidates in order.
-  mutating func removeAll(sortedFrom start: Int) -> [Candidate] {
-    for end in stride(from: count - 1, through: max(start, 1), by: -1) {
+  mutating func removeAllSorted() -> [Candidate] {
+    for end in stride(from: count - 1, to: 0, by: -1) {
       let candidate = candidates[end]
       candidates[end] = candidates[0]
       sink(candidate, within: end)
     }
-    // A heap is nearly in order backwards: whoever sorts it moves less.
-    var unsorted = UnsafeMutableBufferPointer(start: candidates, count: min(start, count))
-    unsorted.reverse()
     defer { count = 0 }
     return Array(UnsafeBufferPointer(start: candidates, count: count))
   }
