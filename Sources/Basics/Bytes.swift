@@ -95,7 +95,7 @@ public struct UncheckedBytes: ByteSink {
   @inlinable
   public mutating func write(_ bytes: UnsafeBufferPointer<UInt8>) {
     guard let start = bytes.baseAddress else { return }
-    end.update(from: start, count: bytes.count)
+    end.initialize(from: start, count: bytes.count)
     end += bytes.count
   }
 

@@ -31,34 +31,22 @@ public enum DecimalText {
   public static func write(_ value: Double, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     let magnitude = value.magnitude
     guard magnitude < 1e8 else { return writeExpanded(value, to: bytes) }
-    let scaled = (magnitude * 1e7).rounded(.toNearestOrEven)
-    guard scaled / 1e7 == magnitude else { return writeExpanded(value, to: bytes) }
-    let (whole, fraction) = UInt64(scaled).quotientAndRemainder(dividingBy: 10_000_000)
-    var written = 0
+    // Between 2^52 and 2^53 numbers are integers, and their bits count up from those of 2^52.
+    let shifted = magnitude * 1e7 + 0x1p52
+    guard (shifted - 0x1p52) / 1e7 == magnitude else { return writeExpanded(value, to: bytes) }
+    let units = shifted.bitPattern &- (0x1p52).bitPattern
+    let (whole, fraction) = units.quotientAndRemainder(dividingBy: 10_000_000)
+    var end = bytes
     if value < 0 {
-      bytes[0] = UInt8(ascii: "-")
-      written = 1
+      end.pointee = UInt8(ascii: "-")
+      end += 1
     }
-    written &+= write(whole, to: bytes + written)
-    guard fraction != 0 else { return written }
-    bytes[written] = UInt8(ascii: ".")
-    written &+= 1
-    let (upper, lower) = (UInt32(fraction) &* 10).quotientAndRemainder(dividingBy: 10_000)
-    write(pair: upper / 100, to: bytes + written)
-    write(pair: upper % 100, to: bytes + written + 2)
-    write(pair: lower / 100, to: bytes + written + 4)
-    write(pair: lower % 100, to: bytes + written + 6)
-    written &+= 7
-    while bytes[written &- 1] == UInt8(ascii: "0") { written &-= 1 }
-    return written
-  }
-
-  /// Writes a number below 100 as two digits.
-  @inlinable
-  static func write(pair value: UInt32, to bytes: UnsafeMutablePointer<UInt8>) {
-    let tens = value / 10
-    bytes[0] = UInt8(truncatingIfNeeded: 48 &+ tens)
-    bytes[1] = UInt8(truncatingIfNeeded: 48 &+ value &- 10 &* tens)
+    end += write(whole, to: end)
+    guard fraction != 0 else { return end - bytes }
+    end.pointee = UInt8(ascii: ".")
+    let digits = eightDigits(of: fraction &* 10)
+    UnsafeMutableRawPointer(end + 1).storeBytes(of: digits | zeros, as: UInt64.self)
+    return end - bytes &+ 9 &- digits.leadingZeroBitCount &>> 3
   }
 
   /// Writes the number with one decimal and returns the number of bytes; there must be room for
@@ -70,52 +58,88 @@ public enum DecimalText {
   public static func writeTenths(_ value: Double, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     let magnitude = value.magnitude
     // From 2^53 on every number is whole.
-    guard magnitude < 0x1p53 else {
+    guard magnitude < 0x1p52 else {
       let written = writeExpanded(value, to: bytes)
       guard value.isFinite else { return written }
       bytes[written] = UInt8(ascii: ".")
       bytes[written &+ 1] = UInt8(ascii: "0")
       return written &+ 2
     }
-    var whole = UInt64(magnitude)
-    let fraction = magnitude - Double(whole)
-    let product = fraction * 10
-    var tenths = UInt64(product)
-    let rest = product - Double(tenths)
-    // A product of just a half may have been rounded up to it.
-    if rest > 0.5 || (rest == 0.5 && (-product).addingProduct(fraction, 10) >= 0) { tenths &+= 1 }
-    if tenths == 10 {
-      whole &+= 1
-      tenths = 0
+    // Between 2^52 and 2^53 numbers are integers, and their bits count up from those of 2^52.
+    let shifted = magnitude + 0x1p52
+    let rest = magnitude - (shifted - 0x1p52)
+    let product = rest * 10
+    var nearest = product + 0x1.8p52
+    // A product halfway between two integers may have been rounded to it.
+    if (product - (nearest - 0x1.8p52)).magnitude == 0.5 {
+      let isBelow = (-product).addingProduct(rest, 10) < 0
+      nearest = product + (isBelow ? -0.5 : 0.5) + 0x1.8p52
     }
-    var written = 0
-    if value < 0, whole != 0 || tenths != 0 {
-      bytes[0] = UInt8(ascii: "-")
-      written = 1
+    let tenths =
+      (shifted.bitPattern &- (0x1p52).bitPattern) &* 10 &+ nearest.bitPattern &- (0x1.8p52).bitPattern
+    let (whole, tenth) = tenths.quotientAndRemainder(dividingBy: 10)
+    var end = bytes
+    if value < 0, tenths != 0 {
+      end.pointee = UInt8(ascii: "-")
+      end += 1
     }
-    written &+= write(whole, to: bytes + written)
-    bytes[written] = UInt8(ascii: ".")
-    bytes[written &+ 1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: tenths)
-    return written &+ 2
+    end += write(whole, to: end)
+    end[0] = UInt8(ascii: ".")
+    end[1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: tenth)
+    return end - bytes &+ 2
   }
 
-  /// Writes an integer and returns the number of bytes, at most 20.
+  /// Writes an integer and returns the number of bytes, at most 20; there must be room for 24.
   @inlinable
   public static func write(_ value: UInt64, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
-    var length = 1
-    var power: UInt64 = 10
-    while value >= power {
-      length &+= 1
-      let (product, overflow) = power.multipliedReportingOverflow(by: 10)
-      if overflow { break }
-      power = product
+    switch value {
+    case ..<100: return write(digits(ofPairs: value), count: 2, to: bytes)
+    case ..<10_000:
+      let (upper, lower) = value.quotientAndRemainder(dividingBy: 100)
+      return write(digits(ofPairs: upper | lower &<< 16), count: 4, to: bytes)
+    case ..<100_000_000: return write(eightDigits(of: value), count: 8, to: bytes)
+    default: return writeLong(value, to: bytes)
     }
-    var rest = value
-    for index in stride(from: length &- 1, through: 0, by: -1) {
-      bytes[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
-    }
-    return length
+  }
+
+  /// Writes an integer of at least nine digits.
+  @usableFromInline
+  static func writeLong(_ value: UInt64, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+    let (upper, lower) = value.quotientAndRemainder(dividingBy: 100_000_000)
+    let written = write(upper, to: bytes)
+    UnsafeMutableRawPointer(bytes + written).storeBytes(of: eightDigits(of: lower) | zeros, as: UInt64.self)
+    return written + 8
+  }
+
+  /// Writes digits without leading zeros, but the last one always, and returns their number.
+  @inlinable
+  static func write(_ digits: UInt64, count: Int, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+    let leadingZeros = (digits | 1 &<< (8 &* count &- 8)).trailingZeroBitCount &>> 3
+    UnsafeMutableRawPointer(bytes).storeBytes(of: (digits | zeros) &>> (8 &* leadingZeros), as: UInt64.self)
+    return count &- leadingZeros
+  }
+
+  /// Eight digits 0 as ASCII.
+  @inlinable static var zeros: UInt64 { 0x3030_3030_3030_3030 }
+
+  /// Returns the eight decimal digits of a number below 10^8, the first in the lowest byte.
+  ///
+  /// The parts of a number are divided at once, by a multiplication whose error is too small to matter. Each quotient
+  /// stays in its place and the remainder goes behind it: x * 2^k - q * (n * 2^k - 1) is q + (x - n * q) * 2^k
+  /// (P. Khuong, "How to print integers really fast", 2017).
+  @inlinable
+  static func eightDigits(of value: UInt64) -> UInt64 {
+    let (upper, lower) = value.quotientAndRemainder(dividingBy: 10_000)
+    let halves = upper | lower &<< 32
+    let hundreds = (halves &* 10_486) &>> 20 & 0x0000_007F_0000_007F
+    return digits(ofPairs: halves &<< 16 &- hundreds &* (100 &<< 16 - 1))
+  }
+
+  /// Returns the digits of up to four numbers below 100 in 16 bits each, the first in the lowest byte.
+  @inlinable
+  static func digits(ofPairs pairs: UInt64) -> UInt64 {
+    let tens = (pairs &* 103) &>> 10 & 0x000F_000F_000F_000F
+    return pairs &<< 8 &- tens &* (10 &<< 8 - 1)
   }
 
   /// Writes the shortest digits that the standard library finds, without an exponent.

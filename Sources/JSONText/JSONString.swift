@@ -27,19 +27,68 @@ public enum JSONString {
   @inlinable
   public static func write(_ utf8: UnsafeBufferPointer<UInt8>, to sink: inout some ByteSink) {
     sink.write(UInt8(ascii: "\""))
+    var rest = utf8
+    // For all of a long text, the room that it takes at most would be wasted.
+    while rest.count > 4096 {
+      let piece = UnsafeBufferPointer(rebasing: rest[..<4096])
+      sink.write(atMost: 6 * 4096) { writeContent(piece, to: $0) }
+      rest = UnsafeBufferPointer(rebasing: rest[4096...])
+    }
+    sink.write(atMost: 6 &* rest.count) { writeContent(rest, to: $0) }
+    sink.write(UInt8(ascii: "\""))
+  }
+
+  /// Writes text between the quotation marks of a string and returns the number of bytes, at most six for each of the
+  /// text.
+  @usableFromInline
+  static func writeContent(_ utf8: UnsafeBufferPointer<UInt8>, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+    copyPlainText(utf8, to: bytes) ? utf8.count : writeEscaping(utf8, to: bytes)
+  }
+
+  @inline(never)
+  private static func writeEscaping(_ utf8: UnsafeBufferPointer<UInt8>, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+    var sink = UncheckedBytes(at: bytes)
     var position = 0
     while true {
       let end = endOfPlainText(in: utf8, from: position)
       sink.write(UnsafeBufferPointer(rebasing: utf8[position..<end]))
-      guard end < utf8.count else { break }
+      guard end < utf8.count else { return sink.end - bytes }
       sink.write(atMost: 6) { writeEscape(of: utf8[end], to: $0) }
       position = end &+ 1
     }
-    sink.write(UInt8(ascii: "\""))
   }
 
-  @usableFromInline
-  static func writeEscape(of byte: UInt8, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+  /// Copies text and returns `true`; `false` if a character must be escaped.
+  ///
+  /// The last block of a text overlaps the one before it.
+  @inline(__always)
+  private static func copyPlainText(
+    _ utf8: UnsafeBufferPointer<UInt8>, to bytes: UnsafeMutablePointer<UInt8>
+  ) -> Bool {
+    guard let source = UnsafeRawPointer(utf8.baseAddress) else { return true }
+    func copied<Block: BitwiseCopyable>(_ position: Int, _ type: Block.Type) -> Block {
+      let block = source.loadUnaligned(fromByteOffset: position, as: type)
+      UnsafeMutableRawPointer(bytes).storeBytes(of: block, toByteOffset: position, as: type)
+      return block
+    }
+    let count = utf8.count
+    switch count {
+    case 16...:
+      var position = 0
+      while position < count &- 16 {
+        if hasSpecialByte(copied(position, SIMD2<UInt64>.self)) { return false }
+        position &+= 16
+      }
+      return !hasSpecialByte(copied(count &- 16, SIMD2<UInt64>.self))
+    case 8...: return !hasSpecialByte(SIMD2(copied(0, UInt64.self), copied(count &- 8, UInt64.self)))
+    case 4...:
+      let (first, last) = (copied(0, UInt32.self), copied(count &- 4, UInt32.self))
+      return specialBytes(of: UInt64(first) | UInt64(last) &<< 32) == 0
+    default: return (0..<count).allSatisfy { !isSpecial(copied($0, UInt8.self)) }
+    }
+  }
+
+  private static func writeEscape(of byte: UInt8, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     bytes[0] = UInt8(ascii: "\\")
     switch byte {
     case UInt8(ascii: "\n"): bytes[1] = UInt8(ascii: "n")
@@ -105,7 +154,7 @@ extension JSONString {
     }
     while position < bytes.count {
       let byte = bytes[position]
-      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return position }
+      if isSpecial(byte) { return position }
       position &+= 1
     }
     return position
@@ -124,5 +173,21 @@ extension JSONString {
     let solidus = word ^ (ones &* 0x5C)
     let control = (word &- ones &* 0x20) & ~word
     return (control | ((quote &- ones) & ~quote) | ((solidus &- ones) & ~solidus)) & tops
+  }
+
+  /// Returns a Boolean value that indicates whether one of 16 bytes needs an escape; see ``specialBytes(of:)``.
+  @inline(__always)
+  private static func hasSpecialByte(_ bytes: SIMD2<UInt64>) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let quote = bytes ^ (ones &* 0x22)
+    let solidus = bytes ^ (ones &* 0x5C)
+    let special = ((bytes &- ones &* 0x20) | (quote &- ones) | (solidus &- ones)) & ~bytes
+    return (special.x | special.y) & 0x8080_8080_8080_8080 != 0
+  }
+
+  /// Returns a Boolean value that indicates whether a byte needs an escape.
+  @inlinable
+  static func isSpecial(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 }

@@ -35,20 +35,51 @@ public enum PointJSON {
   /// - Parameter fields: none of the derived ones.
   @inlinable
   public static func appendArray(of points: any PagePoints, fields: FieldSet, to sink: inout some ByteSink) {
-    sink.reserve(fixedLength * (points.count + 1))
+    let capacity = fixedLength * (points.count + 1)
+    var rest: [UInt8] = []
     sink.write(UInt8(ascii: "["))
-    var isFollowing = false
-    points.forEach { point in
-      append(point, fields: fields, isFollowing: isFollowing, to: &sink)
-      isFollowing = true
+    sink.write(atMost: capacity) { start in
+      let page = write(points, fields: fields, to: start, capacity: capacity)
+      rest = page.rest
+      return page.count
     }
+    if !rest.isEmpty { rest.withUnsafeBufferPointer { sink.write($0) } }
     sink.write(UInt8(ascii: "]"))
   }
 
-  @inlinable
-  static func append(_ point: BorrowedPoint, fields: FieldSet, isFollowing: Bool, to sink: inout some ByteSink) {
-    sink.write(atMost: maximumLength(of: point)) { start in
-      write(point, fields: fields, isFollowing: isFollowing, to: start)
+  /// Writes places with commas between them and returns the number of bytes, and the text from the first place on that
+  /// there might not be enough room for.
+  @usableFromInline
+  static func write(
+    _ points: any PagePoints, fields: FieldSet, to start: UnsafeMutablePointer<UInt8>, capacity: Int
+  ) -> (count: Int, rest: [UInt8]) {
+    var page = PageWriter(fields: fields, limit: start + capacity, end: start)
+    points.forEach { page.write($0) }
+    return (page.end - start, page.rest)
+  }
+
+  private struct PageWriter {
+    let fields: FieldSet
+    let limit: UnsafeMutablePointer<UInt8>
+    var end: UnsafeMutablePointer<UInt8>
+    var rest: [UInt8] = []
+    var isFollowing = false
+
+    mutating func write(_ point: BorrowedPoint) {
+      let maximumLength = maximumLength(of: point)
+      if rest.isEmpty, limit - end >= maximumLength {
+        end += PointJSON.write(point, fields: fields, isFollowing: isFollowing, to: end)
+      } else {
+        writeToRest(point, maximumLength)
+      }
+      isFollowing = true
+    }
+
+    @inline(never)
+    private mutating func writeToRest(_ point: BorrowedPoint, _ maximumLength: Int) {
+      rest.write(atMost: maximumLength) {
+        PointJSON.write(point, fields: fields, isFollowing: isFollowing, to: $0)
+      }
     }
   }
 
@@ -85,20 +116,15 @@ public enum PointJSON {
       + JSONString.maximumLength(utf8Count: match.text.utf8.count) + match.ranges.count * 48
   }
 
-  @usableFromInline
+  @usableFromInline @inline(__always)
   static func maximumLength(of point: BorrowedPoint) -> Int {
-    var length = fixedLength + JSONString.maximumLength(utf8Count: point.name.count) + point.tags.count
-    length += maximumLength(ofDegrees: point.coordinate.latitude)
-    length += maximumLength(ofDegrees: point.coordinate.longitude)
-    if let category = point.category { length += JSONString.maximumLength(utf8Count: category.count) }
-    if let source = point.source { length += JSONString.maximumLength(utf8Count: source.count) }
-    if let sourceID = point.sourceID { length += JSONString.maximumLength(utf8Count: sourceID.count) }
-    return length
-  }
-
-  /// A coordinate takes a sign, three digits, a point and at most 17 more; one that is nearly 0 takes zeros too.
-  private static func maximumLength(ofDegrees degrees: Double) -> Int {
-    degrees.magnitude > 1e-3 || degrees == 0 ? 24 : DecimalText.maximumLength
+    let stringLength =
+      point.name.count &+ (point.category?.count ?? 0) &+ (point.source?.count ?? 0) &+ (point.sourceID?.count ?? 0)
+    // A coordinate takes a sign, three digits, a point and at most 17 more; one that is nearly 0 takes zeros too.
+    let (latitude, longitude) = (point.coordinate.latitude.magnitude, point.coordinate.longitude.magnitude)
+    let coordinateLength = latitude > 1e-3 && longitude > 1e-3 ? 24 : DecimalText.maximumLength
+    return fixedLength &+ JSONString.maximumLength(utf8Count: stringLength) &+ point.tags.beginning.count
+      &+ point.tags.rest.count &+ 2 &* coordinateLength
   }
 
   // MARK: Members
@@ -118,7 +144,7 @@ public enum PointJSON {
   }
 
   /// Writes a place and returns the number of bytes.
-  @usableFromInline
+  @inline(__always)
   static func write(
     _ point: BorrowedPoint, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
   ) -> Int {
@@ -129,6 +155,7 @@ public enum PointJSON {
     return json.sink.end - start
   }
 
+  @inline(__always)
   private static func writeMembers(
     of point: BorrowedPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
   ) {
@@ -145,6 +172,7 @@ public enum PointJSON {
     writeOthers(of: point, fields: fields, to: &json)
   }
 
+  @inline(__always)
   static func writeID(_ id: PointID, to json: inout JSONWriter<UncheckedBytes>) {
     json.write(name: "id")
     json.writeString(atMost: PointID.textLength) { text in
@@ -154,6 +182,7 @@ public enum PointJSON {
   }
 
   /// Writes the members before the coordinates.
+  @inline(__always)
   static func writeNames(of point: BorrowedPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>) {
     if fields.contains(.name) {
       json.write(name: "name")
@@ -166,6 +195,7 @@ public enum PointJSON {
   }
 
   /// Writes the members behind the coordinates, except those that are derived.
+  @inline(__always)
   static func writeOthers(
     of point: BorrowedPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
   ) {
@@ -179,9 +209,19 @@ public enum PointJSON {
     }
     if fields.contains(.tags) {
       json.write(name: "tags")
-      json.write(json: point.tags)
+      json.write(json: point.tags.beginning)
+      json.sink.write(point.tags.rest)
     }
     guard !fields.isDisjoint(with: .administrative) else { return }
+    // A copy, so that the writer itself can stay in registers.
+    var rest = json
+    writeAdministrative(of: point, fields: fields, to: &rest)
+    json = rest
+  }
+
+  private static func writeAdministrative(
+    of point: BorrowedPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  ) {
     if fields.contains(.source), let source = point.source {
       json.write(name: "source")
       json.write(string: source)

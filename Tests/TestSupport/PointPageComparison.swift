@@ -22,7 +22,7 @@ extension FoundPoint {
     }
     let draft = PointDraft(
       storedName: text(place.name), category: place.category.map(text), coordinate: place.coordinate,
-      tags: Tags(storedJSON: text(place.tags)), origin: origin)
+      tags: Tags(storedJSON: text(place.tags.beginning) + text(place.tags.rest)), origin: origin)
     self.init(
       point: PointOfInterest(
         id: place.id, draft: draft, version: place.version, createdAt: place.createdAt, updatedAt: place.updatedAt),

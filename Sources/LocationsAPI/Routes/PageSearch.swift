@@ -210,7 +210,7 @@ extension PointPage {
   /// - Parameter areas: the areas that complete the addresses.
   fileprivate func isShort(in areas: RequestAreas?) -> Bool {
     var bytes = 0
-    borrowed.forEach { bytes += $0.name.count + $0.tags.count }
+    borrowed.forEach { bytes += $0.name.count + $0.tags.beginning.count + $0.tags.rest.count }
     guard bytes <= Self.shortTextBytes else { return false }
     guard areas.completeAddresses else { return true }
     var coordinates: [Coordinate] = []

@@ -108,7 +108,7 @@ public struct PointBuffer: Sendable {
     let record = PointRecord(
       start: texts.count,
       nameLength: place.name.count,
-      tagsLength: place.tags.count,
+      tagsLength: place.tags.beginning.count + place.tags.rest.count,
       sourceIDLength: place.sourceID?.count ?? 0,
       category: place.category.map { categories.number(of: $0) } ?? PointRecord.none,
       source: place.source.map { sources.number(of: $0) } ?? PointRecord.none,
@@ -117,7 +117,8 @@ public struct PointBuffer: Sendable {
     )
     append(place.id, place.coordinate, record)
     texts.append(contentsOf: place.name)
-    texts.append(contentsOf: place.tags)
+    texts.append(contentsOf: place.tags.beginning)
+    texts.append(contentsOf: place.tags.rest)
     if let sourceID = place.sourceID { texts.append(contentsOf: sourceID) }
   }
 

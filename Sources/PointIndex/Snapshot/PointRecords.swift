@@ -270,30 +270,28 @@ struct RecordColumns: BitwiseCopyable, @unchecked Sendable {
   @inline(__always)
   func texts(at slot: Int) -> StoredTexts { records[slot].texts(in: bytes) }
 
-  /// Returns the tags of the place in a slot, as stored JSON.
-  ///
-  /// - Parameters:
-  ///   - texts: those of the place.
-  ///   - scratch: the memory in which tags with a shared beginning are put together.
+  /// Returns the beginning that the tags of the place in a slot share with others, which may be empty.
   @inline(__always)
-  func tags(at slot: Int, _ texts: StoredTexts, in scratch: inout TagScratch) -> UnsafeBufferPointer<UInt8> {
-    let number = records[slot].beginning
-    return number == 0 ? texts.tags : scratch.joining(beginnings[Int(number)], texts.tags)
-  }
+  func beginningOfTags(at slot: Int) -> UnsafeBufferPointer<UInt8> { beginnings[Int(records[slot].beginning)] }
 
   /// Calls the body with the tags of the place in a slot, as stored JSON.
   @inline(__always)
   func withTags<Result>(at slot: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-    let texts = texts(at: slot)
-    if records[slot].beginning == 0 { return body(texts.tags) }
-    return TagScratch.with { scratch in body(tags(at: slot, texts, in: &scratch)) }
+    let rest = texts(at: slot).tags
+    if records[slot].beginning == 0 { return body(rest) }
+    let beginning = beginningOfTags(at: slot)
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: TagBeginnings.maximumLength) { memory in
+      let start = memory.baseAddress.unsafelyUnwrapped
+      start.initialize(from: beginning.baseAddress.unsafelyUnwrapped, count: beginning.count)
+      (start + beginning.count).initialize(from: rest.baseAddress.unsafelyUnwrapped, count: rest.count)
+      return body(UnsafeBufferPointer(start: start, count: beginning.count &+ rest.count))
+    }
   }
 
   /// Returns the number of bytes of the name and the tags of the place in a slot.
   func textBytes(at slot: Int) -> Int {
     let texts = texts(at: slot)
-    let number = records[slot].beginning
-    return texts.name.count + texts.tags.count + (number == 0 ? 0 : beginnings[Int(number)].count)
+    return texts.name.count + beginningOfTags(at: slot).count + texts.tags.count
   }
 
   /// Prefetches the record of the place in a slot.
@@ -568,37 +566,6 @@ struct PointRecords: Sendable {
   }
 }
 
-/// The memory in which tags are put together of their shared beginning and their rest.
-struct TagScratch {
-  private let memory: UnsafeMutablePointer<UInt8>
-
-  /// The beginning that the memory has from the tags before: those of a page often share one.
-  private var beginning: UnsafePointer<UInt8>?
-
-  /// Calls the body with memory that is valid during the call.
-  @inline(__always)
-  static func with<Result>(_ body: (inout TagScratch) -> Result) -> Result {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: TagBeginnings.maximumLength) { memory in
-      var scratch = TagScratch(memory: memory.baseAddress.unsafelyUnwrapped, beginning: nil)
-      return body(&scratch)
-    }
-  }
-
-  /// Returns the tags of a beginning, which is never moved, and a rest; valid until the next call.
-  @inline(__always)
-  fileprivate mutating func joining(
-    _ beginning: UnsafeBufferPointer<UInt8>, _ rest: UnsafeBufferPointer<UInt8>
-  ) -> UnsafeBufferPointer<UInt8> {
-    let start = beginning.baseAddress.unsafelyUnwrapped
-    if start != self.beginning {
-      memory.update(from: start, count: beginning.count)
-      self.beginning = start
-    }
-    (memory + beginning.count).update(from: rest.baseAddress.unsafelyUnwrapped, count: rest.count)
-    return UnsafeBufferPointer(start: memory, count: beginning.count &+ rest.count)
-  }
-}
-
 /// The beginnings that the tags of many places share, each stored once: the same keys in the same order, and the values
 /// before the first that differs.
 ///
@@ -780,8 +747,7 @@ struct SourceReferenceIndex: Sendable {
 /// The columns of a segment that places are borrowed from, by slot, as plain pointers: a response reads them without
 /// counting references.
 ///
-/// They, and the places they return, are valid for the life of their ``Segment``; the tags of a place until the next one
-/// is returned.
+/// They, and the places they return, are valid for the life of their ``Segment``.
 struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
   // Sendable: the memory behind the pointers is never written after the segment's initialization.
 
@@ -793,12 +759,8 @@ struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
   let sources: PackedTexts.Pointers
 
   /// Returns the place in a slot.
-  ///
-  /// - Parameter scratch: the memory that the place's tags may be in.
   @inline(__always)
-  func place(
-    at slot: Int, distanceMetres: Double? = nil, alongMetres: Double? = nil, scratch: inout TagScratch
-  ) -> BorrowedPoint {
+  func place(at slot: Int, distanceMetres: Double? = nil, alongMetres: Double? = nil) -> BorrowedPoint {
     let (texts, category, stamp) = (records.texts(at: slot), records.category(at: slot), records.stamp(at: slot))
     let hasSource = texts.source != PointRecord.none
     return BorrowedPoint(
@@ -811,7 +773,8 @@ struct PlaceColumns: BitwiseCopyable, @unchecked Sendable {
       updatedAt: stamp.updatedAt,
       name: texts.name,
       category: category == PointRecord.none ? nil : categories[Int(category)],
-      tags: records.tags(at: slot, texts, in: &scratch),
+      beginningOfTags: records.beginningOfTags(at: slot),
+      tags: texts.tags,
       source: hasSource ? sources[Int(texts.source)] : nil,
       sourceID: hasSource ? texts.sourceID : nil
     )

@@ -348,21 +348,18 @@ private struct SnapshotPoints: PagePoints {
       for candidate in candidates.prefix(min(count, Self.prefetched)) {
         columns[Int(candidate.part)].records.prefetchTexts(at: Int(candidate.slot))
       }
-      TagScratch.with { scratch in
-        for index in 0..<count {
-          if index + Self.prefetched < count {
-            let ahead = candidates[index + Self.prefetched]
-            columns[Int(ahead.part)].records.prefetchTexts(at: Int(ahead.slot))
-          }
-          let candidate = candidates[index]
-          let (distance, along) = distances.values(of: candidate) {
-            snapshot.parts[Int(candidate.part)].segment.columns
-          }
-          body(
-            columns[Int(candidate.part)].place(
-              at: Int(candidate.slot), distanceMetres: distance, alongMetres: along,
-              scratch: &scratch))
+      for index in 0..<count {
+        if index + Self.prefetched < count {
+          let ahead = candidates[index + Self.prefetched]
+          columns[Int(ahead.part)].records.prefetchTexts(at: Int(ahead.slot))
         }
+        let candidate = candidates[index]
+        let (distance, along) = distances.values(of: candidate) {
+          snapshot.parts[Int(candidate.part)].segment.columns
+        }
+        body(
+          columns[Int(candidate.part)].place(
+            at: Int(candidate.slot), distanceMetres: distance, alongMetres: along))
       }
     }
   }

@@ -101,33 +101,27 @@ extension PointID: LosslessStringConvertible {
   public static let textLength = 36
 
   /// Writes ``description`` as ASCII; there must be room for ``textLength`` bytes.
-  @inlinable
   public func write(to bytes: UnsafeMutablePointer<UInt8>) {
-    let dash = UInt8(ascii: "-")
     let text = UnsafeMutableRawPointer(bytes)
-    let (second, third) = (Self.hexadecimal(of: high & 0xFFFF_FFFF), Self.hexadecimal(of: low >> 32))
-    text.storeBytes(of: Self.hexadecimal(of: high >> 32).bigEndian, as: UInt64.self)
-    bytes[8] = dash
-    text.storeBytes(of: UInt32(truncatingIfNeeded: second >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
-    bytes[13] = dash
-    text.storeBytes(of: UInt32(truncatingIfNeeded: second).bigEndian, toByteOffset: 14, as: UInt32.self)
-    bytes[18] = dash
-    text.storeBytes(of: UInt32(truncatingIfNeeded: third >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
-    bytes[23] = dash
-    text.storeBytes(of: UInt32(truncatingIfNeeded: third).bigEndian, toByteOffset: 24, as: UInt32.self)
-    text.storeBytes(of: Self.hexadecimal(of: low & 0xFFFF_FFFF).bigEndian, toByteOffset: 28, as: UInt64.self)
+    let (first, second) = (Self.hexadecimal(of: high), Self.hexadecimal(of: low))
+    // Each part is written up to its end at least; the next one overwrites what is behind it.
+    text.storeBytes(of: first.x, as: UInt64.self)
+    text.storeBytes(of: first.y, toByteOffset: 9, as: UInt64.self)
+    text.storeBytes(of: first.y &>> 32, toByteOffset: 14, as: UInt64.self)
+    text.storeBytes(of: second.x, toByteOffset: 19, as: UInt64.self)
+    text.storeBytes(of: second.x &>> 32, toByteOffset: 24, as: UInt64.self)
+    text.storeBytes(of: second.y, toByteOffset: 28, as: UInt64.self)
+    for position in [8, 13, 18, 23] { bytes[position] = UInt8(ascii: "-") }
   }
 
-  /// The eight hexadecimal digits of a number below 2^32 as ASCII, the first digit in the highest byte.
-  @inlinable
-  static func hexadecimal(of number: UInt64) -> UInt64 {
-    // The digits are moved apart until each has a byte of its own.
-    var digits = (number | number << 16) & 0x0000_FFFF_0000_FFFF
-    digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
-    digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+  /// Returns the 16 hexadecimal digits of a number as ASCII, the first in the lowest byte.
+  @inline(__always)
+  private static func hexadecimal(of number: UInt64) -> SIMD2<UInt64> {
+    let bytes = SIMD8<UInt16>(truncatingIfNeeded: unsafeBitCast(number.bigEndian, to: SIMD8<UInt8>.self))
+    let digits = bytes &>> 4 | (bytes & 15) &<< 8
     // Six more than ten or above carries into the next half of the byte.
-    let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-    return digits &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
+    let letters = (digits &+ 0x0606) &>> 4 & 0x0101
+    return unsafeBitCast(digits &+ 0x3030 &+ letters &* 0x27, to: SIMD2<UInt64>.self)
   }
 }
 

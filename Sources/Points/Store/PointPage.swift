@@ -68,8 +68,8 @@ public struct BorrowedPoint {
   public var name: UnsafeBufferPointer<UInt8>
   public var category: UnsafeBufferPointer<UInt8>?
 
-  /// The tags, as ``Tags/json``.
-  public var tags: UnsafeBufferPointer<UInt8>
+  /// The tags, as ``Tags/json``: a beginning that places of the store share, which may be empty, and the rest.
+  public var tags: (beginning: UnsafeBufferPointer<UInt8>, rest: UnsafeBufferPointer<UInt8>)
 
   /// The data set that the place was imported from; `nil` if it was not imported from any.
   public var source: UnsafeBufferPointer<UInt8>?
@@ -82,7 +82,8 @@ public struct BorrowedPoint {
   public init(
     id: PointID, coordinate: Coordinate, distanceMetres: Double? = nil, alongMetres: Double? = nil, version: Int64,
     createdAt: Timestamp, updatedAt: Timestamp, name: UnsafeBufferPointer<UInt8>, category: UnsafeBufferPointer<UInt8>?,
-    tags: UnsafeBufferPointer<UInt8>, source: UnsafeBufferPointer<UInt8>?, sourceID: UnsafeBufferPointer<UInt8>?
+    beginningOfTags: UnsafeBufferPointer<UInt8> = .init(start: nil, count: 0), tags: UnsafeBufferPointer<UInt8>,
+    source: UnsafeBufferPointer<UInt8>?, sourceID: UnsafeBufferPointer<UInt8>?
   ) {
     self.id = id
     self.coordinate = coordinate
@@ -93,7 +94,7 @@ public struct BorrowedPoint {
     self.updatedAt = updatedAt
     self.name = name
     self.category = category
-    self.tags = tags
+    self.tags = (beginningOfTags, tags)
     self.source = source
     self.sourceID = sourceID
   }
