@@ -477,11 +477,7 @@ extension MemoryStore: AreaStore {
   package func recentAreas() -> Areas? { writer.areas.withLock { $0 } }
 
   package func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? {
-    do throws(PointStoreError) {
-      return try await writer.record(of: key.text, client: key.client)
-    } catch {
-      throw .store(error)
-    }
+    try await PointWriteError.wrapping(await writer.record(of: key.text, client: key.client))
   }
 
   package func commit(

@@ -133,7 +133,7 @@ extension PostgresStore {
   ///
   /// - Throws: ``PointWriteError``.
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
-    try await retrying { () async throws(PointWriteError) -> [PointOperationResult]? in
+    try await retrying(orThrow: .store(.overloaded)) { () async throws(PointWriteError) -> [PointOperationResult]? in
       do {
         if let key = batch.key {
           let known = try await write(WriteStatements.outcome, Parameters { $0.add(key.text) })

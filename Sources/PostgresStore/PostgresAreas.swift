@@ -224,12 +224,8 @@ package final class PostgresAreas: AreaStore {
   }
 
   package func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? {
-    let known: QueryResult
-    do throws(PointStoreError) {
-      known = try await store.read(AreaStatements.record, Parameters { $0.add(key.text) })
-    } catch {
-      throw .store(error)
-    }
+    let known = try await PointWriteError.wrapping(
+      await store.read(AreaStatements.record, Parameters { $0.add(key.text) }))
     if let row = known.rows.first { return try store.repeated(key, row) { $0 } }
     guard store.hasRoom(forKey: key.text, of: key.client, outcome: IdempotencyRecord.Outcome.reportBytes) else {
       throw .store(.keysExhausted)

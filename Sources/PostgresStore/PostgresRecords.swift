@@ -139,7 +139,7 @@ extension PostgresStore: RecordStore {
     applying batch: PointBatch?, within limits: RecordLimits?,
     _ changes: @escaping @Sendable ([PointOperationResult]) throws(PointStoreError) -> [RecordChange]
   ) async throws(PointWriteError) -> RecordOutcome {
-    try await retrying { () async throws(PointWriteError) -> RecordOutcome? in
+    try await retrying(orThrow: .store(.overloaded)) { () async throws(PointWriteError) -> RecordOutcome? in
       do {
         guard let batch else {
           let parameters = Parameters(try changes([]), within: limits)

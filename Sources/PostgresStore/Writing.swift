@@ -287,7 +287,7 @@ extension PostgresStore {
   package func create(
     _ draft: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
   ) async throws(PointWriteError) -> PointOfInterest {
-    try await retrying { () async throws(PointWriteError) in
+    try await retrying(orThrow: .store(.overloaded)) { () async throws(PointWriteError) in
       var generator = SystemRandomNumberGenerator()
       var parameters = Parameters()
       parameters.add(PointID(at: SystemClock().now(), using: &generator))
@@ -349,7 +349,7 @@ extension PostgresStore {
     parameters.add(draft)
     parameters.add(mayCreate)
     parameters.addVersions(condition)
-    return try await retrying { () async throws(PointWriteError) in
+    return try await retrying(orThrow: .store(.overloaded)) { () async throws(PointWriteError) in
       guard let result = try await change(WriteStatements.put, parameters) else { return nil }
       guard let row = result.rows.first else {
         if mayCreate { return nil }
@@ -372,7 +372,7 @@ extension PostgresStore {
     var parameters = Parameters()
     parameters.add(id)
     parameters.addVersions(condition)
-    try await retrying { () async throws(PointWriteError) -> Void? in
+    try await retrying(orThrow: .store(.overloaded)) { () async throws(PointWriteError) -> Void? in
       guard let result = try await change(WriteStatements.delete, parameters) else { return nil }
       guard let row = result.rows.first, !row.isNull(0) else { throw .notFound }
       let (version, wasDeleted) = try Self.decoding { () throws(PointStoreError) in
@@ -392,25 +392,12 @@ extension PostgresStore {
     var parameters = Parameters()
     parameters.add(source)
     parameters.add(position?.text)
-    return try await retrying { () async throws(PointWriteError) in
+    return try await retrying(orThrow: .store(.overloaded)) { () async throws(PointWriteError) in
       guard let row = try await change(WriteStatements.deleteBatch, parameters)?.rows.first else { return nil }
       return try Self.decoding { () throws(PointStoreError) in
         DeletedBatch(count: Int(try row.integer(0)), next: row.isNull(1) ? nil : ExactText(try row.text(1)))
       }
     }
-  }
-
-  /// The maximum number of attempts at a write that conflicts with concurrent ones.
-  private static let attempts = 20
-
-  /// Retries an attempt until it has an outcome. An attempt that returns `nil` has done nothing.
-  func retrying<Outcome>(
-    _ attempt: () async throws(PointWriteError) -> Outcome?
-  ) async throws(PointWriteError) -> Outcome {
-    for _ in 0..<Self.attempts {
-      if let outcome = try await attempt() { return outcome }
-    }
-    throw .store(.overloaded)
   }
 
   /// Runs a statement that writes, once.

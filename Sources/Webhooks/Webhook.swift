@@ -291,9 +291,6 @@ package struct Webhooks: Sendable {
   private static let leases = RecordCollection("webhook-lease")
   private static let leaseID: ExactText = "sender"
 
-  /// The number of repetitions of an update that others come before.
-  private static let updateLimit = 20
-
   private let records: any RecordStore
 
   package init(_ records: any RecordStore) { self.records = records }
@@ -401,14 +398,12 @@ package struct Webhooks: Sendable {
   package func update(
     _ id: PointID, _ change: (inout Webhook) -> Bool
   ) async throws(PointStoreError) -> Webhook? {
-    for _ in 0..<Self.updateLimit {
-      guard var webhook = try await webhooks(id: id).first, change(&webhook) else { return nil }
-      if try await replace(webhook) {
-        webhook.revision += 1
-        return webhook
-      }
+    try await retrying(orThrow: .overloaded) { () async throws(PointStoreError) -> Webhook?? in
+      guard var webhook = try await webhooks(id: id).first, change(&webhook) else { return .some(nil) }
+      guard try await replace(webhook) else { return nil }
+      webhook.revision += 1
+      return webhook
     }
-    throw .overloaded
   }
 }
 

@@ -95,8 +95,9 @@ struct RestrictedStore: PointStore {
   func put(
     _ draft: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    for _ in 0..<PointsService.maximumAttempts {
-      let current = try await committed(id)
+    try await retrying(atMost: PointsService.maximumAttempts, orThrow: .store(.overloaded)) {
+      () async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool)? in
+      let current = try await PointWriteError.wrapping(await store.committedPoint(id: id))
       if let current, try !admits(current) {
         guard condition.holds(of: nil) else { throw .conditionFailed(currentVersion: nil) }
         throw .takenID
@@ -105,31 +106,20 @@ struct RestrictedStore: PointStore {
       try check(draft, id: id, replacing: current)
       do throws(PointWriteError) {
         return try await store.put(draft, id: id, if: current.map { .versions([$0.version]) } ?? .absent)
+      } catch .conditionFailed {
+        return nil
       } catch {
-        guard case .conditionFailed = error else { throw await visible(error, draft.origin) }
+        throw await visible(error, draft.origin)
       }
     }
-    throw .store(.overloaded)
   }
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     if let error = try await apply(PointBatch([.delete(id: id, if: condition)]))[0].error { throw error }
   }
 
-  private func committed(_ id: PointID) async throws(PointWriteError) -> PointOfInterest? {
-    do throws(PointStoreError) {
-      return try await store.committedPoint(id: id)
-    } catch {
-      throw .store(error)
-    }
-  }
-
   private func admits(_ point: PointOfInterest) throws(PointWriteError) -> Bool {
-    do throws(PointStoreError) {
-      return try judge.admits(point)
-    } catch {
-      throw .store(error)
-    }
+    try PointWriteError.wrapping(judge.admits(point))
   }
 
   /// Checks that a place will be one of the restriction.
@@ -174,12 +164,7 @@ struct RestrictedStore: PointStore {
     let last = position.flatMap { PointID($0.text) }
     let query = PointQuery(
       source: .init(name: source), limit: Self.deleteBatchLength, after: last.map { .init(id: $0) })
-    let found: PointPage
-    do throws(PointStoreError) {
-      found = try await page(matching: query)
-    } catch {
-      throw .store(error)
-    }
+    let found = try await PointWriteError.wrapping(await page(matching: query))
     let ids = found.points.map(\.point.id)
     guard let last = ids.last else { return DeletedBatch(count: 0, next: nil) }
     var batch = PointBatch(ids.map { .delete(id: $0, if: .none) })
@@ -412,12 +397,7 @@ struct RestrictedFeed: PointFeed {
     // As if it was refused, until it is computed.
     let judgement = Mutex<Result<Bool, PointStoreError>>(.failure(.overloaded))
     _ = await reader.compute { [judge] in
-      let result: Result<Bool, PointStoreError>
-      do throws(PointStoreError) {
-        result = .success(try judge.admits(page.changes))
-      } catch {
-        result = .failure(error)
-      }
+      let result = Result { () throws(PointStoreError) in try judge.admits(page.changes) }
       judgement.withLock { $0 = result }
     }
     let isVisible: Bool

@@ -335,9 +335,6 @@ struct DecideDuplicateRoute: CallHandler {
 package struct DuplicateDecisions: Sendable {
   private static let collection = RecordCollection("duplicate-decisions")
 
-  /// The number of repetitions of a decision that others come before.
-  private static let decisionLimit = 20
-
   /// The number of decisions that are read at once.
   private static let pageLength = 1000
 
@@ -373,17 +370,16 @@ package struct DuplicateDecisions: Sendable {
   /// - Throws: ``PointStoreError``.
   package func decide(_ state: DuplicateState, on pair: PlacePair) async throws(PointStoreError) {
     let id = ExactText(pair.description)
-    for _ in 0..<Self.decisionLimit {
+    try await retrying(orThrow: .overloaded) { () async throws(PointStoreError) -> Void? in
       let former = try await records.record(id, in: Self.collection)
       // An equal decision is written again, so that the response to it is as durable as the first one should have been.
-      if state == .open, former == nil { return }
+      if state == .open, former == nil { return () }
       let record = Record(
         Self.collection, id: id, revision: former?.revision ?? 1, document: Self.document(of: state))
       let change: RecordChange =
         state == .open ? .remove(Self.collection, id: id) : former == nil ? .insert(record) : .replace(record)
-      if try await records.commit([change]).isCommitted { return }
+      return try await records.commit([change]).isCommitted ? () : nil
     }
-    throw .overloaded
   }
 
   /// The name of the state as a JSON string.

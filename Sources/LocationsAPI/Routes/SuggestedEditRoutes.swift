@@ -193,7 +193,9 @@ struct AcceptSuggestedEditRoute: CallHandler {
     try ParameterValues(request, allowing: []).check()
     let condition = try Preconditions.read(request.headers, isRequired: false)
     let reason = try await SuggestedEditBody.readReason(request)
-    for _ in 0..<PointsService.maximumAttempts {
+    let contended = request.problem(for: PointUpdateError<Problem>.contended)
+    return try await retrying(atMost: PointsService.maximumAttempts, orThrow: contended) {
+      () async throws(Problem) -> HTTPResponse? in
       let suggestion = try await calls.suggestion(of: request)
       let decision = Suggestion.Decision(isAccepted: true, reason: reason, time: calls.clock.now())
       guard suggestion.state(at: decision.time) == .open else { return try calls.closed(suggestion, as: .accepted) }
@@ -203,12 +205,11 @@ struct AcceptSuggestedEditRoute: CallHandler {
       case .closed(let closed): return try calls.closed(closed, as: .accepted)
       case .unknown: throw calls.notFound(suggestion.id)
       // Another change came between.
-      case .failed(.conditionFailed): continue
+      case .failed(.conditionFailed): return nil
       case .failed:
         throw calls.conflict("another place has the source and sourceId of the suggestion", suggestion, nil)
       }
     }
-    throw request.problem(for: PointUpdateError<Problem>.contended)
   }
 }
 
@@ -637,9 +638,6 @@ package struct Suggestions: Sendable {
   /// The collection of the idempotency keys of suggestions, which are the ids of its records.
   private static let keys = RecordCollection("suggestion-keys")
 
-  /// The number of repetitions of a change that others come before.
-  private static let changeLimit = 20
-
   /// The maximum number of suggestions that are erased in one commit.
   private static let eraseCount = 500
 
@@ -750,7 +748,7 @@ package struct Suggestions: Sendable {
     let maxima = Self.maxima(for: suggestion)
     let limits = RecordLimits(
       of: Self.collection, at: suggestion.createdAt, maxima.map(\.count), owner: Self.owner(of: suggestion))
-    for _ in 0..<Self.changeLimit {
+    return try await retrying(orThrow: .overloaded) { () async throws(PointStoreError) -> SuggestionAddition? in
       var changes = [RecordChange.insert(record)]
       if let key {
         let former = try await self.record(of: key)
@@ -766,10 +764,9 @@ package struct Suggestions: Sendable {
       case .full(let index): return .refused(maxima[index].refusal)
       case .noMemory: return .refused(.noMemory)
       // A request with the same idempotency key came between.
-      case .conflict, .failed: continue
+      case .conflict, .failed: return nil
       }
     }
-    throw .overloaded
   }
 
   /// The maximum numbers of open suggestions, in the order in which they are reported.
@@ -804,13 +801,8 @@ package struct Suggestions: Sendable {
   package func decide(
     _ id: PointID, _ decision: Suggestion.Decision, changing change: PointOperation?, for client: String? = nil
   ) async throws(PointWriteError) -> SuggestionOutcome {
-    for _ in 0..<Self.changeLimit {
-      let found: Record?
-      do throws(PointStoreError) {
-        found = try await records.record(Self.id(id), in: Self.collection)
-      } catch {
-        throw .store(error)
-      }
+    try await retrying(orThrow: .store(.overloaded)) { () async throws(PointWriteError) -> SuggestionOutcome? in
+      let found = try await PointWriteError.wrapping(await records.record(Self.id(id), in: Self.collection))
       // One that can't be decoded is not found by its id either.
       guard let found, let suggestion = suggestion(of: found) else { return .unknown }
       guard suggestion.state(at: decision.time) == .open else { return .closed(suggestion) }
@@ -824,18 +816,10 @@ package struct Suggestions: Sendable {
       case .committed(let results): return .decided(suggestion.decided(decision, results.first))
       case .failed(let result):
         // The place may be that of another decision, which came before this one.
-        if try await isCurrent(found) { return .failed(result) }
-      case .conflict, .full, .noMemory: continue
+        let current = try await PointWriteError.wrapping(await records.record(found.id, in: Self.collection))
+        return current?.revision == found.revision ? .failed(result) : nil
+      case .conflict, .full, .noMemory: return nil
       }
-    }
-    throw .store(.overloaded)
-  }
-
-  private func isCurrent(_ record: Record) async throws(PointWriteError) -> Bool {
-    do throws(PointStoreError) {
-      return try await records.record(record.id, in: Self.collection)?.revision == record.revision
-    } catch {
-      throw .store(error)
     }
   }
 

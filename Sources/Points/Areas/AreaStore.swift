@@ -60,10 +60,10 @@ extension AreaStore {
   public func commitDespiteOthers(
     for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas {
-    for _ in 0..<100 {
-      if let areas = try await commitOnce(for: client, decide) { return areas }
+    try await retrying(atMost: PointsService.maximumAttempts, orThrow: .store(.overloaded)) {
+      () async throws(PointWriteError) in
+      try await commitOnce(for: client, decide)
     }
-    throw .store(.overloaded)
   }
 
   /// Commits the change that a closure decides on the present areas.
@@ -72,14 +72,10 @@ extension AreaStore {
   fileprivate func commitOnce(
     for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas? {
-    let areas = try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Areas in
-      try await self.areas(isCurrent: true)
-    }
+    let areas = try await PointWriteError.wrapping(await areas(isCurrent: true))
     let change = try await decide(areas)
     if change.isEmpty { return areas }
-    return try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Areas? in
-      try await commit(change, onto: areas.version, for: client)
-    }
+    return try await PointWriteError.wrapping(await commit(change, onto: areas.version, for: client))
   }
 }
 
@@ -113,17 +109,11 @@ public struct ObservedAreas: AreaStore {
   public func commitDespiteOthers(
     for client: String?, _ decide: (Areas) async throws(PointWriteError) -> AreaChange
   ) async throws(PointWriteError) -> Areas {
-    let result = try await AreaEditor.reportingErrors { () throws(PointStoreError) -> Result<Areas, PointWriteError> in
-      try await observers.observe(.areaChanges) { () throws(PointStoreError) -> Result<Areas, PointWriteError> in
-        do throws(PointWriteError) {
-          return .success(try await store.commitDespiteOthers(for: client, decide))
-        } catch {
-          if case .store(let error) = error { throw error }
-          return .failure(error)
-        }
-      }
+    try await observers.observe(.areaChanges) { () throws(PointWriteError) in
+      try await store.commitDespiteOthers(for: client, decide)
+    } noting: {
+      if case .store(let error) = $0 { error } else { nil }
     }
-    return try result.get()
   }
 
   public func record(of key: IdempotencyKey) async throws(PointWriteError) -> IdempotencyRecord? {
@@ -177,9 +167,6 @@ public struct AreaEditor: Sendable {
   /// The number of attempts at a write before others have to wait for it.
   private static let attemptsBesideOthers = 3
 
-  /// The maximum number of attempts at an update that others come before.
-  private static let maximumAttempts = 100
-
   /// Decides a change on the present areas and commits it; again, if another one came between.
   ///
   /// - Parameter decide: receives the areas, and the record of an earlier request with the key. It returns the change,
@@ -197,11 +184,7 @@ public struct AreaEditor: Sendable {
         // After the areas: a record that is written in between makes the commit fail.
         record = try await store.record(of: key)
         // The areas of before may lack what the record names.
-        if record != nil {
-          areas = try await Self.reportingErrors { () throws(PointStoreError) -> Areas in
-            try await store.areas(isCurrent: true)
-          }
-        }
+        if record != nil { areas = try await PointWriteError.wrapping(await store.areas(isCurrent: true)) }
       }
       if let record, record.key.requestHash != key?.requestHash { throw .keyReused }
       let decision = try await decide(areas, record)
@@ -215,16 +198,6 @@ public struct AreaEditor: Sendable {
     if areas == nil { areas = try await store.commitDespiteOthers(for: client, change) }
     guard let areas, let outcome else { throw .store(.overloaded) }
     return outcome(areas)
-  }
-
-  fileprivate static func reportingErrors<Value>(
-    _ call: () async throws(PointStoreError) -> Value
-  ) async throws(PointWriteError) -> Value {
-    do {
-      return try await call()
-    } catch {
-      throw .store(error)
-    }
   }
 
   /// Creates an area under a new id, which is derived from its origin if it has one.
@@ -298,30 +271,10 @@ public struct AreaEditor: Sendable {
   package func update<Failure>(
     id: PointID, if condition: WriteCondition, _ change: (Area) throws(Failure) -> AreaDraft
   ) async throws(PointUpdateError<Failure>) -> Area {
-    for _ in 0..<Self.maximumAttempts {
-      let current: Area?
-      do throws(PointStoreError) {
-        current = try await store.areas(isCurrent: true)[id]
-      } catch {
-        throw .write(.store(error))
-      }
-      guard let current else { throw .write(.notFound) }
-      guard condition.holds(of: current.version) else {
-        throw .write(.conditionFailed(currentVersion: current.version))
-      }
-      let changed: AreaDraft
-      do {
-        changed = try change(current)
-      } catch {
-        throw .change(error)
-      }
-      do {
-        return try await put(changed, id: id, if: .versions([current.version])).area
-      } catch {
-        guard case .conditionFailed = error else { throw .write(error) }
-      }
+    try await condition.update(\.version, of: await store.areas(isCurrent: true)[id], change) {
+      changed, condition throws(PointWriteError) in
+      try await put(changed, id: id, if: condition).area
     }
-    throw .contended
   }
 
   /// Imports rows in one transaction, by the rules of imports of places: a row replaces the area of its id or origin, or

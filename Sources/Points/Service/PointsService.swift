@@ -380,31 +380,11 @@ public final class PointsService: Sendable {
     if condition: WriteCondition,
     _ change: (PointOfInterest) throws(Failure) -> PointDraft
   ) async throws(PointUpdateError<Failure>) -> PointOfInterest {
-    for _ in 0..<Self.maximumAttempts {
-      let current: PointOfInterest?
-      do {
-        // A read that may be older can decide neither that the place is absent nor that the condition fails.
-        current = try await committedPoint(id: id)
-      } catch {
-        throw .write(.store(error))
-      }
-      guard let current else { throw .write(.notFound) }
-      guard condition.holds(of: current.version) else {
-        throw .write(.conditionFailed(currentVersion: current.version))
-      }
-      let changed: PointDraft
-      do {
-        changed = try change(current)
-      } catch {
-        throw .change(error)
-      }
-      do {
-        return try await put(changed, id: id, if: .versions([current.version])).point
-      } catch {
-        guard case .conditionFailed = error else { throw .write(error) }
-      }
+    // A read that may be older can decide neither that the place is absent nor that the condition fails.
+    try await condition.update(\.version, of: await committedPoint(id: id), change) {
+      changed, condition throws(PointWriteError) in
+      try await put(changed, id: id, if: condition).point
     }
-    throw .contended
   }
 
   /// Imports all rows except those it rejects, or none when the sequence or the store fails; see
@@ -428,20 +408,9 @@ public final class PointsService: Sendable {
   package func observingChanges<Value>(
     _ read: () async throws(ChangeReadError) -> Value
   ) async throws(ChangeReadError) -> Value {
-    let result: Result<Value, ChangeReadError>
-    do {
-      result = try await observe(.changes) { () async throws(PointStoreError) in
-        do throws(ChangeReadError) {
-          return .success(try await read())
-        } catch {
-          if case .store(let error) = error { throw error }
-          return .failure(error)
-        }
-      }
-    } catch {
-      throw .store(error)
+    try await observers.observe(.changes, uptime: uptime, read) {
+      if case .store(let error) = $0 { error } else { nil }
     }
-    return try result.get()
   }
 
   /// Passes every place that matches to a closure, in batches; see ``PointStore/exportPoints(matching:for:to:)``.
@@ -475,6 +444,46 @@ package enum PointUpdateError<Change: Error>: Error {
 }
 
 extension PointUpdateError: Equatable where Change: Equatable {}
+
+extension WriteCondition {
+  /// Replaces what is stored by the result of a closure, if the condition holds for the version that it receives; again
+  /// if another change comes between.
+  ///
+  /// - Parameters:
+  ///   - current: the last committed value; `nil` if there is none.
+  ///   - write: stores a draft if the condition holds.
+  func update<Value, Draft, Failure>(
+    _ version: KeyPath<Value, Int64>, of current: @autoclosure () async throws(PointStoreError) -> Value?,
+    _ change: (Value) throws(Failure) -> Draft,
+    _ write: (Draft, WriteCondition) async throws(PointWriteError) -> Value
+  ) async throws(PointUpdateError<Failure>) -> Value {
+    try await retrying(atMost: PointsService.maximumAttempts, orThrow: .contended) {
+      () async throws(PointUpdateError<Failure>) -> Value? in
+      let former: Value
+      do throws(PointWriteError) {
+        guard let current = try await PointWriteError.wrapping(await current()) else { throw .notFound }
+        let version = current[keyPath: version]
+        guard holds(of: version) else { throw .conditionFailed(currentVersion: version) }
+        former = current
+      } catch {
+        throw .write(error)
+      }
+      let changed: Draft
+      do throws(Failure) {
+        changed = try change(former)
+      } catch {
+        throw .change(error)
+      }
+      do throws(PointWriteError) {
+        return try await write(changed, .versions([former[keyPath: version]]))
+      } catch .conditionFailed {
+        return nil
+      } catch {
+        throw .write(error)
+      }
+    }
+  }
+}
 
 /// The choice of the featured place.
 ///
@@ -552,10 +561,12 @@ extension [any StoreObserver] {
   /// - Parameters:
   ///   - isWrite: a Boolean value that indicates whether the call writes; `nil` if the operation tells.
   ///   - uptime: a monotonic time.
+  ///   - noted: returns the error that is noted for that of the call; `nil` if it is not the store's.
   ///   - onSuccess: receives the result and the duration of a call that succeeded.
   public func observe<Value, Failure: Error>(
     _ operation: StoreOperation, isWrite: Bool? = nil, uptime: () -> Duration = monotonicTime,
-    _ call: () async throws(Failure) -> Value, onSuccess: (Value, Duration) -> Void = { _, _ in }
+    _ call: () async throws(Failure) -> Value, noting noted: (Failure) -> (any Error)? = { $0 },
+    onSuccess: (Value, Duration) -> Void = { _, _ in }
   ) async throws(Failure) -> Value {
     let start = uptime()
     do {
@@ -565,7 +576,7 @@ extension [any StoreObserver] {
       onSuccess(value, duration)
       return value
     } catch {
-      note(operation, error: error, took: uptime() - start, isWrite: isWrite ?? operation.isWrite)
+      note(operation, error: noted(error), took: uptime() - start, isWrite: isWrite ?? operation.isWrite)
       throw error
     }
   }

@@ -372,11 +372,7 @@ extension PointOfInterest {
   /// Returns the place if it exists for the sender of a change.
   fileprivate func visible(_ admits: PointJudge?) throws(PointWriteError) -> PointOfInterest? {
     guard let admits else { return self }
-    do throws(PointStoreError) {
-      return try admits([self])[0] ? self : nil
-    } catch {
-      throw .store(error)
-    }
+    return try PointWriteError.wrapping(admits([self])[0]) ? self : nil
   }
 }
 

@@ -332,6 +332,43 @@ public enum PointWriteError: Error, Hashable, Sendable {
   case forbidden(reason: String)
   /// The store failed. The change was not made, unless the error is ``PointStoreError/outcomeUnknown(reason:)``.
   case store(PointStoreError)
+
+  /// Returns the value of a call whose error becomes ``store(_:)``.
+  package static func wrapping<Value>(
+    _ call: @autoclosure () throws(PointStoreError) -> Value
+  ) throws(PointWriteError) -> Value {
+    do {
+      return try call()
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  /// Returns the value of a call whose error becomes ``store(_:)``.
+  package static func wrapping<Value>(
+    _ call: @autoclosure () async throws(PointStoreError) -> Value
+  ) async throws(PointWriteError) -> Value {
+    do {
+      return try await call()
+    } catch {
+      throw .store(error)
+    }
+  }
+}
+
+/// Repeats an attempt, which reads, decides and writes if nothing else was written meanwhile, until it has an outcome.
+///
+/// - Parameters:
+///   - maximum: the maximum number of attempts. Each time that one has no outcome, another write has succeeded.
+///   - exhausted: the error after the last attempt.
+///   - attempt: returns `nil` if another write came between, and nothing was done.
+package func retrying<Outcome, Failure: Error>(
+  atMost maximum: Int = 20, orThrow exhausted: Failure, _ attempt: () async throws(Failure) -> Outcome?
+) async throws(Failure) -> Outcome {
+  for _ in 0..<maximum {
+    if let outcome = try await attempt() { return outcome }
+  }
+  throw exhausted
 }
 
 /// The error of a store that did not complete a call.
