@@ -6,8 +6,8 @@ package import Webhooks
 /// A function that copies the file in which places are kept.
 package typealias BackupAction = @Sendable () async throws(PointStoreError) -> BackupFile
 
-/// The service's HTTP interface, as one table of calls. The handler of each has a file of its own, with the call's
-/// declaration, its arguments, the operation and the response.
+/// The service's HTTP interface, as one table of calls. The handler of each stands with the call's declaration, its
+/// arguments, the operation and the response.
 package struct LocationsAPI: Sendable {
   /// The parts that the interface is to, and the operator's decisions about it.
   package struct Configuration: Sendable {

@@ -19,6 +19,35 @@ import Testing
       version: 1, createdAt: epoch, updatedAt: epoch)
   }
 
+  private struct Exhausted: Error {}
+
+  @Test(arguments: [(needed: 1, calls: 1), (needed: 3, calls: 3), (needed: 4, calls: 3)])
+  func attemptsAreRepeatedUpToTheMaximum(needed: Int, calls: Int) async {
+    var count = 0
+    do throws(Exhausted) {
+      let outcome = try await retrying(atMost: 3, orThrow: Exhausted()) { () async throws(Exhausted) -> Int? in
+        count += 1
+        return count == needed ? count : nil
+      }
+      #expect(outcome == needed)
+    } catch {
+      #expect(needed > 3)
+    }
+    #expect(count == calls)
+  }
+
+  @Test func errorOfAnAttemptEndsTheRepetition() async {
+    var count = 0
+    await #expect(throws: PointStoreError.keysExhausted) {
+      try await retrying(orThrow: PointStoreError.overloaded) { () async throws(PointStoreError) -> Int? in
+        count += 1
+        if count == 2 { throw .keysExhausted }
+        return nil
+      }
+    }
+    #expect(count == 2)
+  }
+
   @Test func searchIsRecordedRoundedAndTimed() async throws {
     let analytics = RecordingAnalytics()
     let ticks = Mutex(0)

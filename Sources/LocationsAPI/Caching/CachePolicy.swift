@@ -117,6 +117,13 @@ extension HTTPResponse {
       value: seconds.map { policy.cacheControl(maximumAgeSeconds: $0) } ?? policy.cacheControl)
     headers.add(name: "vary", value: policy.vary)
   }
+
+  /// The response with `Cache-Control: no-store`.
+  var uncacheable: HTTPResponse {
+    var response = self
+    response.headers.add(name: "cache-control", value: "no-store")
+    return response
+  }
 }
 
 /// A middleware that relates reads to writes by positions of the store.
@@ -162,9 +169,7 @@ struct FreshnessMiddleware: Middleware {
   }
 
   private nonisolated(nonsending) func wait(for position: String, _ request: HTTPRequest) async throws(Problem) {
-    let isPosition = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await index.waitUntilReads(contain: position)
-    }
+    let isPosition = try await request.result(of: await index.waitUntilReads(contain: position))
     guard isPosition else {
       throw Problem(
         .badRequest, code: ParameterProblem.invalid.rawValue,

@@ -98,28 +98,20 @@ final class Revalidation: Sendable {
     _ search: () async throws(Problem) -> ExpiringResponse
   ) async throws(Problem) -> HTTPResponse {
     let suffix = Self.suffix(format, languages) + representation + areas.tagSuffix
-    guard hasVersion, !policy.isOff else {
-      var found = try await search()
-      if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &found.response, of: request) }
-      var fields = unnamed
-      if !policy.isOff { expire(&fields, at: found.expiry) }
-      found.response.headers.add(contentsOf: varying(fields, by: languages))
-      return found.response
-    }
-    let version: DataVersion?
-    if request.headers.contains(name: "if-none-match") {
-      version = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.dataVersion(notBefore: request.minimumPosition)
+    var version: DataVersion?
+    if hasVersion, !policy.isOff {
+      if request.headers.contains(name: "if-none-match") {
+        version = try await request.result(of: await service.dataVersion(notBefore: request.minimumPosition))
+        if let version, let fields = confirmed(request.headers, version: version, suffix, expires: expires) {
+          return HTTPResponse(status: .notModified, headers: varying(fields, by: languages))
+        }
+      } else {
+        version = service.knownDataVersion()
       }
-      if let version, let fields = confirmed(request.headers, version: version, suffix, expires: expires) {
-        return HTTPResponse(status: .notModified, headers: varying(fields, by: languages))
-      }
-    } else {
-      version = service.knownDataVersion()
     }
     var found = try await search()
     var fields = fields(of: found.response, foundSince: version, suffix)
-    expire(&fields, at: found.expiry)
+    if !policy.isOff { expire(&fields, at: found.expiry) }
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &found.response, of: request) }
     found.response.headers.add(contentsOf: varying(fields, by: languages))
     return found.response

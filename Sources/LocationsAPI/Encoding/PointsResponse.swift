@@ -63,3 +63,14 @@ extension HTTPResponse {
     self.init(contentType: PointFormat.json.mediaType, bytes: json.sink)
   }
 }
+
+extension JSONWriter<[UInt8]> {
+  /// Returns an object, whose members a closure writes.
+  static func object(_ writeMembers: (inout JSONWriter) -> Void) -> JSONWriter {
+    var json = JSONWriter()
+    json.beginObject()
+    writeMembers(&json)
+    json.endObject()
+    return json
+  }
+}

@@ -53,20 +53,6 @@ enum EntityTag {
   /// The suffix of the tags of gzipped representations.
   private static let gzipSuffix = ".gzip"
 
-  /// Returns the tag of the place in the format that `If-None-Match` names, of either coding; `nil` where it names
-  /// none.
-  ///
-  /// A client that has the place in one coding does not need it in the other.
-  static func known(
-    of point: PointOfInterest, format: PointFormat, program: ProgramTag = .none, ifNoneMatch values: [Substring]
-  ) -> String? {
-    guard !values.isEmpty else { return nil }
-    let plain = of(version: point.version, format: format, program: program)
-    if matches(plain, ifNoneMatch: values) { return plain }
-    let gzip = of(version: point.version, format: format, coding: .gzip, program: program)
-    return matches(gzip, ifNoneMatch: values) ? gzip : nil
-  }
-
   /// Returns a Boolean value that indicates whether `If-None-Match` names the tag: by the weak comparison, or as `*`
   /// (RFC 9110, section 13.1.2).
   static func matches(_ tag: String, ifNoneMatch values: [Substring]) -> Bool {

@@ -13,6 +13,15 @@ extension BodyDescription {
       .init(.json, .placeDraft, example: Examples.draft),
       .init(.geoJSON, .featureDraft, example: Examples.newFeature),
     ])
+
+  /// A JSON merge patch (RFC 7396).
+  ///
+  /// - Parameter parts: the noun for what it changes.
+  static func mergePatch(_ schema: Schema, of parts: String = "fields") -> BodyDescription {
+    BodyDescription(
+      description: "The \(parts) to change.",
+      media: [.init("application/merge-patch+json", schema), .init(.json, schema)])
+  }
 }
 
 /// The place in a request's body.
@@ -38,11 +47,11 @@ enum PointBody {
     default: throw .unsupportedMediaType(request, accepted: mediaTypes, header: "accept-post")
     }
     let bytes = try await collect(request)
-    guard bytes.readableBytes > shortBytes else { return (try document(bytes.readableBytesView, form: form), bytes) }
-    let document = try await request.computing { () throws(Problem) in
-      try Self.document(bytes.readableBytesView, form: form)
+    func document() throws(Problem) -> PointDocument {
+      try Problem.reporting(document: PointDocument(bytes.readableBytesView, form: form))
     }
-    return (document, bytes)
+    guard bytes.readableBytes > shortBytes else { return (try document(), bytes) }
+    return (try await request.computing(document), bytes)
   }
 
   /// Reads a merge patch. A long one is parsed beside the event loop.
@@ -59,11 +68,7 @@ enum PointBody {
   }
 
   private static func patch(_ bytes: ByteBufferView) throws(Problem) -> JSONValue {
-    do {
-      return try JSONReader.value(of: bytes)
-    } catch {
-      throw .malformedBody(error)
-    }
+    try Problem.reporting(json: JSONReader.value(of: bytes))
   }
 
   /// The maximum number of arrays and objects within each other in the body of a search: those of a filter, each of
@@ -104,21 +109,7 @@ enum PointBody {
   }
 
   private static func query(of bytes: ByteBuffer) throws(Problem) -> JSONValue {
-    do {
-      return try JSONReader.value(of: bytes.readableBytesView, maximumDepth: queryDepth)
-    } catch {
-      throw .malformedBody(error)
-    }
-  }
-
-  private static func document(
-    _ bytes: some Collection<UInt8>, form: PointDocument.Form
-  ) throws(Problem) -> PointDocument {
-    do {
-      return try PointDocument(bytes, form: form)
-    } catch {
-      throw Problem(error)
-    }
+    try Problem.reporting(json: JSONReader.value(of: bytes.readableBytesView, maximumDepth: queryDepth))
   }
 
   /// Returns the bytes of a body that is not compressed.
@@ -191,6 +182,30 @@ extension Problem {
     switch failure {
     case .malformed(let error): self = .malformedBody(error)
     case .invalid(let invalid): self.init(invalid)
+    }
+  }
+
+  /// Returns the value of a body as JSON, or of a part of it.
+  ///
+  /// - Throws: 400 `malformed-body`.
+  static func reporting<Value>(json value: @autoclosure () throws(JSONError) -> Value) throws(Problem) -> Value {
+    do {
+      return try value()
+    } catch {
+      throw malformedBody(error)
+    }
+  }
+
+  /// Returns the place that a body describes.
+  ///
+  /// - Throws: 400 `malformed-body` or 422 `invalid-place`.
+  static func reporting(
+    document: @autoclosure () throws(PointDocument.Failure) -> PointDocument
+  ) throws(Problem) -> PointDocument {
+    do {
+      return try document()
+    } catch {
+      throw Problem(error)
     }
   }
 

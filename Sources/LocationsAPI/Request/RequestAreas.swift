@@ -61,7 +61,7 @@ final class RequestAreas: Sendable {
     var steps = AreaSteps(atMost: Self.stepsOnEventLoop)
     if let areas = try? areas.containing(coordinate, within: &steps) { return areas }
     return try await request.computing { () throws(Problem) in
-      try request.reportingSearchErrors { () throws(PointStoreError) in try areas.containing(coordinate) }
+      try request.searchResult(of: areas.containing(coordinate))
     }
   }
 
@@ -309,9 +309,7 @@ extension AreaStore {
   func forRequest(
     _ request: HTTPRequest, completesAddresses: Bool = false
   ) async throws(Problem) -> RequestAreas {
-    let current = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await areas(isCurrent: false, notBefore: request.minimumPosition)
-    }
+    let current = try await request.result(of: await areas(isCurrent: false, notBefore: request.minimumPosition))
     return RequestAreas(current, completesAddresses: completesAddresses)
   }
 }

@@ -105,9 +105,7 @@ final class RestrictionMiddleware: Middleware {
   private func router(for stated: AccessRestriction, _ request: HTTPRequest) async throws(Problem) -> Router {
     var present = Areas()
     if !stated.areas.isEmpty {
-      present = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await areas.areas(isCurrent: false)
-      }
+      present = try await request.result(of: await areas.areas(isCurrent: false))
     }
     let found = Restriction.areas(stated, in: present)
     let key = Restriction.Key(stated: stated, areas: found.map { ExactText($0.tag) })

@@ -58,9 +58,7 @@ final class BackupRoute: CallHandler {
         .conflict, code: "conflict", detail: "another backup is in progress", headers: ["retry-after": "10"])
     }
     let turn = Turn { [self] in isBusy.store(false, ordering: .releasing) }
-    let (path, byteCount) = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      turn.keep(try await backup())
-    }
+    let (path, byteCount) = try await request.result(of: turn.keep(await backup()))
     let headers: HTTPHeaders = [
       "content-type": "application/vnd.sqlite3", "cache-control": "no-store",
       "content-disposition": "attachment; filename=\"places.db\"",

@@ -47,9 +47,7 @@ struct BatchRoute: CallHandler {
         if case .rejected(let rejection) = operation { throw Problem(rejection).ofOperation(index, content: content) }
       }
     }
-    let results = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await service.apply(batch)
-    }
+    let results = try await request.writeResult(of: await service.apply(batch))
     if isAtomic, let problem = results.last?.problem {
       throw problem.ofOperation(results.count - 1, content: parsed[results.count - 1].content)
     }
@@ -205,12 +203,8 @@ private struct ParsedOperation {
       try id.check(document.id, isForeign: document.hasForeignID)
       return .put(document.draft, id: id, if: condition)
     case .patch:
-      let patch: PointPatch
-      do throws(JSONError) {
-        patch = PointPatch(try JSONReader.value(of: content ?? .init(start: nil, count: 0)))
-      } catch {
-        throw .malformedBody(error)
-      }
+      let patch = PointPatch(
+        try Problem.reporting(json: JSONReader.value(of: content ?? .init(start: nil, count: 0))))
       return .update(id: id, if: condition, growth: content?.count ?? 0) { point throws(RejectedOperation) in
         do throws(Problem) {
           return try ChangeRoute.draft(of: point, changedBy: patch)
@@ -222,11 +216,7 @@ private struct ParsedOperation {
   }
 
   private func document() throws(Problem) -> PointDocument {
-    do {
-      return try PointDocument(content ?? .init(start: nil, count: 0))
-    } catch {
-      throw Problem(error)
-    }
+    try Problem.reporting(document: PointDocument(content ?? .init(start: nil, count: 0)))
   }
 }
 

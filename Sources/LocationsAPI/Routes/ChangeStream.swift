@@ -419,7 +419,7 @@ private final class ChangeStream: Sendable {
   }
 
   private func presentPosition() async throws(Problem) -> String {
-    try await request.reportingStoreErrors { () throws(PointStoreError) in try await changes.presentPosition() }
+    try await request.result(of: await changes.presentPosition())
   }
 
   /// Writes events until the client has gone, its access has ended, or the server shuts down.

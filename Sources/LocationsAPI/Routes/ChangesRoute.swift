@@ -82,9 +82,7 @@ struct ChangesRoute: AreaCallHandler {
     if arguments.query.needsIndex || restriction != nil, !service.usesIndex { throw Problem(.indexRequired) }
     if arguments.isStream { return try await stream(changes, arguments, to: request) }
     guard let since = arguments.since else {
-      let position = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await changes.presentPosition()
-      }
+      let position = try await request.result(of: await changes.presentPosition())
       return response(ChangeJSON.text(of: [], position: arguments.marking(position)))
     }
     try arguments.checkMark()
@@ -175,9 +173,7 @@ struct ChangesRoute: AreaCallHandler {
     guard query.hasConditions, !page.changes.isEmpty else { return CountedPage(page: page, reservation: reservation) }
     let found = page.changes
     let filtered = try await request.computing { () throws(Problem) in
-      try request.reportingSearchErrors { () throws(PointStoreError) in
-        try changes.changes(found, matching: query)
-      }
+      try request.searchResult(of: changes.changes(found, matching: query))
     }
     return CountedPage(
       page: ChangePage(changes: filtered, position: page.position, hasMore: page.hasMore), reservation: reservation)

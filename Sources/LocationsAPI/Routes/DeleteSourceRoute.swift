@@ -29,11 +29,7 @@ struct DeleteSourceRoute: CallHandler {
           try await service.deletePlaces(ofSource: source)
         }
       }
-      var json = JSONWriter()
-      json.beginObject()
-      json.write(member: "deleted", count)
-      json.endObject()
-      return HTTPResponse(json)
+      return HTTPResponse(.object { $0.write(member: "deleted", count) })
     } catch {
       var problem = request.problem(for: error.error)
       problem.counts.append(("deleted", error.count))

@@ -48,13 +48,9 @@ struct DuplicatesRoute: CallHandler {
     let arguments = try DuplicateArguments(request, filtering)
     let snapshot = try await service.mapSnapshot(as: .duplicates, for: request)
     // First, since it may wait for a database, during which no candidates are held.
-    let decisions = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.observe(.records) { () throws(PointStoreError) in try await self.decisions.all() }
-    }
+    let decisions = try await request.result(of: await service.observed(.records, await self.decisions.all()))
     let found = try await request.computing { () throws(Problem) in
-      try request.reportingSearchErrors { () throws(PointStoreError) in
-        try service.duplicates(matching: arguments.query, in: snapshot)
-      }
+      try request.searchResult(of: service.duplicates(matching: arguments.query, in: snapshot))
     }
     guard let found else {
       throw .invalidParameter(
@@ -64,9 +60,7 @@ struct DuplicatesRoute: CallHandler {
     let working = try await request.reserveMemory(bytes: found.count * Self.candidateBytes)
     defer { extendLifetime(working) }
     let page = try await request.computing { () throws(Problem) in
-      let pairs = try request.reportingSearchErrors { () throws(PointStoreError) in
-        try DuplicatePair.pairs(among: found, decisions, in: arguments.states)
-      }
+      let pairs = try request.searchResult(of: DuplicatePair.pairs(among: found, decisions, in: arguments.states))
       return Page(pairs, arguments, in: snapshot)
     }
     let reservation = try await request.reserveMemory(
@@ -107,29 +101,26 @@ struct DuplicatesRoute: CallHandler {
   private func response(
     _ page: Page, _ arguments: DuplicateArguments, in snapshot: any IndexSnapshot, for request: HTTPRequest
   ) -> HTTPResponse {
-    var json = JSONWriter()
-    json.beginObject()
-    json.write(member: "count", page.count)
-    json.write(name: "duplicates")
-    json.writeArray(of: page.pairs) { pair, json in
-      pair.write(to: &json)
-      json.write(name: "places")
-      json.beginArray()
-      for id in [pair.candidate.first, pair.candidate.second] {
-        guard let point = snapshot.point(id: id) else { continue }
-        var bytes: [UInt8] = []
-        PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: .all, to: &bytes)
-        bytes.withUnsafeBufferPointer { json.write(json: $0) }
+    let json = JSONWriter.object { json in
+      json.write(member: "count", page.count)
+      json.write(name: "duplicates")
+      json.writeArray(of: page.pairs) { pair, json in
+        pair.write(to: &json)
+        json.write(name: "places")
+        json.beginArray()
+        for id in [pair.candidate.first, pair.candidate.second] {
+          guard let point = snapshot.point(id: id) else { continue }
+          var bytes: [UInt8] = []
+          PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: .all, to: &bytes)
+          bytes.withUnsafeBufferPointer { json.write(json: $0) }
+        }
+        json.endArray()
       }
-      json.endArray()
     }
-    json.endObject()
-    var response = HTTPResponse(json)
-    response.headers.add(name: "cache-control", value: "no-store")
+    var response = HTTPResponse(json).uncacheable
     if page.hasMore, let last = page.pairs.last {
-      let query = NextLink.query(
-        request.query, cursor: Cursor.text(for: last.candidate.rank, of: arguments.fingerprint))
-      response.addLink(toNext: address.target(path: "/duplicates" + query, relative: query, for: request))
+      let cursor = Cursor.text(for: last.candidate.rank, of: arguments.fingerprint)
+      response.addLink(toNext: address.nextPage(of: "/duplicates", cursor: cursor, for: request))
     }
     return response
   }
@@ -290,23 +281,14 @@ struct DecideDuplicateRoute: CallHandler {
         "pair", "must be the ids of two places, the lesser first, with a full stop between, got '\(text.prefix(80))'")
     }
     let (state, _) = try await PointBody.readQuery(request) { body throws(Problem) in try Self.state(of: body) }
-    for id in [pair.lower, pair.upper] {
-      let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.point(id: id, notBefore: request.minimumPosition)
-      }
-      if point == nil { throw .notFound("there is no place with the id \(id)") }
-    }
-    try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.observe(.records, isWrite: true) { () throws(PointStoreError) in
-        try await decisions.decide(state, on: pair)
-      }
-    }
-    var json = JSONWriter()
-    json.beginObject()
-    json.write(member: "id", pair.description)
-    json.write(member: "state", state.rawValue)
-    json.endObject()
-    return HTTPResponse(json)
+    for id in [pair.lower, pair.upper] { _ = try await service.place(id, for: request) }
+    try await request.result(
+      of: await service.observed(.records, isWrite: true, await decisions.decide(state, on: pair)))
+    return HTTPResponse(
+      .object { json in
+        json.write(member: "id", pair.description)
+        json.write(member: "state", state.rawValue)
+      })
   }
 
   private static func state(of body: JSONValue) throws(Problem) -> DuplicateState {

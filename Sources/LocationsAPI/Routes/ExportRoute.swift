@@ -44,9 +44,7 @@ struct ExportRoute: AreaCallHandler {
     }
 
     // Once the head is sent an error can only cut the connection: errors are looked for before.
-    _ = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.checkReadiness()
-    }
+    _ = try await request.result(of: await service.checkReadiness())
 
     var headers: HTTPHeaders = [
       "content-type": arguments.format.mediaType, "vary": "accept, accept-encoding", "cache-control": "no-store",

@@ -21,9 +21,7 @@ struct FeaturedRoute: CallHandler {
     let featured =
       service.isRestricted
       ? try await featuredOfFirst(request)
-      : try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.featuredPoint(notBefore: request.minimumPosition)
-      }
+      : try await request.result(of: await service.featuredPoint(notBefore: request.minimumPosition))
     guard let (point, remainingSeconds) = featured else { throw .notFound("there are no places to feature") }
     var found = [FoundPoint(point: point, distanceMetres: nil)]
     let language = arguments.languages.translate(&found)

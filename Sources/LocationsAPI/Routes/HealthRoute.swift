@@ -131,9 +131,7 @@ extension HTTPResponse {
       json.endObject()
     }
     json.endObject()
-    var response = HTTPResponse(json)
-    response.headers.add(name: "cache-control", value: "no-store")
-    return response
+    return HTTPResponse(json).uncacheable
   }
 }
 

@@ -30,11 +30,7 @@ struct HoursRoute: CallHandler {
     var values = try ParameterValues(request, allowing: Self.call.parameters)
     let (firstDay, dayCount) = (values.firstDay(), values.dayCount())
     try values.check()
-    let id = try PointID(inPathOf: request)
-    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id, notBefore: request.minimumPosition)
-    }
-    guard let point else { throw .notFound("there is no place with the id \(id)") }
+    let point = try await service.place(try PointID(inPathOf: request), for: request)
     let now = clock.now()
     let hours = PlaceHours(point)
     let from = firstDay ?? hours.date(at: now.secondsSinceEpoch)
@@ -52,26 +48,24 @@ struct HoursRoute: CallHandler {
   private static func json(
     of hours: PlaceHours, _ state: PlaceState, from: CivilDate, days: Int
   ) -> JSONWriter<[UInt8]> {
-    var json = JSONWriter()
-    json.beginObject()
-    if let text = hours.text { json.write(member: "openingHours", text) }
-    if let error = hours.error { json.write(member: "error", error.description) }
-    json.write(member: "timeZone", state.timeZone)
-    if let code = hours.holidayCode { json.write(member: "holidays", code) }
-    json.write(member: "openState", state.state.rawValue)
-    if let time = state.openUntil { json.write(member: "openUntil", time) }
-    if let time = state.opensAt { json.write(member: "opensAt", time) }
-    json.write(member: "from", RFC3339.text(of: from))
-    json.write(member: "days", days)
-    json.write(name: "intervals")
-    json.writeArray(of: hours.intervals(from: from, days: days)) { interval, json in
-      json.write(member: "start", hours.text(ofInstant: interval.start))
-      json.write(member: "end", hours.text(ofInstant: interval.end))
-      json.write(member: "state", PlaceState.State(interval.state).rawValue)
-      if let comment = interval.comment { json.write(member: "comment", comment.text) }
+    .object { json in
+      if let text = hours.text { json.write(member: "openingHours", text) }
+      if let error = hours.error { json.write(member: "error", error.description) }
+      json.write(member: "timeZone", state.timeZone)
+      if let code = hours.holidayCode { json.write(member: "holidays", code) }
+      json.write(member: "openState", state.state.rawValue)
+      if let time = state.openUntil { json.write(member: "openUntil", time) }
+      if let time = state.opensAt { json.write(member: "opensAt", time) }
+      json.write(member: "from", RFC3339.text(of: from))
+      json.write(member: "days", days)
+      json.write(name: "intervals")
+      json.writeArray(of: hours.intervals(from: from, days: days)) { interval, json in
+        json.write(member: "start", hours.text(ofInstant: interval.start))
+        json.write(member: "end", hours.text(ofInstant: interval.end))
+        json.write(member: "state", PlaceState.State(interval.state).rawValue)
+        if let comment = interval.comment { json.write(member: "comment", comment.text) }
+      }
     }
-    json.endObject()
-    return json
   }
 }
 

@@ -155,22 +155,7 @@ struct ListRoute: AreaCallHandler {
   }
 
   private func target(cursor: String, for request: HTTPRequest) -> String {
-    let query = NextLink.query(request.query, cursor: cursor)
-    return address.target(path: path + query, relative: query, for: request)
-  }
-}
-
-extension HTTPResponse {
-  mutating func addLink(toNext next: String) {
-    let link = String(unsafeUninitializedCapacity: next.utf8.count + 16) { buffer in
-      let start = buffer.baseAddress.unsafelyUnwrapped
-      var writer = UncheckedBytes(at: start)
-      writer.write("<")
-      writer.write(text: next)
-      writer.write(">; rel=\"next\"")
-      return writer.end - start
-    }
-    headers.add(name: "link", value: link)
+    address.nextPage(of: path, cursor: cursor, for: request)
   }
 }
 

@@ -32,61 +32,26 @@ struct LocationRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try PresentationArguments(request, additional: .opening, allowing: Self.call.parameters)
-    let id = try PointID(inPathOf: request)
-    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id, notBefore: request.minimumPosition)
-    }
-    guard let point else { throw .notFound("there is no place with the id \(id)") }
-    if arguments.languages.languages != nil { return try await translation(of: point, arguments, for: request) }
-    let known = EntityTag.known(
-      of: point, format: arguments.format, ifNoneMatch: request.headers.entityTags("if-none-match"))
+    let point = try await service.place(try PointID(inPathOf: request), for: request)
+    let isTranslated = arguments.languages.languages != nil
     let changes = arguments.changeByThemselves
-    if let known, !changes {
-      var response = HTTPResponse(status: .notModified)
-      response.addCaching(by: policy, etag: known)
+    var expiry: Int64?
+    var response = try await request.response(
+      version: point.version, in: arguments.format, isTranslated || changes ? program : .none, isWeak: isTranslated,
+      isIdentified: !changes, caching: policy
+    ) { () async throws(Problem) in
+      var found = [FoundPoint(point: point, distanceMetres: nil)]
+      try await service.attributions(for: arguments.fields, request)?.add(to: &found)
+      expiry = found.addStates(in: arguments.fields, by: clock)
+      let language = arguments.languages.translate(&found)
+      var response = HTTPResponse(found[0], arguments)
+      if arguments.view == .details { try await addDetails(to: &response, of: point, for: request) }
+      response.addContentLanguage(language)
       return response
     }
-    let (found, expiry) = try await found(point, arguments, for: request)
-    var response = HTTPResponse(found[0], arguments)
-    if arguments.view == .details { try await addDetails(to: &response, of: point, for: request) }
-    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
-    let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
-    let etag = EntityTag.of(
-      version: point.version, format: arguments.format, coding: coding, program: changes ? program : .none)
-    response.addCaching(by: policy, etag: etag)
-    if let expiry { policy.expire(&response.headers, at: expiry, now: clock.now()) }
-    return response
-  }
-
-  private func found(
-    _ point: PointOfInterest, _ arguments: PresentationArguments, for request: HTTPRequest
-  ) async throws(Problem) -> (found: [FoundPoint], expiry: Int64?) {
-    var found = [FoundPoint(point: point, distanceMetres: nil)]
-    try await service.attributions(for: arguments.fields, request)?.add(to: &found)
-    let end = found.addStates(in: arguments.fields, by: clock)
-    return (found, end.flatMap { $0 < Expiry.never && !policy.isOff ? $0 : nil })
-  }
-
-  private func translation(
-    of point: PointOfInterest, _ arguments: PresentationArguments, for request: HTTPRequest
-  ) async throws(Problem) -> HTTPResponse {
-    let known = EntityTag.known(
-      of: point, format: arguments.format, program: program,
-      ifNoneMatch: request.headers.entityTags("if-none-match"))
-    if let known, !arguments.changeByThemselves {
-      var response = HTTPResponse(status: .notModified)
-      response.addCaching(by: policy, etag: "W/\(known)")
-      return response
+    if let expiry, expiry < Expiry.never, !policy.isOff {
+      policy.expire(&response.headers, at: expiry, now: clock.now())
     }
-    var (found, expiry) = try await found(point, arguments, for: request)
-    let language = arguments.languages.translate(&found)
-    var response = HTTPResponse(found[0], arguments)
-    if arguments.view == .details { try await addDetails(to: &response, of: point, for: request) }
-    response.addContentLanguage(language)
-    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
-    let etag = EntityTag.of(version: point.version, format: arguments.format, program: program)
-    response.addCaching(by: policy, etag: "W/\(etag)")
-    if let expiry { policy.expire(&response.headers, at: expiry, now: clock.now()) }
     return response
   }
 }
@@ -107,7 +72,7 @@ extension LocationRoute {
     to response: inout HTTPResponse, of point: PointOfInterest, for request: HTTPRequest
   ) async throws(Problem) {
     guard case .bytes(var bytes) = response.body, bytes.readableBytes >= 2 else { return }
-    let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.sources() }
+    let sources = try await request.result(of: await service.sources())
     let source = point.draft.origin.flatMap { origin in sources.first { $0.name.hasSameBytes(as: origin.source) } }
     var json = JSONWriter()
     PlaceDetails(point.draft).write(source, to: &json)

@@ -38,8 +38,6 @@ struct MetricsRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async -> HTTPResponse {
     let text = await text.value { [source] in ByteBuffer(string: await source.text()) }
-    var response = HTTPResponse(contentType: source.contentType, bytes: text)
-    response.headers.add(name: "cache-control", value: "no-store")
-    return response
+    return HTTPResponse(contentType: source.contentType, bytes: text).uncacheable
   }
 }

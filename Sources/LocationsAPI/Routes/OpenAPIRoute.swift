@@ -78,9 +78,7 @@ struct StaticFile: Sendable {
     let caching: HTTPHeaders = [
       "etag": "W/\(tag)", "cache-control": "public, max-age=60", "vary": "accept, accept-encoding",
     ]
-    if EntityTag.matches(tag, ifNoneMatch: request.headers.entityTags("if-none-match")) {
-      return HTTPResponse(status: .notModified, headers: caching)
-    }
+    if let response = request.notModified(tag, caching) { return response }
     var response = HTTPResponse(contentType: mediaType, bytes: bytes)
     try await ContentCoding.apply(to: &response, of: request)
     response.headers.add(contentsOf: caching)

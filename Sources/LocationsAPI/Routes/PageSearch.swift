@@ -150,16 +150,15 @@ extension PointsService {
     inStore: (SearchAttempt) async throws(PointStoreError) -> Found,
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
-    let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any IndexSnapshot)? in
-      try await self.snapshot(for: operation, isRequired: needsIndex, notBefore: request.minimumPosition)
-    }
+    let snapshot = try await request.result(
+      of: await self.snapshot(for: operation, isRequired: needsIndex, notBefore: request.minimumPosition))
     guard let snapshot else { return try await searchingElsewhere(query, for: request, inStore, response: response) }
     // After the wait for the index, during which nothing is held.
     var reservation: MemoryReservation?
     if let bytes = query.memoryBytes { reservation = try await request.reserveMemory(bytes: bytes) }
     defer { extendLifetime(reservation) }
     return try await request.computing { () throws(Problem) in
-      try response(request.reportingSearchErrors { () throws(PointStoreError) in try inSnapshot(snapshot) })
+      try response(request.searchResult(of: inSnapshot(snapshot)))
     }
   }
 }
@@ -183,7 +182,7 @@ extension PointsService {
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     func search(_ attempt: SearchAttempt) async throws(Problem) -> Found {
-      try await request.reportingStoreErrors { () throws(PointStoreError) in try await inStore(attempt) }
+      try await request.result(of: await inStore(attempt))
     }
     var found: Found? = try await search(.besideEventLoop)
     var reservation: MemoryReservation?

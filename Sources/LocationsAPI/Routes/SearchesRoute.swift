@@ -25,12 +25,9 @@ struct SearchesRoute: CallHandler {
       throw .notFound("this server records no searches; ANALYTICS=postgres records them")
     }
     let arguments = try SearchesArguments(request, now: clock.now())
-    let report = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await history.searches(from: arguments.since, until: arguments.until, limit: arguments.limit)
-    }
-    var response = HTTPResponse(SearchReportJSON.text(of: report, from: arguments.since, until: arguments.until))
-    response.headers.add(name: "cache-control", value: "no-store")
-    return response
+    let report = try await request.result(
+      of: await history.searches(from: arguments.since, until: arguments.until, limit: arguments.limit))
+    return HTTPResponse(SearchReportJSON.text(of: report, from: arguments.since, until: arguments.until)).uncacheable
   }
 }
 

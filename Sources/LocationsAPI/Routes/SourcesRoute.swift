@@ -82,9 +82,7 @@ struct RemoveSourceRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
     let name = request.pathParameters["name"]
-    let removal = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await service.removeSource(named: name)
-    }
+    let removal = try await request.writeResult(of: await service.removeSource(named: name))
     switch removal {
     case .removed: return HTTPResponse(status: .noContent)
     case .unknown: throw .notFound("there is no source '\(name.prefix(50))'")
@@ -106,7 +104,7 @@ extension PointsService {
   /// - Throws: `Problem` of the store's error.
   func attributions(for fields: FieldSet, _ request: HTTPRequest) async throws(Problem) -> Attributions? {
     guard fields.contains(.attribution) else { return nil }
-    let all = try await request.reportingStoreErrors { () throws(PointStoreError) in try await sources() }
+    let all = try await request.result(of: await sources())
     return Attributions(of: all)
   }
 
@@ -114,7 +112,7 @@ extension PointsService {
   ///
   /// - Throws: `Problem` of the store's error.
   func visibleSources(for request: HTTPRequest) async throws(Problem) -> [DataSource] {
-    let all = try await request.reportingStoreErrors { () throws(PointStoreError) in try await sources() }
+    let all = try await request.result(of: await sources())
     guard isRestricted else { return all }
     var visible: [DataSource] = []
     for source in all {

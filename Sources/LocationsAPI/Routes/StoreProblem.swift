@@ -7,23 +7,23 @@ import Points
 extension Problem {
   /// Creates the problem of a store's error: the one table from ``PointStoreError`` to HTTP.
   init(_ error: PointStoreError) {
+    func unavailable(_ code: String, _ title: String, _ detail: String, retryAfterSeconds seconds: Int) -> Problem {
+      Problem(.serviceUnavailable, code: code, title: title, detail: detail, headers: ["retry-after": "\(seconds)"])
+    }
+    func storeUnavailable(_ detail: String, retryAfterSeconds seconds: Int = 2) -> Problem {
+      unavailable("store-unavailable", "Store unavailable", detail, retryAfterSeconds: seconds)
+    }
+    func overloaded(_ detail: String, retryAfterSeconds seconds: Int) -> Problem {
+      unavailable("overloaded", "Overloaded", detail, retryAfterSeconds: seconds)
+    }
     switch error {
-    case .unavailable:
-      self.init(
-        .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
-        detail: "the store is not available at the moment", headers: ["retry-after": "2"])
-    case .readOnly(let reason):
-      self.init(
-        .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
-        detail: "the store refuses writes at the moment: \(reason)", headers: ["retry-after": "2"])
-    case .schemaMismatch:
-      self.init(
-        .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
-        detail: "the store is being set up or upgraded", headers: ["retry-after": "10"])
+    case .unavailable: self = storeUnavailable("the store is not available at the moment")
+    case .readOnly(let reason): self = storeUnavailable("the store refuses writes at the moment: \(reason)")
+    case .schemaMismatch: self = storeUnavailable("the store is being set up or upgraded", retryAfterSeconds: 10)
     case .misconfigured:
-      self.init(
-        .serviceUnavailable, code: "store-misconfigured", title: "Store misconfigured",
-        detail: "the service lacks a privilege that its operator has to grant", headers: ["retry-after": "10"])
+      self = unavailable(
+        "store-misconfigured", "Store misconfigured",
+        "the service lacks a privilege that its operator has to grant", retryAfterSeconds: 10)
     case .indexRequired:
       self.init(
         .notImplemented, code: "not-implemented", title: "Not implemented",
@@ -31,33 +31,22 @@ extension Problem {
           "the call needs the index of places in memory; the setting POINT_INDEX turns it on, "
           + "unless the database is a standby")
     case .indexNotReady:
-      self.init(
-        .serviceUnavailable, code: "index-not-ready", title: "Index not ready",
-        detail: "the call needs the index of places in memory, which is not ready at the moment",
-        headers: ["retry-after": "2"])
+      self = unavailable(
+        "index-not-ready", "Index not ready",
+        "the call needs the index of places in memory, which is not ready at the moment", retryAfterSeconds: 2)
     case .filterTimeout, .stepLimit:
-      self.init(
-        .serviceUnavailable, code: "filter-timeout", title: "Filter timeout",
-        detail:
-          "the search with a filter, an area, a route or a text did not end within its time limit; conditions on the "
-          + "position, the category or the source make it faster, and so do fewer words",
-        headers: ["retry-after": "10"])
-    case .overloaded:
-      self.init(
-        .serviceUnavailable, code: "overloaded", title: "Overloaded",
-        detail: "too many requests are waiting for the store", headers: ["retry-after": "1"])
+      self = unavailable(
+        "filter-timeout", "Filter timeout",
+        "the search with a filter, an area, a route or a text did not end within its time limit; conditions on the "
+          + "position, the category or the source make it faster, and so do fewer words", retryAfterSeconds: 10)
+    case .overloaded: self = overloaded("too many requests are waiting for the store", retryAfterSeconds: 1)
     case .uploadTooSlow:
-      self.init(
-        .serviceUnavailable, code: "overloaded", title: "Overloaded",
-        detail: "the upload was too slow while others waited for the store; nothing was imported",
-        headers: ["retry-after": "10"])
+      self = overloaded(
+        "the upload was too slow while others waited for the store; nothing was imported", retryAfterSeconds: 10)
     case .keysExhausted:
-      self.init(
-        .serviceUnavailable, code: "overloaded", title: "Overloaded",
-        detail:
-          "the keys that this client has sent as Idempotency-Key in the last day fill its share of the room for them; "
-          + "they stay valid, and a new one needs to wait until some of them expire",
-        headers: ["retry-after": "600"])
+      self = overloaded(
+        "the keys that this client has sent as Idempotency-Key in the last day fill its share of the room for them; "
+          + "they stay valid, and a new one needs to wait until some of them expire", retryAfterSeconds: 600)
     case .timeout:
       self.init(
         .gatewayTimeout, code: "store-timeout", title: "Store timeout",
@@ -106,8 +95,14 @@ extension HTTPRequest {
     }
   }
 
-  /// Searches a snapshot. An error is logged with the request's id where operators need it, and thrown as a problem.
-  func reportingSearchErrors<Value>(_ call: () throws(PointStoreError) -> Value) throws(Problem) -> Value {
+  /// Returns the result of a call of the store; see ``reportingStoreErrors(_:)``.
+  func result<Value>(of call: @autoclosure () async throws(PointStoreError) -> Value) async throws(Problem) -> Value {
+    try await reportingStoreErrors(call)
+  }
+
+  /// Returns the result of a search of a snapshot. An error is logged with the request's id where operators need it, and
+  /// thrown as a problem.
+  func searchResult<Value>(of call: @autoclosure () throws(PointStoreError) -> Value) throws(Problem) -> Value {
     let start = startOfStoreCall
     defer { addStoreTime(since: start) }
     do throws(PointStoreError) {
@@ -136,21 +131,23 @@ extension HTTPRequest {
 extension Problem {
   /// Creates the problem of a write's error: the one table from ``PointWriteError`` to HTTP.
   ///
-  /// - Parameter prefix: the JSON pointer to the object that has the fields of the place in the body.
-  init(_ error: PointWriteError, pointerPrefix prefix: String = "") {
+  /// - Parameters:
+  ///   - resource: the noun for what was written.
+  ///   - prefix: the JSON pointer to the object that has its fields in the body.
+  init(_ error: PointWriteError, of resource: String = "place", pointerPrefix prefix: String = "") {
     switch error {
     case .originTaken:
       self.init(
-        .conflict, code: "conflict", detail: "another place has this source and sourceId",
-        errors: [ProblemError(.pointer("\(prefix)/sourceId"), "is already that of another place")])
+        .conflict, code: "conflict", detail: "another \(resource) has this source and sourceId",
+        errors: [ProblemError(.pointer("\(prefix)/sourceId"), "is already that of another \(resource)")])
     case .notFound:
-      self = .notFound("there is no place with this id")
+      self = .notFound("there is no \(resource) with this id")
     case .conditionFailed(let version?):
       self.init(
-        .preconditionFailed, code: "version-mismatch", detail: "the current version of the place is \(version)",
+        .preconditionFailed, code: "version-mismatch", detail: "the current version of the \(resource) is \(version)",
         headers: ["etag": EntityTag.of(version: version, format: .json)])
     case .conditionFailed(nil):
-      self.init(.preconditionFailed, code: "version-mismatch", detail: "there is no place with this id")
+      self.init(.preconditionFailed, code: "version-mismatch", detail: "there is no \(resource) with this id")
     case .keyInFlight:
       self.init(
         .conflict, code: "conflict", detail: "the first request with this Idempotency-Key is still in progress",
@@ -186,23 +183,83 @@ extension Problem {
 }
 
 extension HTTPRequest {
-  /// Calls the store for a write. An error is logged where operators need it, and thrown as a problem.
-  func reportingWriteErrors<Value>(
-    _ call: () async throws(PointWriteError) -> Value
+  /// Returns the result of a write of the store. An error is logged where operators need it, and thrown as a problem.
+  ///
+  /// - Parameter resource: the noun for what is written.
+  func writeResult<Value>(
+    as resource: String = "place", of call: @autoclosure () async throws(PointWriteError) -> Value
   ) async throws(Problem) -> Value {
     let start = startOfStoreCall
     defer { addStoreTime(since: start) }
     do {
       return try await call()
     } catch {
-      throw problem(for: error)
+      throw problem(for: error, of: resource)
+    }
+  }
+
+  /// Calls the store for an update. An error is logged where operators need it, and thrown as a problem.
+  ///
+  /// - Parameter resource: the noun for what is updated.
+  func reportingUpdateErrors<Value>(
+    as resource: String = "place", _ call: () async throws(PointUpdateError<Problem>) -> Value
+  ) async throws(Problem) -> Value {
+    do {
+      return try await waitingForStore(call)
+    } catch {
+      throw problem(for: error, of: resource)
+    }
+  }
+
+  /// Returns the problem of an update's error, which is logged where operators need it.
+  func problem(for error: PointUpdateError<Problem>, of resource: String = "place") -> Problem {
+    switch error {
+    case .write(let error): problem(for: error, of: resource)
+    case .change(let problem): problem
+    case .contended:
+      Problem(
+        .conflict, code: "conflict", detail: "other requests keep changing the place; repeat the request",
+        headers: ["retry-after": "1"])
     }
   }
 
   /// Returns the problem of a write's error, which is logged where operators need it.
-  func problem(for error: PointWriteError) -> Problem {
+  func problem(for error: PointWriteError, of resource: String = "place") -> Problem {
     if case .store(let error) = error { log(error) }
     let isFeature = mediaType == "application/geo+json" || route?.template.hasPrefix(FeatureLinks.root) == true
-    return Problem(error, pointerPrefix: isFeature ? "/properties" : "")
+    return Problem(error, of: resource, pointerPrefix: isFeature ? "/properties" : "")
+  }
+}
+
+extension Problem {
+  /// Returns 404 for the id of no place.
+  static func noPlace(_ id: PointID) -> Problem { .notFound("there is no place with the id \(id)") }
+}
+
+extension PointsService {
+  /// Returns the place of an id, as a request reads it.
+  ///
+  /// - Throws: `Problem` 404 if there is none.
+  func place(_ id: PointID, for request: HTTPRequest) async throws(Problem) -> PointOfInterest {
+    let point = try await request.result(of: await point(id: id, notBefore: request.minimumPosition))
+    guard let point else { throw .noPlace(id) }
+    return point
+  }
+
+  /// Deletes the place of an id for a request.
+  ///
+  /// - Parameter absence: the problem if the condition fails since there is none. Without the condition it would be 404
+  ///   too, and that comes first (RFC 9110, section 13.2.1).
+  func delete(
+    id: PointID, if condition: WriteCondition, orThrow absence: @autoclosure () -> Problem, for request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    do {
+      try await request.waitingForStore { () throws(PointWriteError) in try await delete(id: id, if: condition) }
+    } catch .conditionFailed(nil) {
+      throw absence()
+    } catch {
+      throw request.problem(for: error)
+    }
+    return HTTPResponse(status: .noContent)
   }
 }

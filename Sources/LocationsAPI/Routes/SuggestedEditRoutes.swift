@@ -34,16 +34,11 @@ struct SuggestEditRoute: CallHandler {
     let (body, bytes) = try await SuggestedEditBody.read(request, change: "patch")
     let key = try IdempotencyKey.read(request, of: request.principal, body: bytes)
     if let known = try await calls.suggestion(of: key, request) { return calls.created(known, request) }
-    guard let place = try await calls.place(id, request) else { throw .notFound("there is no place with the id \(id)") }
+    guard let place = try await calls.place(id, request) else { throw .noPlace(id) }
     guard condition.holds(of: place.version) else {
       throw Problem(PointWriteError.conditionFailed(currentVersion: place.version))
     }
-    let draft: PointDraft
-    do throws(Problem) {
-      draft = try ChangeRoute.draft(of: place, changedBy: PointPatch(body.change))
-    } catch {
-      throw error.inside("/patch")
-    }
+    let draft = try Problem.reporting(ChangeRoute.draft(of: place, changedBy: PointPatch(body.change)), in: "/patch")
     let difference = try await request.computing { PlaceDifference(from: place.draft, to: draft) }
     guard !difference.isEmpty else {
       throw Problem(
@@ -77,12 +72,7 @@ struct SuggestPlaceRoute: CallHandler {
     let (body, bytes) = try await SuggestedEditBody.read(request, change: "draft")
     let key = try IdempotencyKey.read(request, of: request.principal, body: bytes)
     if let known = try await calls.suggestion(of: key, request) { return calls.created(known, request) }
-    let draft: PointDraft
-    do throws(Problem) {
-      draft = try SuggestedEditCalls.draft(body.change)
-    } catch {
-      throw error.inside("/draft")
-    }
+    let draft = try Problem.reporting(SuggestedEditCalls.draft(body.change), in: "/draft")
     let difference = try await request.computing { PlaceDifference(from: nil, to: draft) }
     return try await calls.add(body, key, difference, of: nil, request)
   }
@@ -133,11 +123,8 @@ struct ListSuggestedEditsRoute: CallHandler {
     let reservation = try await request.reserveMemory(
       bytes: Self.copies * min(limit * SuggestedEditCalls.suggestionBytes, query.maximumBytes))
     defer { extendLifetime(reservation) }
-    let page = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
-      try await calls.service.observe(.records) { () throws(PointStoreError) in
-        try await calls.suggestions.page(matching: query)
-      }
-    }
+    let page = try await request.result(
+      of: await calls.service.observed(.records, await calls.suggestions.page(matching: query)))
     let now = query.now
     let json = try await request.computing { () throws(Problem) -> JSONWriter<[UInt8]> in
       var json = JSONWriter()
@@ -146,11 +133,10 @@ struct ListSuggestedEditsRoute: CallHandler {
       }
       return json
     }
-    var response = SuggestedEditJSON.response(json)
+    var response = HTTPResponse(json).uncacheable
     if page.hasMore, let last = page.suggestions.last {
-      let next = NextLink.query(request.query, cursor: last.id.description)
-      let target = calls.address.target(path: "/suggestions" + next, relative: next, for: request)
-      response.headers.add(name: "link", value: "<\(target)>; rel=\"next\"")
+      response.addLink(
+        toNext: calls.address.nextPage(of: "/suggestions", cursor: last.id.description, for: request))
     }
     return response
   }
@@ -193,8 +179,7 @@ struct AcceptSuggestedEditRoute: CallHandler {
     try ParameterValues(request, allowing: []).check()
     let condition = try Preconditions.read(request.headers, isRequired: false)
     let reason = try await SuggestedEditBody.readReason(request)
-    let contended = request.problem(for: PointUpdateError<Problem>.contended)
-    return try await retrying(atMost: PointsService.maximumAttempts, orThrow: contended) {
+    return try await retrying(atMost: PointsService.maximumAttempts, orThrow: request.problem(for: .contended)) {
       () async throws(Problem) -> HTTPResponse? in
       let suggestion = try await calls.suggestion(of: request)
       let decision = Suggestion.Decision(isAccepted: true, reason: reason, time: calls.clock.now())
@@ -264,11 +249,8 @@ struct SuggestedEditCalls: Sendable {
   /// Returns the suggestion that a request names.
   func suggestion(of request: HTTPRequest) async throws(Problem) -> Suggestion {
     let id = try PointID(inPathOf: request)
-    let suggestion = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.observe(.records) { () throws(PointStoreError) in
-        try await suggestions.suggestion(id: id)
-      }
-    }
+    let suggestion = try await request.result(
+      of: await service.observed(.records, await suggestions.suggestion(id: id)))
     guard let suggestion else { throw notFound(id) }
     return suggestion
   }
@@ -277,7 +259,7 @@ struct SuggestedEditCalls: Sendable {
 
   /// Returns the place of an id as the last write left it, or `nil`.
   func place(_ id: PointID, _ request: HTTPRequest) async throws(Problem) -> PointOfInterest? {
-    try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.committedPoint(id: id) }
+    try await request.result(of: await service.committedPoint(id: id))
   }
 
   /// Adds a suggestion.
@@ -297,11 +279,8 @@ struct SuggestedEditCalls: Sendable {
       difference: difference.fields, omittedDifferences: difference.omittedCount > 0 ? difference.omittedCount : nil,
       comment: body.comment, contact: body.contact, key: isKeyed ? request.principal.namespace : nil,
       address: address.proxies.client(of: request)?.clientNetwork.digits, createdAt: now, lifetime: lifetime)
-    let addition = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.observe(.records, isWrite: true) { () throws(PointStoreError) in
-        try await suggestions.add(suggestion, once: key)
-      }
-    }
+    let addition = try await request.result(
+      of: await service.observed(.records, isWrite: true, await suggestions.add(suggestion, once: key)))
     switch addition {
     case .added: return created(suggestion, request)
     case .repeated(let known): return created(known, request)
@@ -315,11 +294,8 @@ struct SuggestedEditCalls: Sendable {
   /// - Throws: `Problem` 422 if that was another request.
   func suggestion(of key: IdempotencyKey?, _ request: HTTPRequest) async throws(Problem) -> Suggestion? {
     guard let key else { return nil }
-    let addition = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.observe(.records) { () throws(PointStoreError) in
-        try await suggestions.addition(of: key, at: clock.now())
-      }
-    }
+    let addition = try await request.result(
+      of: await service.observed(.records, await suggestions.addition(of: key, at: clock.now())))
     switch addition {
     case .repeated(let known)?: return known
     case .keyReused?: throw Problem(PointWriteError.keyReused)
@@ -330,12 +306,11 @@ struct SuggestedEditCalls: Sendable {
   /// Returns the response to the creation of a suggestion.
   func created(_ suggestion: Suggestion, _ request: HTTPRequest) -> HTTPResponse {
     var response = self.response(suggestion, withContact: false)
-    response.status = .created
     let target = address.target(
       path: "/suggestions/\(suggestion.id)",
       relative: suggestion.place == nil ? "suggestions/\(suggestion.id)" : "../../suggestions/\(suggestion.id)",
       for: request)
-    response.headers.add(name: "location", value: target)
+    response.addWritten(createdAt: target)
     return response
   }
 
@@ -359,11 +334,7 @@ struct SuggestedEditCalls: Sendable {
   ///
   /// - Throws: `Problem` 422.
   static func draft(_ value: JSONValue) throws(Problem) -> PointDraft {
-    do {
-      return try PointDocument(value.text).draft
-    } catch {
-      throw Problem(error)
-    }
+    try Problem.reporting(document: PointDocument(value.text)).draft
   }
 
   /// Returns the change that a suggestion is for, of the place as it is now.
@@ -405,12 +376,11 @@ struct SuggestedEditCalls: Sendable {
   func decide(
     _ suggestion: Suggestion, _ decision: Suggestion.Decision, changing change: PointOperation?, _ request: HTTPRequest
   ) async throws(Problem) -> SuggestionOutcome {
-    try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await service.observe(.records, isWrite: true) { () throws(PointWriteError) in
+    try await request.writeResult(
+      of: await service.observe(.records, isWrite: true) { () throws(PointWriteError) in
         try await suggestions.decide(
           suggestion.id, decision, changing: change, for: IdempotencyKey.client(of: request))
-      }
-    }
+      })
   }
 
   /// Returns the response to the repeat of a decision.
@@ -440,7 +410,7 @@ struct SuggestedEditCalls: Sendable {
   }
 
   func response(_ suggestion: Suggestion, withContact: Bool) -> HTTPResponse {
-    SuggestedEditJSON.response(SuggestedEditJSON.object(suggestion, at: clock.now(), withContact: withContact))
+    HTTPResponse(SuggestedEditJSON.object(suggestion, at: clock.now(), withContact: withContact)).uncacheable
   }
 }
 
@@ -1037,18 +1007,8 @@ private struct PlaceDifference: Sendable {
 
 /// Suggested edits as JSON.
 private enum SuggestedEditJSON {
-  static func response(_ json: JSONWriter<[UInt8]>) -> HTTPResponse {
-    var response = HTTPResponse(json)
-    response.headers.add(name: "cache-control", value: "no-store")
-    return response
-  }
-
   static func object(_ suggestion: Suggestion, at now: Timestamp, withContact: Bool) -> JSONWriter<[UInt8]> {
-    var json = JSONWriter()
-    json.beginObject()
-    write(suggestion, at: now, withContact: withContact, to: &json)
-    json.endObject()
-    return json
+    .object { write(suggestion, at: now, withContact: withContact, to: &$0) }
   }
 
   /// Writes the members of a suggestion.
@@ -1089,11 +1049,17 @@ private enum SuggestedEditJSON {
 // MARK: Descriptions
 
 extension Problem {
-  /// Returns the problem of a part of the body that has a pointer of its own.
-  fileprivate func inside(_ pointer: String) -> Problem {
-    var problem = self
-    problem.errors = errors.map { $0.inside(pointer) }
-    return problem
+  /// Returns the draft of a part of the body, whose problem gets the pointer of the part.
+  fileprivate static func reporting(
+    _ draft: @autoclosure () throws(Problem) -> PointDraft, in pointer: String
+  ) throws(Problem) -> PointDraft {
+    do {
+      return try draft()
+    } catch {
+      var problem = error
+      problem.errors = error.errors.map { $0.inside(pointer) }
+      throw problem
+    }
   }
 }
 

@@ -40,9 +40,7 @@ struct CreateWebhookRoute: CallHandler {
       throw .badRequest([ProblemError(.pointer("/url"), "must be given")], code: .missing)
     }
     try await calls.check(draft, sender)
-    let position = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await sender.changes.presentPosition()
-    }
+    let position = try await request.result(of: await sender.changes.presentPosition())
     let now = sender.clock.now()
     var generator = SystemRandomNumberGenerator()
     var new = Webhook(
@@ -50,18 +48,14 @@ struct CreateWebhookRoute: CallHandler {
       secrets: WebhookSecrets(draft.newSecret ?? .generate()), position: position, createdAt: now)
     new.note(areaMark: areas.named?.tag)
     new.followsSuggestions = draft.followsSuggestions ?? false
-    let webhook = try await request.reportingWriteErrors { [new] () throws(PointWriteError) in
-      try await sender.store.create(new, once: key)
-    }
+    let webhook = try await request.writeResult(of: await sender.store.create(new, once: key))
     guard let webhook else {
       throw Problem(
         .conflict, code: "conflict", detail: "there are \(Webhook.maximumCount) webhooks, which is the maximum number")
     }
     var response = WebhookJSON.response(webhook, secret: webhook.secrets.current)
-    response.status = .created
     let relative = "webhooks/\(webhook.id)"
-    response.headers.add(
-      name: "location", value: address.target(path: "/" + relative, relative: relative, for: request))
+    response.addWritten(createdAt: address.target(path: "/" + relative, relative: relative, for: request))
     return response
   }
 }
@@ -79,12 +73,10 @@ struct ListWebhooksRoute: CallHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
     let sender = try calls.sender()
-    let webhooks = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await sender.store.webhooks(id: nil)
-    }
+    let webhooks = try await request.result(of: await sender.store.webhooks(id: nil))
     var json = JSONWriter()
     json.writeArray(of: webhooks) { webhook, json in WebhookJSON.write(webhook, to: &json) }
-    return WebhookJSON.response(json)
+    return HTTPResponse(json).uncacheable
   }
 }
 
@@ -113,11 +105,7 @@ struct ChangeWebhookRoute: CallHandler {
       + " response has this once; messages are signed with the former one too for \(WebhookSecrets.rotationHours) hours."
       + " `enabled` continues where a webhook was disabled.",
     describing: ["id": .webhookID],
-    body: BodyDescription(
-      description: "The members to change.",
-      media: [
-        .init("application/merge-patch+json", .webhookPatch), .init(.json, .webhookPatch),
-      ]),
+    body: .mergePatch(.webhookPatch, of: "members"),
     caching: .forbidden,
     responses: [.init(200, "The webhook.", media: .json(.webhook))],
     problems: ProblemDescription.webhook)
@@ -172,9 +160,7 @@ struct RemoveWebhookRoute: CallHandler {
     try ParameterValues(request, allowing: []).check()
     let sender = try calls.sender()
     let id = try PointID(inPathOf: request)
-    let isRemoved = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await sender.store.removeWebhook(id: id)
-    }
+    let isRemoved = try await request.result(of: await sender.store.removeWebhook(id: id))
     guard isRemoved else { throw calls.notFound(id) }
     return HTTPResponse(status: .noContent)
   }
@@ -198,11 +184,7 @@ struct TestWebhookRoute: CallHandler {
     try ParameterValues(request, allowing: []).check()
     let webhook = try await calls.webhook(of: request)
     let delivery = try await calls.sender().sendTest(to: webhook)
-    var json = JSONWriter()
-    json.beginObject()
-    WebhookJSON.write(delivery, to: &json)
-    json.endObject()
-    return WebhookJSON.response(json)
+    return HTTPResponse(.object { WebhookJSON.write(delivery, to: &$0) }).uncacheable
   }
 }
 
@@ -237,12 +219,11 @@ struct ReplayWebhookRoute: CallHandler {
       throw request.problem(for: error)
     }
     let now = sender.clock.now()
-    let changed = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await sender.store.update(webhook.id) { webhook in
+    let changed = try await request.result(
+      of: await sender.store.update(webhook.id) { webhook in
         webhook.replay(from: position, at: now)
         return true
-      }
-    }
+      })
     guard let changed else { throw calls.notFound(webhook.id) }
     return WebhookJSON.response(changed)
   }
@@ -290,9 +271,7 @@ struct WebhookCalls: Sendable {
   func webhook(of request: HTTPRequest) async throws(Problem) -> Webhook {
     let sender = try sender()
     let id = try PointID(inPathOf: request)
-    let webhook = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await sender.store.webhooks(id: id).first
-    }
+    let webhook = try await request.result(of: await sender.store.webhooks(id: id).first)
     guard let webhook else { throw notFound(id) }
     return webhook
   }
@@ -417,17 +396,7 @@ package enum WebhookFilter {
 /// Webhooks as JSON.
 private enum WebhookJSON {
   static func response(_ webhook: Webhook, secret: WebhookSecret? = nil) -> HTTPResponse {
-    var json = JSONWriter()
-    json.beginObject()
-    write(webhook, secret: secret, to: &json)
-    json.endObject()
-    return response(json)
-  }
-
-  static func response(_ json: JSONWriter<[UInt8]>) -> HTTPResponse {
-    var response = HTTPResponse(json)
-    response.headers.add(name: "cache-control", value: "no-store")
-    return response
+    HTTPResponse(.object { write(webhook, secret: secret, to: &$0) }).uncacheable
   }
 
   static func write(_ webhook: Webhook, secret: WebhookSecret? = nil, to json: inout JSONWriter<[UInt8]>) {

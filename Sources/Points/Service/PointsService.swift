@@ -94,6 +94,13 @@ public final class PointsService: Sendable {
     try await observers.observe(operation, isWrite: isWrite, uptime: uptime, call, onSuccess: onSuccess)
   }
 
+  /// Returns the result of a call of the store, whose end the observers note.
+  package func observed<Value>(
+    _ operation: StoreOperation, isWrite: Bool? = nil, _ call: @autoclosure () async throws(PointStoreError) -> Value
+  ) async throws(PointStoreError) -> Value {
+    try await observers.observe(operation, isWrite: isWrite, uptime: uptime, call)
+  }
+
   private func compute<Value>(
     _ operation: StoreOperation, _ search: () throws(PointStoreError) -> Value,
     onSuccess: (Value, Duration) -> Void = { _, _ in }
@@ -150,18 +157,14 @@ public final class PointsService: Sendable {
   public func count(
     matching query: PointQuery, notBefore position: String?
   ) async throws(PointStoreError) -> Int {
-    try await observe(.count) { () throws(PointStoreError) in
-      try await store(notBefore: position).count(matching: query)
-    }
+    try await observed(.count, await store(notBefore: position).count(matching: query))
   }
 
   /// Returns every category with the number of its places; see ``PointStore/categoryCounts(in:)``.
   public func categoryCounts(
     in box: BoundingBox? = nil, notBefore position: String?
   ) async throws(PointStoreError) -> [CategoryCount] {
-    try await observe(.categories) { () throws(PointStoreError) in
-      try await store(notBefore: position).categoryCounts(in: box)
-    }
+    try await observed(.categories, await store(notBefore: position).categoryCounts(in: box))
   }
 
   // MARK: Searches of a snapshot
@@ -266,12 +269,12 @@ public final class PointsService: Sendable {
   public func point(
     id: PointID, notBefore position: String?
   ) async throws(PointStoreError) -> PointOfInterest? {
-    try await observe(.point) { () throws(PointStoreError) in try await store(notBefore: position).point(id: id) }
+    try await observed(.point, await store(notBefore: position).point(id: id))
   }
 
   /// Returns the place of an id as the last committed write left it, or `nil`.
   package func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
-    try await observe(.point) { () throws(PointStoreError) in try await store.committedPoint(id: id) }
+    try await observed(.point, await store.committedPoint(id: id))
   }
 
   /// Returns the featured place of the moment and the number of seconds that it stays, 1 to 10; `nil` when there are no
@@ -281,9 +284,8 @@ public final class PointsService: Sendable {
   ) async throws(PointStoreError) -> (point: PointOfInterest, remainingSeconds: Int64)? {
     let now = clock.now()
     let slot = FeaturedPlace.Slot(at: now)
-    let point = try await observe(.shuffled) { () throws(PointStoreError) in
-      try await store(notBefore: position).point(shuffledAtOrAfter: FeaturedPlace.choice(at: slot))
-    }
+    let point = try await observed(
+      .shuffled, await store(notBefore: position).point(shuffledAtOrAfter: FeaturedPlace.choice(at: slot)))
     return point.map { ($0, slot.remainingSeconds(at: now)) }
   }
 
@@ -291,12 +293,12 @@ public final class PointsService: Sendable {
 
   /// Returns the registered data sets, by name.
   public func sources() async throws(PointStoreError) -> [DataSource] {
-    try await observe(.sources) { () throws(PointStoreError) in try await store.sources() }
+    try await observed(.sources, await store.sources())
   }
 
   /// Returns the version of the places; see ``PointStore/dataVersion()``.
   public func dataVersion(notBefore position: String?) async throws(PointStoreError) -> DataVersion? {
-    try await observe(.version) { () throws(PointStoreError) in try await store(notBefore: position).dataVersion() }
+    try await observed(.version, await store(notBefore: position).dataVersion())
   }
 
   /// Returns a version of the places without waiting; see ``PointStore/knownDataVersion()``.
@@ -307,7 +309,7 @@ public final class PointsService: Sendable {
   ///
   /// - Throws: ``PointStoreError`` with the reason if the store is not available.
   @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
-    let readiness = try await observe(.readiness) { () throws(PointStoreError) in try await store.checkReadiness() }
+    let readiness = try await observed(.readiness, await store.checkReadiness())
     let refusal = observers.lazy.compactMap(\.refusalOfWrites).first
     return refusal.map { .readOnly(reason: $0) } ?? readiness
   }
@@ -408,9 +410,8 @@ public final class PointsService: Sendable {
   package func observingChanges<Value>(
     _ read: () async throws(ChangeReadError) -> Value
   ) async throws(ChangeReadError) -> Value {
-    try await observers.observe(.changes, uptime: uptime, read) {
-      if case .store(let error) = $0 { error } else { nil }
-    }
+    try await observers.observe(
+      .changes, uptime: uptime, read, noting: { if case .store(let error) = $0 { error } else { nil } })
   }
 
   /// Passes every place that matches to a closure, in batches; see ``PointStore/exportPoints(matching:for:to:)``.

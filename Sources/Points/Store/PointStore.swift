@@ -363,12 +363,13 @@ public enum PointWriteError: Error, Hashable, Sendable {
 ///   - exhausted: the error after the last attempt.
 ///   - attempt: returns `nil` if another write came between, and nothing was done.
 package func retrying<Outcome, Failure: Error>(
-  atMost maximum: Int = 20, orThrow exhausted: Failure, _ attempt: () async throws(Failure) -> Outcome?
+  atMost maximum: Int = 20, orThrow exhausted: @autoclosure () -> Failure,
+  _ attempt: () async throws(Failure) -> Outcome?
 ) async throws(Failure) -> Outcome {
   for _ in 0..<maximum {
     if let outcome = try await attempt() { return outcome }
   }
-  throw exhausted
+  throw exhausted()
 }
 
 /// The error of a store that did not complete a call.

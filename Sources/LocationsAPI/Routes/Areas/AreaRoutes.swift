@@ -58,8 +58,7 @@ struct AreasRoute: CallHandler {
     let format = try PointFormat.chosen(by: values[.format], accept: request.headers, from: Self.formats)
     let all = try await areas.forRequest(request).areas
     let tag = "\"a\(String(all.version, radix: 36))\(program.suffix)\(format.etagSuffix)\""
-    if EntityTag.matches(tag, ifNoneMatch: request.headers.entityTags("if-none-match")), !policy.isOff {
-      var response = HTTPResponse(status: .notModified)
+    if !policy.isOff, var response = request.notModified(tag) {
       response.addCaching(by: policy, etag: "W/" + tag)
       return response
     }
@@ -74,9 +73,9 @@ struct AreasRoute: CallHandler {
       return (found.prefix(count), found.count > count)
     }
     var response = try await request.response(of: page, as: form, format, isCompressible: true)
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     if hasMore, let end = page.last {
-      let query = NextLink.query(request.query, cursor: end.id.description)
-      response.addLink(toNext: address.target(path: "/areas" + query, relative: query, for: request))
+      response.addLink(toNext: address.nextPage(of: "/areas", cursor: end.id.description, for: request))
     }
     response.addCaching(by: policy, etag: policy.isOff ? nil : "W/" + tag)
     return response
@@ -91,11 +90,11 @@ struct AreasRoute: CallHandler {
   ) throws(Problem) -> ArraySlice<Area> {
     var around: [Area] = []
     if let coordinate {
-      around = try request.reportingSearchErrors { () throws(PointStoreError) in try all.containing(coordinate) }
+      around = try request.searchResult(of: all.containing(coordinate))
     }
     var found = all.all[...]
     if let text {
-      let matching = try request.reportingSearchErrors { () throws(PointStoreError) in try all.matching(text) }
+      let matching = try request.searchResult(of: all.matching(text))
       found = matching[...]
     } else if coordinate != nil {
       found = around[...]
@@ -131,8 +130,8 @@ extension HTTPRequest {
   /// Returns a response of areas. A long text is made piece by piece while it is sent, so that it takes little memory
   /// whatever its length.
   ///
-  /// - Parameter isCompressible: a Boolean value that indicates whether the text is compressed if the client prefers
-  ///   that.
+  /// - Parameter isCompressible: a Boolean value that indicates whether a long text is compressed if the client prefers
+  ///   that. A short one is left to the caller.
   /// - Throws: `Problem` 406 or 503.
   fileprivate func response(
     of areas: ArraySlice<Area>, as form: AreaPieces.Form, _ format: PointFormat, isCompressible: Bool
@@ -141,9 +140,7 @@ extension HTTPRequest {
     guard pieces.estimatedBytes > Self.shortBytes else {
       var text = ByteBuffer()
       while let piece = pieces.next() { text.writeBytes(piece) }
-      var response = HTTPResponse(contentType: format.mediaType, bytes: text)
-      if isCompressible, ContentCoding.isAsked(by: self) { try await ContentCoding.apply(to: &response, of: self) }
-      return response
+      return HTTPResponse(contentType: format.mediaType, bytes: text)
     }
     var isGzip = false
     if isCompressible { isGzip = try ContentCoding.accepted(by: headers).coding == .gzip }
@@ -199,10 +196,7 @@ extension HTTPRequest {
     written area: Area, createdAt location: String?, _ format: PointFormat
   ) async throws(Problem) -> HTTPResponse {
     var response = try await response(of: area, format, isCompressible: false)
-    response.headers.add(name: "etag", value: EntityTag.of(version: area.version, format: format))
-    guard let location else { return response }
-    response.status = .created
-    response.headers.add(name: "location", value: location)
+    response.addWritten(etag: EntityTag.of(version: area.version, format: format), createdAt: location)
     return response
   }
 }
@@ -256,18 +250,9 @@ struct AreaRoute: CallHandler {
     let format = try request.areaFormat()
     let id = try PointID(inPathOf: request)
     guard let area = try await areas.forRequest(request).areas[id] else { throw .noArea(id) }
-    let plain = EntityTag.of(version: area.version, format: format)
-    let gzip = EntityTag.of(version: area.version, format: format, coding: .gzip)
-    let known = request.headers.entityTags("if-none-match")
-    if let tag = [plain, gzip].first(where: { EntityTag.matches($0, ifNoneMatch: known) }) {
-      var response = HTTPResponse(status: .notModified)
-      response.addCaching(by: policy, etag: tag)
-      return response
+    return try await request.response(version: area.version, in: format, caching: policy) { () async throws(Problem) in
+      try await request.response(of: area, format, isCompressible: true)
     }
-    var response = try await request.response(of: area, format, isCompressible: true)
-    let isGzip = response.headers.contains(name: "content-encoding")
-    response.addCaching(by: policy, etag: isGzip ? gzip : plain)
-    return response
   }
 }
 
@@ -287,16 +272,13 @@ struct LocationAreasRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
-    let id = try PointID(inPathOf: request)
-    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id, notBefore: request.minimumPosition)
-    }
-    guard let point else { throw .notFound("there is no place with the id \(id)") }
+    let point = try await service.place(try PointID(inPathOf: request), for: request)
     let all = try await areas.forRequest(request).areas
     let found = try await request.computing { () throws(Problem) in
-      try request.reportingSearchErrors { () throws(PointStoreError) in try all.containing(point.draft.coordinate) }
+      try request.searchResult(of: all.containing(point.draft.coordinate))
     }
     var response = try await request.response(of: found[...], as: .summaries, .json, isCompressible: true)
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     response.addCaching(by: policy)
     return response
   }
@@ -321,13 +303,7 @@ private enum AreaBody {
     }
     let bytes = try await PointBody.collect(request)
     let document = try await request.computing { () throws(Problem) -> AreaDocument in
-      let value: JSONValue
-      do throws(JSONError) {
-        value = try JSONReader.value(of: bytes.readableBytesView)
-      } catch {
-        throw .malformedBody(error)
-      }
-      return try Self.document(value)
+      try Self.document(try Problem.reporting(json: JSONReader.value(of: bytes.readableBytesView)))
     }
     return (document, bytes)
   }
@@ -356,40 +332,17 @@ extension HTTPRequest {
     _ call: () async throws(PointWriteError) -> Value
   ) async throws(Problem) -> Value {
     // The positions of an area are compared and stored.
-    let result = await withTaskExecutorPreference(transferExecutor) { () async -> Result<Value, PointWriteError> in
-      do throws(PointWriteError) {
-        return .success(try await waitingForStore(call))
-      } catch {
-        return .failure(error)
-      }
-    }
-    do {
-      return try result.get()
-    } catch {
-      throw problem(forAreas: error)
+    try await withTaskExecutorPreference(transferExecutor) { () async throws(Problem) -> Value in
+      try await writeResult(as: "area", of: await call())
     }
   }
 
+  /// Returns the problem of an import's error.
   fileprivate func problem(forAreas error: any Error) -> Problem {
     if let problem = Problem(ofReplacement: error) { return problem }
-    guard let error = error as? PointWriteError else {
-      logger.error("an import of areas failed", metadata: ["error": "\(String(reflecting: error))"])
-      return .internal
-    }
-    switch error {
-    case .notFound: return .notFound("there is no area with this id")
-    case .originTaken:
-      let pointer = mediaType == "application/geo+json" ? "/properties/sourceId" : "/sourceId"
-      return Problem(
-        .conflict, code: "conflict", detail: "another area has this source and sourceId",
-        errors: [ProblemError(.pointer(pointer), "is already that of another area")])
-    case .conditionFailed(let version):
-      return Problem(
-        .preconditionFailed, code: "version-mismatch",
-        detail: version.map { "the current version of the area is \($0)" } ?? "there is no area with this id",
-        headers: version.map { ["etag": EntityTag.of(version: $0, format: .json)] } ?? [:])
-    case .keyInFlight, .keyReused, .tooLarge, .forbidden, .store: return problem(for: error)
-    }
+    if let error = error as? PointWriteError { return problem(for: error, of: "area") }
+    logger.error("an import of areas failed", metadata: ["error": "\(String(reflecting: error))"])
+    return .internal
   }
 }
 
@@ -451,11 +404,7 @@ struct ChangeAreaRoute: CallHandler {
     .PATCH, "/areas/{id}", scope: .write, id: "changeArea", group: .areas, summary: "Change fields of an area",
     description: "A JSON merge patch (RFC 7396).", parameters: [.format],
     describing: ["id": .areaID, "f": .format(AreasRoute.formats)],
-    body: BodyDescription(
-      description: "The fields to change.",
-      media: [
-        .init("application/merge-patch+json", .areaPatch), .init(.json, .areaPatch),
-      ]),
+    body: .mergePatch(.areaPatch),
     responses: [.written(200, "The changed area.", media: .area)])
 
   let areas: any AreaStore
@@ -466,27 +415,20 @@ struct ChangeAreaRoute: CallHandler {
     let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
     let patch = try await PointBody.readPatch(request)
-    let area: Area
-    do throws(PointUpdateError<Problem>) {
-      // A patch with a geometry takes long to read.
-      area = try await withTaskExecutorPreference(request.transferExecutor) {
-        () async throws(PointUpdateError<Problem>) -> Area in
-        try await request.waitingForStore { () throws(PointUpdateError<Problem>) in
-          try await request.editor(of: areas).update(id: id, if: condition) { area throws(Problem) in
-            let document: AreaDocument
-            do throws(InvalidPoint) {
-              document = try AreaDocument(area, changedBy: patch)
-            } catch {
-              throw Problem(error)
-            }
-            try id.check(document.id, isForeign: document.hasForeignID)
-            return document.draft
+    // A patch with a geometry takes long to read.
+    let area = try await withTaskExecutorPreference(request.transferExecutor) { () async throws(Problem) -> Area in
+      try await request.reportingUpdateErrors(as: "area") { () throws(PointUpdateError<Problem>) in
+        try await request.editor(of: areas).update(id: id, if: condition) { area throws(Problem) in
+          let document: AreaDocument
+          do throws(InvalidPoint) {
+            document = try AreaDocument(area, changedBy: patch)
+          } catch {
+            throw Problem(error)
           }
+          try id.check(document.id, isForeign: document.hasForeignID)
+          return document.draft
         }
       }
-    } catch {
-      if case .write(let error) = error { throw request.problem(forAreas: error) }
-      throw request.problem(for: error)
     }
     return try await request.response(written: area, createdAt: nil, format)
   }

@@ -25,8 +25,7 @@ struct ItemRoute: CallHandler {
     let format = try FeatureFormat.chosen(
       by: values[.format], accept: request.headers, from: FeatureFormat.ofItems)
     let id = try PointID(ofItem: request)
-    let point = try await context.point(id, in: collection, for: request)
-    guard let point else { throw .noItem(id) }
+    guard let point = try await context.point(id, in: collection, for: request) else { throw .noItem(id) }
 
     let links = FeatureLinks(context.address, for: request, inPage: format == .html)
     if format == .html {
@@ -39,18 +38,9 @@ struct ItemRoute: CallHandler {
       response.addVaryingLanguage()
       return response
     }
-    let tags = request.headers.entityTags("if-none-match")
-    if let known = EntityTag.known(of: point, format: .geoJSON, program: context.program, ifNoneMatch: tags) {
-      var response = HTTPResponse(status: .notModified)
-      response.addCaching(by: policy, etag: known)
-      return response
+    return try await request.response(version: point.version, in: .geoJSON, context.program, caching: policy) {
+      context.response(point, in: collection, system, format, links)
     }
-    var response = context.response(point, in: collection, system, format, links)
-    try await ContentCoding.apply(to: &response, of: request)
-    let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
-    let etag = EntityTag.of(version: point.version, format: .geoJSON, coding: coding, program: context.program)
-    response.addCaching(by: policy, etag: etag)
-    return response
   }
 }
 
@@ -59,9 +49,7 @@ extension FeaturesContext {
   func point(
     _ id: PointID, in collection: PointCollection, for request: HTTPRequest
   ) async throws(Problem) -> PointOfInterest? {
-    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id, notBefore: request.minimumPosition)
-    }
+    let point = try await request.result(of: await service.point(id: id, notBefore: request.minimumPosition))
     return point.flatMap { collection.contains(category: $0.draft.category) ? $0 : nil }
   }
 

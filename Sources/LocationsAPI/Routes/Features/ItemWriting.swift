@@ -64,9 +64,7 @@ struct CreateItemRoute: CallHandler {
     let key = try IdempotencyKey.read(
       request, of: request.principal, body: bytes, variant: request.headers.first(name: "content-crs"))
 
-    let point = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await context.service.create(draft, once: key)
-    }
+    let point = try await request.writeResult(of: await context.service.create(draft, once: key))
 
     return context.response(written: point, wasCreated: true, in: collection, for: request)
   }
@@ -90,9 +88,8 @@ struct ReplaceItemRoute: CallHandler {
     let draft = try FeatureBody.draft(of: feature, id: target.id, in: target.collection)
     try await context.requireItem(target, orNone: true, for: request)
 
-    let (point, wasCreated) = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await context.service.put(draft, id: target.id, if: target.condition)
-    }
+    let (point, wasCreated) = try await request.writeResult(
+      of: await context.service.put(draft, id: target.id, if: target.condition))
 
     return context.response(written: point, wasCreated: wasCreated, in: target.collection, for: request)
   }
@@ -119,20 +116,15 @@ struct ChangeItemRoute: CallHandler {
     let target = try editing.target(of: request)
     let patch = try await FeatureBody.readPatch(request, context.properties)
 
-    let point: PointOfInterest
-    do {
-      point = try await request.waitingForStore { () throws(PointUpdateError<Problem>) in
-        try await context.service.update(id: target.id, if: target.condition) { point throws(Problem) in
-          guard target.collection.contains(category: point.draft.category) else {
-            throw .noItem(target.id)
-          }
-          let feature = ConvertedFeature(
-            value: try FeatureBody.feature(of: point).merging(patch.value), ownTags: patch.ownTags)
-          return try FeatureBody.draft(of: feature, id: target.id, in: target.collection)
+    let point = try await request.reportingUpdateErrors { () throws(PointUpdateError<Problem>) in
+      try await context.service.update(id: target.id, if: target.condition) { point throws(Problem) in
+        guard target.collection.contains(category: point.draft.category) else {
+          throw .noItem(target.id)
         }
+        let feature = ConvertedFeature(
+          value: try FeatureBody.feature(of: point).merging(patch.value), ownTags: patch.ownTags)
+        return try FeatureBody.draft(of: feature, id: target.id, in: target.collection)
       }
-    } catch {
-      throw request.problem(for: error)
     }
 
     return context.response(written: point, wasCreated: false, in: target.collection, for: request)
@@ -153,19 +145,8 @@ struct DeleteItemRoute: CallHandler {
     let context = editing.context
     let target = try editing.target(of: request)
     try await context.requireItem(target, orNone: false, for: request)
-
-    do {
-      try await request.waitingForStore { () throws(PointWriteError) in
-        try await context.service.delete(id: target.id, if: target.condition)
-      }
-    } catch .conditionFailed(nil) {
-      // Without the condition it would be 404 too, and that comes first (RFC 9110, section 13.2.1).
-      throw .noItem(target.id)
-    } catch {
-      throw request.problem(for: error)
-    }
-
-    return HTTPResponse(status: .noContent)
+    return try await context.service.delete(
+      id: target.id, if: target.condition, orThrow: .noItem(target.id), for: request)
   }
 }
 
@@ -177,9 +158,7 @@ extension FeaturesContext {
     _ target: ItemTarget, orNone: Bool, for request: HTTPRequest
   ) async throws(Problem) {
     guard !target.collection.categories.isEmpty else { return }
-    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: target.id, notBefore: request.minimumPosition)
-    }
+    let point = try await request.result(of: await service.point(id: target.id, notBefore: request.minimumPosition))
     if point == nil, orNone { return }
     guard let point, target.collection.contains(category: point.draft.category) else { throw .noItem(target.id) }
   }
@@ -190,12 +169,9 @@ extension FeaturesContext {
   ) -> HTTPResponse {
     let links = FeatureLinks(address, for: request)
     var response = response(point, in: collection, .crs84, .geoJSON, links)
-    response.headers.add(
-      name: "etag", value: EntityTag.of(version: point.version, format: .geoJSON, program: program))
-    if wasCreated {
-      response.status = .created
-      response.headers.add(name: "location", value: links.collection(collection, "/items/\(point.id)"))
-    }
+    response.addWritten(
+      etag: EntityTag.of(version: point.version, format: .geoJSON, program: program),
+      createdAt: wasCreated ? links.collection(collection, "/items/\(point.id)") : nil)
     return response
   }
 }

@@ -69,9 +69,7 @@ struct StatusHistoryRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
-    var response = HTTPResponse(contentType: "application/json", bytes: history.json.text)
-    response.headers.add(name: "cache-control", value: "no-store")
-    return response
+    return HTTPResponse(contentType: "application/json", bytes: history.json.text).uncacheable
   }
 }
 

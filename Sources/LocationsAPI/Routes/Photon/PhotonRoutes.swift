@@ -240,7 +240,7 @@ struct PhotonSearch: Sendable {
     try await request.computing { () throws(Problem) in
       var (matches, hasNext) = (matches, true)
       while hasNext, !matches.isComplete {
-        let page = try request.reportingSearchErrors { () throws(PointStoreError) in try nextPage() }
+        let page = try request.searchResult(of: nextPage())
         try matches.add(page.places)
         hasNext = page.hasNext
       }
@@ -265,9 +265,8 @@ struct PhotonSearch: Sendable {
       if query.after == nil || matches.isComplete { return matches.places }
     }
     let isRequired = query.needsIndex || service.isRestricted
-    let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.snapshot(for: .page, isRequired: isRequired, notBefore: request.minimumPosition)
-    }
+    let snapshot = try await request.result(
+      of: await service.snapshot(for: .page, isRequired: isRequired, notBefore: request.minimumPosition))
     guard let snapshot else {
       // The time for which the store waits for a database counts to no computation.
       repeat { try await addPage() } while query.after != nil && !matches.isComplete

@@ -75,9 +75,7 @@ struct ClustersRoute: AreaCallHandler {
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)
       defer { extendLifetime(reservation) }
       return try await request.computing { () throws(Problem) in
-        let cells = try request.reportingSearchErrors { () throws(PointStoreError) in
-          try service.cells(matching: query, in: snapshot, limit: Self.maximumCount)
-        }
+        let cells = try request.searchResult(of: service.cells(matching: query, in: snapshot, limit: Self.maximumCount))
         guard let cells else {
           throw .invalidParameter(
             "zoom",

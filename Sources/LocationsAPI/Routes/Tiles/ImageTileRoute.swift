@@ -41,9 +41,7 @@ struct ImageTileRoute: CallHandler {
     }
     guard let image else { return HTTPResponse(status: .noContent, headers: ["cache-control": Self.caching]) }
     let tag = "\"i\(Hexadecimal.encode(Array(SHA256.hash(data: image.bytes).prefix(8))))\""
-    var response =
-      EntityTag.matches(tag, ifNoneMatch: request.headers.entityTags("if-none-match"))
-      ? HTTPResponse(status: .notModified) : HTTPResponse(contentType: image.mediaType, bytes: image.bytes)
+    var response = request.notModified(tag) ?? HTTPResponse(contentType: image.mediaType, bytes: image.bytes)
     response.headers.add(contentsOf: [
       "etag": "W/\(tag)", "cache-control": Self.caching, "x-content-type-options": "nosniff",
     ])

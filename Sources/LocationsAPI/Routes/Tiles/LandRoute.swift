@@ -31,9 +31,7 @@ struct LandRoute: CallHandler {
     let caching: HTTPHeaders = [
       "etag": "W/\(tag)", "cache-control": "public, max-age=3600", "vary": "accept-encoding",
     ]
-    if EntityTag.matches(tag, ifNoneMatch: request.headers.entityTags("if-none-match")) {
-      return HTTPResponse(status: .notModified, headers: caching)
-    }
+    if let response = request.notModified(tag, caching) { return response }
     let coding = try ContentCoding.accepted(by: request.headers)
     var response: HTTPResponse
     if coding.coding == .gzip, !compressed.isEmpty {

@@ -1,0 +1,73 @@
+import HTTPServer
+import NIOHTTP1
+import PointFormats
+
+extension HTTPRequest {
+  /// Returns the response with a resource that has a version: 304 if the client has it, in either content coding, since
+  /// who has it in one does not need it in the other; else the response of a closure, compressed if the client prefers
+  /// that.
+  ///
+  /// - Parameters:
+  ///   - program: what the response depends on beside the version.
+  ///   - isWeak: a Boolean value that indicates whether the entity tag is weak, and that of all codings.
+  ///   - isIdentified: a Boolean value that indicates whether the entity tag identifies the response; `false` for one
+  ///     with other data, which is always made anew.
+  /// - Throws: `Problem` of the closure, or 406.
+  func response(
+    version: Int64, in format: PointFormat, _ program: ProgramTag = .none, isWeak: Bool = false,
+    isIdentified: Bool = true, caching policy: CachePolicy, _ make: () async throws(Problem) -> HTTPResponse
+  ) async throws(Problem) -> HTTPResponse {
+    func tag(_ coding: ContentCoding) -> String {
+      EntityTag.of(version: version, format: format, coding: coding, program: program)
+    }
+    let known = isIdentified ? headers.entityTags("if-none-match") : []
+    var response = HTTPResponse(status: .notModified)
+    var coding: ContentCoding?
+    if !known.isEmpty { coding = [.identity, .gzip].first { EntityTag.matches(tag($0), ifNoneMatch: known) } }
+    if coding == nil {
+      response = try await make()
+      if ContentCoding.isAsked(by: self) { try await ContentCoding.apply(to: &response, of: self) }
+      if !isWeak, response.headers.contains(name: "content-encoding") { coding = .gzip }
+    }
+    response.addCaching(by: policy, etag: (isWeak ? "W/" : "") + tag(coding ?? .identity))
+    return response
+  }
+
+  /// Returns 304 with fields if `If-None-Match` has an entity tag; else `nil`.
+  func notModified(_ tag: String, _ fields: HTTPHeaders = [:]) -> HTTPResponse? {
+    guard EntityTag.matches(tag, ifNoneMatch: headers.entityTags("if-none-match")) else { return nil }
+    return HTTPResponse(status: .notModified, headers: fields)
+  }
+}
+
+extension HTTPResponse {
+  /// Adds the entity tag to the response to a write and, for a resource that was created, status 201 and its address.
+  ///
+  /// - Parameters:
+  ///   - etag: the entity tag; `nil` if the resource has none.
+  ///   - location: the value of `Location`; `nil` if the resource was there before.
+  mutating func addWritten(etag: String? = nil, createdAt location: String?) {
+    if let etag { headers.add(name: "etag", value: etag) }
+    guard let location else { return }
+    status = .created
+    headers.add(name: "location", value: location)
+  }
+
+  /// Adds `Link` to the next page.
+  mutating func addLink(toNext next: String) {
+    var link = ""
+    link.reserveCapacity(next.utf8.count + 16)
+    link += "<"
+    link += next
+    link += ">; rel=\"next\""
+    headers.add(name: "link", value: link)
+  }
+}
+
+extension PublicAddress {
+  /// Returns the target of the page of a list that begins at a cursor.
+  func nextPage(of path: String, cursor: String, for request: HTTPRequest) -> String {
+    let query = NextLink.query(request.query, cursor: cursor)
+    return target(path: path + query, relative: query, for: request)
+  }
+}
