@@ -106,28 +106,31 @@ public enum PercentEncoding {
 package enum Base64URL {
   private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-  package static func encode(_ bytes: [UInt8]) -> String { bytes.withUnsafeBufferPointer { encode($0) } }
+  /// Returns the length of the text of so many bytes.
+  package static func length(ofByteCount count: Int) -> Int { (count * 8 + 5) / 6 }
 
-  package static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
-    let length = (bytes.count * 8 + 5) / 6
-    return String(unsafeUninitializedCapacity: length) { text in
-      func write(_ group: UInt32, from start: Int, count: Int) {
-        for index in 0..<count {
-          text[start + index] = alphabet.utf8Start[Int(group >> UInt32(18 - 6 * index) & 63)]
-        }
-      }
-      let (whole, rest) = bytes.count.quotientAndRemainder(dividingBy: 3)
-      for group in 0..<whole {
-        let first = 3 * group
-        let value = UInt32(bytes[first]) << 16 | UInt32(bytes[first + 1]) << 8 | UInt32(bytes[first + 2])
-        write(value, from: 4 * group, count: 4)
-      }
-      // Missing bytes are zero; their characters are left out.
-      if rest > 0 {
-        let second = rest == 2 ? UInt32(bytes[3 * whole + 1]) << 8 : 0
-        write(UInt32(bytes[3 * whole]) << 16 | second, from: 4 * whole, count: rest + 1)
-      }
-      return length
+  package static func encode(_ bytes: [UInt8]) -> String {
+    String(unsafeUninitializedCapacity: length(ofByteCount: bytes.count)) { buffer in
+      guard let start = buffer.baseAddress else { return 0 }
+      var text = UncheckedBytes(at: start)
+      bytes.withUnsafeBufferPointer { write($0, to: &text) }
+      return text.end - start
+    }
+  }
+
+  /// Writes the text of bytes.
+  package static func write(_ bytes: UnsafeBufferPointer<UInt8>, to text: inout UncheckedBytes) {
+    func write(_ group: UInt32, count: Int) {
+      for index in 0..<count { text.write(alphabet.utf8Start[Int(group >> UInt32(18 - 6 * index) & 63)]) }
+    }
+    let (whole, rest) = bytes.count.quotientAndRemainder(dividingBy: 3)
+    for first in stride(from: 0, to: 3 * whole, by: 3) {
+      write(UInt32(bytes[first]) << 16 | UInt32(bytes[first + 1]) << 8 | UInt32(bytes[first + 2]), count: 4)
+    }
+    // Missing bytes are zero; their characters are left out.
+    if rest > 0 {
+      let second = rest == 2 ? UInt32(bytes[3 * whole + 1]) << 8 : 0
+      write(UInt32(bytes[3 * whole]) << 16 | second, count: rest + 1)
     }
   }
 

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import MemoryStore
 import NIOHTTP1
@@ -246,6 +247,12 @@ import Testing
     let response = try await driver.send(.GET, "/locations?fields=name,attribution" + query)
 
     #expect(response.text.contains(#""attribution":"B""#))
+  }
+
+  @Test func fieldOfTheNextLinkHasTheBaseTheQueryAndTheCursor() {
+    let value = NextLink.field("/a", "b=<\u{E9}&cursor=old", cursorLength: 3) { $0.write("new") }
+
+    #expect(value == "</a?b=%3C%C3%A9&cursor=new>; rel=\"next\"")
   }
 
   @Test func linkTargetIsEscaped() {

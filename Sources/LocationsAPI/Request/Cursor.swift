@@ -23,11 +23,16 @@ enum Cursor {
   private static let pairVersion: UInt8 = 3
   private static let idByteCount = 16
 
+  /// The maximum length of a text in bytes.
+  static let maximumLength = Base64URL.length(ofByteCount: byteCount + idByteCount)
+
   /// Returns the text of a position among the pairs of a search for duplicates.
   static func text(for rank: DuplicateCandidate.Rank, of fingerprint: QueryFingerprint) -> String {
-    text(pairVersion, Double(rank.score), rank.pair.lower, fingerprint.check()) { bytes in
-      bytes.write(bigEndian: rank.pair.upper.high)
-      bytes.write(bigEndian: rank.pair.upper.low)
+    NextLink.string(atMost: maximumLength) { text in
+      write(pairVersion, Double(rank.score), rank.pair.lower, fingerprint.check(), to: &text) { bytes in
+        bytes.write(bigEndian: rank.pair.upper.high)
+        bytes.write(bigEndian: rank.pair.upper.low)
+      }
     }
   }
 
@@ -50,9 +55,16 @@ enum Cursor {
   static func text(
     for position: PointQuery.Position, in query: PointQuery, of fingerprint: QueryFingerprint
   ) -> String {
-    text(version, position.distanceMetres, position.id, fingerprint.check(in: query.area)) { bytes in
-      write(query.opening, to: &bytes)
-    }
+    NextLink.string(atMost: maximumLength) { write(position, in: query, of: fingerprint, to: &$0) }
+  }
+
+  /// Writes the text of a position in the places that match a query, at most ``maximumLength`` bytes.
+  static func write(
+    _ position: PointQuery.Position, in query: PointQuery, of fingerprint: QueryFingerprint,
+    to text: inout UncheckedBytes
+  ) {
+    let check = fingerprint.check(in: query.area)
+    write(version, position.distanceMetres, position.id, check, to: &text) { write(query.opening, to: &$0) }
   }
 
   private static let minuteByteCount = 4
@@ -81,19 +93,22 @@ enum Cursor {
     for position: TextQuery.Position, in query: TextQuery, of fingerprint: QueryFingerprint
   ) -> String {
     let check = fingerprint.check(in: query.filters.area, query.areaReadings)
-    return text(textVersion, position.value, position.id, check) { bytes in
-      let (number, detail) = position.stage.code
-      bytes.write(number)
-      bytes.write(bigEndian: detail)
-      write(query.filters.opening, to: &bytes)
+    return NextLink.string(atMost: maximumLength) { text in
+      write(textVersion, position.value, position.id, check, to: &text) { bytes in
+        let (number, detail) = position.stage.code
+        bytes.write(number)
+        bytes.write(bigEndian: detail)
+        write(query.filters.opening, to: &bytes)
+      }
     }
   }
 
-  /// Returns the text of what every cursor has, and of at most ``idByteCount`` bytes that a closure writes behind it.
+  /// Writes the text of what every cursor has, and of at most ``idByteCount`` bytes that a closure writes behind it.
   @inline(__always)
-  private static func text(
-    _ version: UInt8, _ value: Double, _ id: PointID, _ check: UInt32, _ writeRest: (inout UncheckedBytes) -> Void
-  ) -> String {
+  private static func write(
+    _ version: UInt8, _ value: Double, _ id: PointID, _ check: UInt32, to text: inout UncheckedBytes,
+    _ writeRest: (inout UncheckedBytes) -> Void
+  ) {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: byteCount + idByteCount) { buffer in
       let start = buffer.baseAddress.unsafelyUnwrapped
       var bytes = UncheckedBytes(at: start)
@@ -103,7 +118,7 @@ enum Cursor {
       bytes.write(bigEndian: id.low)
       bytes.write(bigEndian: check)
       writeRest(&bytes)
-      return Base64URL.encode(UnsafeBufferPointer(start: start, count: bytes.end - start))
+      Base64URL.write(UnsafeBufferPointer(start: start, count: bytes.end - start), to: &text)
     }
   }
 

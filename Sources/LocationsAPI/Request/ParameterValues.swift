@@ -114,11 +114,11 @@ struct ParameterValues {
 
   /// Takes the value of a parameter of the query.
   private mutating func take(
-    _ value: String, hasEscapes: Bool, of key: Parameter.Key, named name: UnsafeBufferPointer<UInt8>
+    _ value: String, hasEscapes: @autoclosure () -> Bool, of key: Parameter.Key, named name: UnsafeBufferPointer<UInt8>
   ) {
     setName(of: key, to: name)
     if key.form == .values {
-      append(value, hasEscapes ? .escaped : .plain, to: key)
+      append(value, hasEscapes() ? .escaped : .plain, to: key)
     } else if let index = index(of: key) {
       if key.isList {
         texts[index].text += "," + value
@@ -845,6 +845,10 @@ extension ParameterValues {
     return query
   }
 
+  /// The bits of the parameters that filter places by more than a position, which most requests do not have.
+  private static let bitsOfConditions = ([Parameter].filters + [Parameter].opening)
+    .subtracting([.latitude, .longitude, .radius]).reduce(0) { $0 | $1.key.bit }
+
   /// Sets the conditions of a query to those of the parameters that filter places, in place: a copy of a query counts
   /// many references.
   mutating func setFilters(of query: inout PointQuery, by filtering: Filtering) {
@@ -853,6 +857,7 @@ extension ParameterValues {
     let radius = self.radius()
     query.route = route(radius: radius)
     query.proximity = center.map { .init(center: $0, radiusMetres: radius) }
+    guard givenBits & Self.bitsOfConditions != 0 || !conditions.isEmpty else { return }
     query.box = box()
     setCategories(of: &query, in: filtering.categories)
     query.source = source()

@@ -115,7 +115,9 @@ struct ListRoute: AreaCallHandler {
 
   private func response(of page: PointPage, _ arguments: ListArguments, for request: HTTPRequest) -> HTTPResponse {
     var response = HTTPResponse(page.borrowed, fields: arguments.fields)
-    if let next = page.next.map({ nextTarget(after: $0, arguments, for: request) }) { response.addLink(toNext: next) }
+    if let next = page.next {
+      response.headers.add(name: "link", value: nextLink(after: next, arguments, for: request))
+    }
     return response
   }
 
@@ -154,6 +156,16 @@ struct ListRoute: AreaCallHandler {
     target(cursor: Cursor.text(for: position, in: arguments.query, of: arguments.fingerprint), for: request)
   }
 
+  /// Returns the value of `Link` that leads to the page after a position, written in one pass.
+  private func nextLink(
+    after position: PointQuery.Position, _ arguments: ListArguments, for request: HTTPRequest
+  ) -> String {
+    let base = address.target(path: path, relative: "", for: request)
+    return NextLink.field(base, request.query, cursorLength: Cursor.maximumLength) { bytes in
+      Cursor.write(position, in: arguments.query, of: arguments.fingerprint, to: &bytes)
+    }
+  }
+
   private func target(cursor: String, for request: HTTPRequest) -> String {
     address.nextPage(of: path, cursor: cursor, for: request)
   }
@@ -164,8 +176,7 @@ struct ListRoute: AreaCallHandler {
 /// They are an object, since they are passed from function to function, and have more members than a copy should count
 /// references of.
 final class ListArguments: Sendable {
-  // Only the initializer changes it, in place: a copy would count many references.
-  nonisolated(unsafe) private(set) var query = PointQuery()
+  let query: PointQuery
   let fields: FieldSet
   let format: PointFormat
   let languages: LanguageNegotiation
@@ -192,6 +203,9 @@ final class ListArguments: Sendable {
     query.opening.map { $0.isNow && !$0.isOfFirstPage } ?? !fields.isDisjoint(with: .opening)
   }
 
+  /// A query without conditions: a copy of it costs less than a new one.
+  private static let noConditions = PointQuery()
+
   /// Creates the arguments from parameters of a query or a body.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
@@ -201,6 +215,7 @@ final class ListArguments: Sendable {
     var values = copy values
     areas = values.areas
     let ids = try values.ids()
+    var query = Self.noConditions
     values.setFilters(of: &query, by: filtering)
     query.ids = ids
     query.limit = values.limit(default: ids.isEmpty ? PointQuery.defaultLimit : ids.count)
@@ -214,6 +229,7 @@ final class ListArguments: Sendable {
       languages = LanguageNegotiation(parameter: values.languages())
     }
     try values.check()
+    self.query = query
     fingerprint = values.fingerprint
     format = try .chosen(by: values[.format], accept: request.headers)
   }
@@ -229,31 +245,65 @@ enum NextLink {
   ///
   /// - Parameter value: a text that needs no percent-encoding.
   static func query(_ query: Substring?, setting name: StaticString? = nil, to value: String = "") -> String {
+    string(atMost: maximumLength(of: query, name) + value.utf8.count) { bytes in
+      write(query, setting: name, to: &bytes) { $0.write(text: value) }
+    }
+  }
+
+  /// Returns the value of `Link` whose target is a base and the request's own query with another cursor.
+  ///
+  /// - Parameters:
+  ///   - cursorLength: the maximum length of the cursor in bytes.
+  ///   - writeCursor: writes the cursor.
+  static func field(
+    _ base: String, _ query: Substring?, cursorLength: Int, _ writeCursor: (inout UncheckedBytes) -> Void
+  ) -> String {
+    string(atMost: base.utf8.count + maximumLength(of: query, "cursor") + cursorLength + 16) { bytes in
+      bytes.write("<")
+      bytes.write(text: base)
+      write(query, setting: "cursor", to: &bytes, writeCursor)
+      bytes.write(">; rel=\"next\"")
+    }
+  }
+
+  /// Returns the string of the bytes that a closure writes.
+  static func string(atMost length: Int, _ body: (inout UncheckedBytes) -> Void) -> String {
+    String(unsafeUninitializedCapacity: length) { buffer in
+      let start = buffer.baseAddress.unsafelyUnwrapped
+      var bytes = UncheckedBytes(at: start)
+      body(&bytes)
+      return bytes.end - start
+    }
+  }
+
+  private static func maximumLength(of query: Substring?, _ name: StaticString?) -> Int {
+    (query?.utf8.count ?? 0) * 3 + (name?.utf8CodeUnitCount ?? 0) + 3
+  }
+
+  private static func write(
+    _ query: Substring?, setting name: StaticString?, to bytes: inout UncheckedBytes,
+    _ writeValue: (inout UncheckedBytes) -> Void
+  ) {
+    let first = bytes.end
+    func writeSeparator() { bytes.write(bytes.end == first ? UInt8(ascii: "?") : UInt8(ascii: "&")) }
     var query = query ?? ""
-    let length = query.utf8.count * 3 + (name?.utf8CodeUnitCount ?? 0) + value.utf8.count + 3
-    return String(unsafeUninitializedCapacity: length) { buffer in
-      let first = buffer.baseAddress.unsafelyUnwrapped
-      var writer = UncheckedBytes(at: first)
-      func writeSeparator() { writer.write(writer.end == first ? UInt8(ascii: "?") : UInt8(ascii: "&")) }
-      query.withUTF8 { query in
-        var start = query.startIndex
-        while start < query.endIndex {
-          let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.endIndex
-          let pair = UnsafeBufferPointer(rebasing: query[start..<end])
-          if !pair.isEmpty, !isParameter(pair, named: name) {
-            writeSeparator()
-            copy(pair, to: &writer)
-          }
-          start = end + 1
+    query.withUTF8 { query in
+      var start = query.startIndex
+      while start < query.endIndex {
+        let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.endIndex
+        let pair = UnsafeBufferPointer(rebasing: query[start..<end])
+        if !pair.isEmpty, !isParameter(pair, named: name) {
+          writeSeparator()
+          copy(pair, to: &bytes)
         }
+        start = end + 1
       }
-      if let name {
-        writeSeparator()
-        writer.write(name)
-        writer.write("=")
-        writer.write(text: value)
-      }
-      return writer.end - first
+    }
+    if let name {
+      writeSeparator()
+      bytes.write(name)
+      bytes.write("=")
+      writeValue(&bytes)
     }
   }
 
@@ -270,6 +320,7 @@ enum NextLink {
   }
 
   private static func copy(_ text: UnsafeBufferPointer<UInt8>, to writer: inout UncheckedBytes) {
+    if text.allSatisfy(isPlain) { return writer.write(text) }
     for byte in text {
       if isPlain(byte) {
         writer.write(byte)
