@@ -445,7 +445,7 @@ private struct CSVHeader {
     for (index, name) in names.enumerated() {
       guard !name.isEmpty else { throw FormatError(reason: "column \(index + 1) of the header has no name") }
       let meaning =
-        if case .field(let field) = meanings[index], field != .serviceMade { "field \(field)" } else {
+        if case .field(let field) = meanings[index], field.isWritable { "field \(field)" } else {
           "column \(name)"
         }
       if let other = seen.updateValue(name, forKey: ExactText(meaning)) {
@@ -462,9 +462,8 @@ private struct CSVHeader {
     }
     var fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })
     if columns.contains(where: \.isPosition) { fields.formUnion([.latitude, .longitude]) }
-    for (field, name) in [(PointField.name, "name"), (.latitude, "lat"), (.longitude, "long")]
-    where !fields.contains(field) {
-      throw FormatError(reason: "the header has no column '\(name)'; it has \(Self.list(names))")
+    for field in PointField.allCases where field.isRequired && !fields.contains(field) {
+      throw FormatError(reason: "the header has no column '\(field.name)'; it has \(Self.list(names))")
     }
     if let idField = options.idField, !names.contains(where: { $0.hasSameBytes(as: idField) }) {
       throw FormatError(reason: "the header has no column '\(idField.prefix(40))'; it has \(Self.list(names))")
@@ -718,10 +717,10 @@ private struct CSVRowDecoder: Sendable {
 
   private func read(_ field: PointField, from bytes: UnsafeBufferPointer<UInt8>, into draft: inout RowDraft) {
     switch field {
-    case .name, .category, .source, .sourceID: draft.setText(string(field, bytes, &draft), of: field)
+    case _ where field.isWritableText: draft.setText(string(field, bytes, &draft), of: field)
     case .latitude, .longitude:
       let text = bytes.trimmed
-      let pointer = field == .latitude ? "/lat" : "/long"
+      let pointer = "/" + field.name
       if text.isEmpty { return }
       if let comma = text.firstIndex(of: UInt8(ascii: ",")) {
         var copy = Array(text)
@@ -740,7 +739,7 @@ private struct CSVRowDecoder: Sendable {
       } else if draft.id == nil, !text.isEmpty {
         draft.reject(.id, "/id", "must be a UUID, got \(RowDraft.quote(text))\(RowDraft.idAdvice)")
       }
-    case .tags, .serviceMade: return
+    default: return
     }
   }
 

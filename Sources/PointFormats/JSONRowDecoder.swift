@@ -246,7 +246,7 @@ struct JSONRowDecoder: Sendable {
     into draft: inout RowDraft
   ) throws(JSONError) {
     switch field {
-    case .name, .category, .source, .sourceID: try readText(field, named: name, from: &reader, into: &draft)
+    case _ where field.isWritableText: try readText(field, named: name, from: &reader, into: &draft)
     case .id where options.source != nil && options.idField == nil:
       draft.ownID = try text(from: &reader)
       draft.id = draft.ownID.flatMap { PointID($0) }
@@ -262,7 +262,7 @@ struct JSONRowDecoder: Sendable {
       let pointer = "/" + (try reader.string(of: name))
       guard let text = try number(field, pointer, from: &reader, into: &draft) else { return }
       draft.setDegrees(text, of: field, pointer: pointer)
-    case .tags, .serviceMade: try reader.skipValue()
+    default: try reader.skipValue()
     }
   }
 }
@@ -522,7 +522,7 @@ extension JSONRowDecoder {
         guard try isFirst(field, name, from: &reader, into: &draft) else { continue }
       }
       switch field {
-      case .name, .category, .source, .sourceID: try readText(field, named: name, from: &reader, into: &draft)
+      case _ where field.isWritableText: try readText(field, named: name, from: &reader, into: &draft)
       case .id:
         var copy = reader
         if try copy.nextKind() == .string, let id = PointID(utf8: try copy.readString().bytes) {
@@ -536,7 +536,7 @@ extension JSONRowDecoder {
       case .tags:
         parts.tags = reader
         try reader.skipValue()
-      case .latitude, .longitude, .serviceMade: try reader.skipValue()
+      default: try reader.skipValue()
       }
     }
   }

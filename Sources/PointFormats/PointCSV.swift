@@ -8,10 +8,10 @@ package import Points
 /// Lines end with CRLF. Tags are a JSON object in their column; an optional value that a place lacks is an empty cell.
 /// A text that a spreadsheet would take for a formula is written behind an apostrophe (see ``FormulaGuard``).
 package struct PointCSV: Sendable {
-  private let columns: [(name: String, field: FieldSet)]
+  private let columns: [PointField]
 
   package init(fields: FieldSet) {
-    columns = FieldSet.named.filter { fields.contains($0.field) }
+    columns = fields.fields
   }
 
   /// Appends the header and a page of places. There is a column of distances, and of lengths along a route, where a
@@ -37,12 +37,12 @@ package struct PointCSV: Sendable {
   package func append(_ found: FoundPoint, to bytes: inout [UInt8]) {
     for (index, column) in columns.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      Self.append(column.field, of: found, to: &bytes)
+      Self.append(column, of: found, to: &bytes)
     }
     bytes.write("\r\n")
   }
 
-  private static func append(_ field: FieldSet, of found: FoundPoint, to bytes: inout [UInt8]) {
+  private static func append(_ field: PointField, of found: FoundPoint, to bytes: inout [UInt8]) {
     let point = found.point
     let place = point.draft
     switch field {
@@ -76,7 +76,7 @@ package struct PointCSV: Sendable {
         PointJSON.write(match, to: &json)
         CSVText.appendQuoted(String(decoding: json.sink, as: UTF8.self), to: &bytes)
       }
-    default: preconditionFailure("a column is one field")
+    case .geometry, .operatingStatus: break
     }
   }
 }

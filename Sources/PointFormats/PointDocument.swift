@@ -55,11 +55,6 @@ package struct PointDocument: Hashable, Sendable {
 
 /// A JSON merge patch (RFC 7396) to the fields of a place.
 package struct PointPatch: Sendable {
-  /// The fields that a client may set, and the id, which must stay.
-  private static let fields: FieldSet = [
-    .id, .name, .category, .latitude, .longitude, .tags, .source, .sourceID,
-  ]
-
   private let patch: JSONValue
 
   /// Creates a patch from its JSON. Fields are recognised by the same spellings as in ``PointDocument``.
@@ -74,8 +69,8 @@ package struct PointPatch: Sendable {
     let counts = fields.reduce(into: [:]) { counts, field in counts[field, default: 0] += 1 }
     self.patch = .object(
       zip(members, fields).map { member, field in
-        guard let field, let name = field.name, counts[field] == 1 else { return member }
-        return .init(name: name, value: member.value)
+        guard let field, field.isWritable, counts[field] == 1 else { return member }
+        return .init(name: field.name, value: member.value)
       })
   }
 
@@ -84,7 +79,7 @@ package struct PointPatch: Sendable {
   /// - Throws: ``PointDocument/Failure``, with every rule that the outcome breaks.
   package func applied(to point: PointOfInterest) throws(PointDocument.Failure) -> PointDocument {
     var text: [UInt8] = []
-    PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: Self.fields, to: &text)
+    PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: .writable, to: &text)
     let place: JSONValue
     do {
       place = try JSONReader.value(of: text)

@@ -62,8 +62,8 @@ package struct PointFileWriter: Sendable {
     let time = Timestamp(microsecondsSinceEpoch: 0)
     let point = PointOfInterest(
       id: row.id ?? PointID(high: 0, low: 0), draft: row.draft, version: 1, createdAt: time, updatedAt: time)
-    var fields: FieldSet = [.name, .category, .latitude, .longitude, .tags, .source, .sourceID]
-    if row.id != nil { fields.insert(.id) }
+    var fields = FieldSet.writable
+    if row.id == nil { fields.remove(.id) }
     PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: fields, to: &bytes)
     bytes.write("\n")
   }

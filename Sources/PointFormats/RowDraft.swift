@@ -47,7 +47,7 @@ struct RowDraft {
 
   /// Notes that a field is given, and returns `false` where it was before.
   mutating func take(_ field: PointField) -> Bool {
-    guard field != .serviceMade else { return true }
+    guard field.isWritable else { return true }
     let bit = 1 << field.rawValue
     defer { givenFields |= bit }
     return givenFields & bit == 0
@@ -63,7 +63,7 @@ struct RowDraft {
 
   /// Rejects the value of a field that is named as it is written, within the properties of a Feature or not.
   mutating func reject(_ field: PointField, _ detail: String) {
-    reject(field, "\(prefix)/\(field.name ?? "")", detail)
+    reject(field, "\(prefix)/\(field.name)", detail)
   }
 
   /// Accepts that these fields are missing, because of another violation.
@@ -82,7 +82,7 @@ struct RowDraft {
     case .category: category = text
     case .source: source = text
     case .sourceID: sourceID = text
-    case .id, .latitude, .longitude, .tags, .serviceMade: preconditionFailure("the field is no text")
+    default: preconditionFailure("the field is no text that a client sets")
     }
   }
 
@@ -228,17 +228,12 @@ struct RowDraft {
   }
 }
 
-/// A field of a place, as a row names it.
-enum PointField: Int, Hashable, Sendable {
-  case id, name, category, latitude, longitude, tags, source, sourceID
-
-  /// A field that the service sets: `version`, `createdAt`, `updatedAt` or `distance`.
-  case serviceMade
-
+extension PointField {
   /// Creates the field that a member of a JSON object or a column of a CSV file stands for; `nil` if it is none.
   ///
   /// The spellings are the same in every format, in any case: `id`, `name`, `category`, `tags`, `source`, `sourceId` or
-  /// `source_id`; `lat`, `latitude` or `y`; `long`, `lon`, `lng`, `longitude` or `x`.
+  /// `source_id`; `lat`, `latitude` or `y`; `long`, `lon`, `lng`, `longitude` or `x`. Those that the service or a search
+  /// sets have the names that exports have, which are ignored.
   init?(name: UnsafeBufferPointer<UInt8>) {
     switch name.count {
     case 1 where name.isEqual(toLowercase: "y"): self = .latitude
@@ -250,33 +245,19 @@ enum PointField: Int, Hashable, Sendable {
     case 4 where name.isEqual(toLowercase: "long"): self = .longitude
     case 4 where name.isEqual(toLowercase: "tags"): self = .tags
     case 6 where name.isEqual(toLowercase: "source"): self = .source
-    case 7 where name.isEqual(toLowercase: "version"): self = .serviceMade
+    case 7 where name.isEqual(toLowercase: "version"): self = .version
     case 8 where name.isEqual(toLowercase: "category"): self = .category
     case 8 where name.isEqual(toLowercase: "sourceid"): self = .sourceID
-    case 8 where name.isEqual(toLowercase: "distance"): self = .serviceMade
+    case 8 where name.isEqual(toLowercase: "distance"): self = .distance
     case 8 where name.isEqual(toLowercase: "latitude"): self = .latitude
     case 9 where name.isEqual(toLowercase: "longitude"): self = .longitude
     case 9 where name.isEqual(toLowercase: "source_id"): self = .sourceID
-    case 9 where name.isEqual(toLowercase: "createdat") || name.isEqual(toLowercase: "updatedat"): self = .serviceMade
-    case 11 where name.isEqual(toLowercase: "alongmetres"): self = .serviceMade
-    case 10 where name.isEqual(toLowercase: "created_at") || name.isEqual(toLowercase: "updated_at"):
-      self = .serviceMade
+    case 9 where name.isEqual(toLowercase: "createdat"): self = .createdAt
+    case 9 where name.isEqual(toLowercase: "updatedat"): self = .updatedAt
+    case 10 where name.isEqual(toLowercase: "created_at"): self = .createdAt
+    case 10 where name.isEqual(toLowercase: "updated_at"): self = .updatedAt
+    case 11 where name.isEqual(toLowercase: "alongmetres"): self = .along
     default: return nil
-    }
-  }
-
-  /// The name by which the field is written; `nil` for those that the service sets.
-  var name: String? {
-    switch self {
-    case .id: "id"
-    case .name: "name"
-    case .category: "category"
-    case .latitude: "lat"
-    case .longitude: "long"
-    case .tags: "tags"
-    case .source: "source"
-    case .sourceID: "sourceId"
-    case .serviceMade: nil
     }
   }
 
@@ -295,7 +276,7 @@ enum PointField: Int, Hashable, Sendable {
     switch self {
     case .latitude: "latitude"
     case .longitude: "longitude"
-    default: name ?? ""
+    default: name
     }
   }
 }

@@ -12,7 +12,7 @@ private struct PlaceRecord: FilterRecord {
   func value(ofProperty number: Int) -> FilterValue {
     func string(_ text: String?) -> FilterValue { text.map { .string(ExactText($0)) } ?? .null }
     let coordinate = point.draft.coordinate
-    switch PointProperty(rawValue: number) {
+    switch PointField(rawValue: number) {
     case .id: return string(point.id.description)
     case .name: return string(point.draft.name)
     case .category: return string(point.draft.category)
@@ -25,6 +25,8 @@ private struct PlaceRecord: FilterRecord {
     case .sourceID: return string(point.draft.origin?.sourceID)
     case .version: return .number(Double(point.version))
     case .operatingStatus: return string(OperatingStatus(of: point.draft).rawValue)
+    case .distance, .along, .tags, .attribution, .openState, .openUntil, .opensAt, .timeZone, .label, .score, .match:
+      return .null
     case nil:
       let tag = tags[number - PropertyFilter.firstTag]
       guard case .string(let key)? = try? JSONReader.value(of: tag.jsonKey),

@@ -57,7 +57,7 @@ private struct NoValues: FilterRecord {
 /// A record with a value of each property of places.
 private struct SomeValues: FilterRecord {
   func value(ofProperty number: Int) -> FilterValue {
-    switch PointProperty(rawValue: number)?.type {
+    switch PointField(rawValue: number)?.filterType {
     case .string: .string("a")
     case .number: .number(-0.5)
     case .integer: .number(3)

@@ -118,7 +118,7 @@ package struct Call: Sendable {
   ///     `Idempotency-Key`.
   ///   - areas: the uses of areas; `nil` for none but that of the parameter `in`.
   ///   - ownParameters: the parameters that are described with the call itself, since others have their names.
-  ///   - otherParameters: the names of parameters of the query that are no constants.
+  ///   - otherParameters: the names and the descriptions of parameters of the query that are no constants.
   ///   - ignoresQuery: a Boolean value that indicates whether unknown parameters are accepted.
   ///   - describing: the descriptions of parameters that differ from those of ``Parameter``, by name.
   ///   - requestHeaders: the header fields beside those that follow.
@@ -128,7 +128,7 @@ package struct Call: Sendable {
     _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, joinsRestriction: Bool = false, id: String,
     group: Group, link: String? = nil, summary: String, description: String = "", isIdempotent: Bool = false,
     parameters: [Parameter] = [], ownParameters: [Parameter] = [], areas: AreaUse? = nil,
-    otherParameters: [String] = [], ignoresQuery: Bool = false,
+    otherParameters: [(key: String, value: ParameterDescription)] = [], ignoresQuery: Bool = false,
     describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     requestHeaders: [HeaderDescription] = [], body: BodyDescription? = nil,
     bodyLimit: Route.BodyLimit = .serverDefault, caching: Caching = .unstated, responses: [ResponseDescription],
@@ -141,7 +141,7 @@ package struct Call: Sendable {
     let parameters = parameters + ownParameters
     self.parameters = parameters
     self.areas = areas ?? (parameters.contains(.area) ? .named : nil)
-    parameterNames = parameters.map(\.name) + otherParameters
+    parameterNames = parameters.map(\.name) + otherParameters.map(\.key)
     self.bodyLimit = bodyLimit
     self.id = id
     self.group = group
@@ -150,7 +150,7 @@ package struct Call: Sendable {
     let refusal = scope == nil || joinsRestriction ? "" : "Not for keys and tokens with a filter or areas."
     self.description = [description, refusal].filter { !$0.isEmpty }.joined(separator: " ")
     self.body = body
-    self.ownDescriptions = Array(ownDescriptions) + ownParameters.map { ($0.name, $0.description) }
+    self.ownDescriptions = ownDescriptions + otherParameters + ownParameters.map { ($0.name, $0.description) }
     let isKeyed = scope == .write && method == .POST && !isIdempotent
     let isConditional = scope == .write && path.hasSuffix("{id}")
     self.requestHeaders =

@@ -45,8 +45,7 @@ extension Schema {
 
   /// Returns the names of the fields of every place and of additional ones, and `*`.
   static func fieldNames(additional: FieldSet) -> [String] {
-    let fields = FieldSet.all.union([.attribution, additional])
-    return FieldSet.named.filter { fields.contains($0.field) }.map(\.name) + ["*"]
+    FieldSet.all.union([.attribution, additional]).fields.map(\.name) + ["*"]
   }
 
   /// Returns the schema of the name of a data set, or of an id in one.

@@ -280,35 +280,62 @@ extension Schema {
   static let jsonObject = Schema(.object([], others: any)).named("JSONObject", order: 450)
   private static let ignored = Schema(.any, "Set by the service; ignored.")
 
-  /// The fields of a place beside its id and coordinates.
-  static let otherFields: [Property] = [
-    .optional(
-      "distance",
-      Schema(.number, "Metres from the position or the route of the search, along the ellipsoid.", ["minimum": 0])),
-    .optional("alongMetres", Schema(.number, "Metres along the route of the search.", ["minimum": 0])),
-    .optional("tags", .tags),
-    .optional("source", source),
-    .optional("sourceId", sourceID),
-    .optional("version", Schema(.integer, "Grows with each change and never repeats for an id.", ["minimum": 1])),
-    .optional("createdAt", time),
-    .optional("updatedAt", time),
-    .optional("attribution", Schema(.string, "Attribution of the data set, where `fields` names it.")),
-    .optional("openState", openState),
-    .optional(
-      "openUntil",
+  /// Returns the schema of the values of a field of a place.
+  private static func values(of field: PointField) -> Schema {
+    switch field {
+    case .id: uuid
+    case .name: name
+    case .category: category
+    case .latitude: latitude
+    case .longitude: longitude
+    case .distance:
+      Schema(.number, "Metres from the position or the route of the search, along the ellipsoid.", ["minimum": 0])
+    case .along: Schema(.number, "Metres along the route of the search.", ["minimum": 0])
+    case .tags: tags
+    case .source: source
+    case .sourceID: sourceID
+    case .version: Schema(.integer, "Grows with each change and never repeats for an id.", ["minimum": 1])
+    case .createdAt, .updatedAt: time
+    case .attribution: Schema(.string, "Attribution of the data set, where `fields` names it.")
+    case .openState: openState
+    case .openUntil:
       Schema(
-        .string, "Time at which an open place closes, by its clock, where `fields` names it.", ["format": "date-time"])),
-    .optional(
-      "opensAt",
+        .string, "Time at which an open place closes, by its clock, where `fields` names it.", ["format": "date-time"])
+    case .opensAt:
       Schema(
         .string, "Time at which a place opens that is not open, by its clock, where `fields` names it.",
-        ["format": "date-time"])),
-    .optional("timeZone", timeZone),
-    .optional("label", Schema(.string, "Name and address in one line, where `fields` names it.")),
-    .optional(
-      "score", Schema(.number, "Rank of the match of `q`, greater is better; where `fields` has it.", ["minimum": 0])),
-    .optional("match", .match),
-  ]
+        ["format": "date-time"])
+    case .timeZone: timeZone
+    case .label: Schema(.string, "Name and address in one line, where `fields` names it.")
+    case .score: Schema(.number, "Rank of the match of `q`, greater is better; where `fields` has it.", ["minimum": 0])
+    case .match: match
+    case .geometry: pointGeometry
+    case .operatingStatus: .oneOf(OperatingStatus.allCases.map(\.rawValue))
+    }
+  }
+
+  /// Returns the members of a place in a response.
+  static func members(_ fields: [PointField], required: Set<PointField> = []) -> [Property] {
+    fields.map { Property(name: $0.name, schema: values(of: $0), isRequired: required.contains($0)) }
+  }
+
+  /// Returns the members of a place that a client sends, those that are ignored last.
+  ///
+  /// - Parameter isPatch: a Boolean value that indicates whether they change a place, so that none is required.
+  static func sentMembers(_ fields: [PointField], isPatch: Bool = false) -> [Property] {
+    fields.filter(\.isWritable).map { field in
+      let schema =
+        switch field {
+        case .id where isPatch: uuid
+        case .tags: isPatch ? optionalTags : tagsDraft
+        default: field.isRequired ? values(of: field) : values(of: field).orNull
+        }
+      return Property(name: field.name, schema: schema, isRequired: field.isRequired && !isPatch)
+    } + ignoredMembers
+  }
+
+  private static let ignoredMembers = PointField.members.filter { $0 == .distance || $0.origin == .service }
+    .map { Property.optional($0.name, ignored) }
 
   /// The typed values of the tags of a place.
   static let placeDetails: Schema = {
@@ -390,11 +417,7 @@ extension Schema {
   ).named("Match", order: 140)
 
   static let place = Schema(
-    .object(
-      [
-        .optional("id", uuid), .optional("name", name), .optional("category", category), .optional("lat", latitude),
-        .optional("long", longitude),
-      ] + otherFields + [.optional("details", .placeDetails)], others: nil),
+    .object(members(PointField.members) + [.optional("details", .placeDetails)], others: nil),
     "A place, with the fields that were asked for. Absent values are left out.", example: Examples.place
   ).named("Place", order: 10)
 
@@ -423,30 +446,15 @@ extension Schema {
   static let foreignID = Property.optional(
     "id", Schema(.any, "That of the path, or left out. One that is no UUID is ignored."))
 
-  static let ignoredFields = ["distance", "version", "createdAt", "updatedAt"].map {
-    Property.optional($0, ignored)
-  }
-
   static let placeDraft = Schema(
-    .object(
-      [
-        .optional("id", uuid.orNull), .required("name", name), .optional("category", category.orNull),
-        .required("lat", latitude), .required("long", longitude), .optional("tags", .tagsDraft),
-        .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
-      ] + ignoredFields, others: nil),
+    .object(sentMembers(PointField.members), others: nil),
     "The fields of a place that a client sets. `source` and `sourceId` are given both or neither, and the pair is"
       + " unique.",
     example: Examples.draft
   ).named("PlaceDraft", order: 20)
 
   static let placePatch = Schema(
-    .object(
-      [
-        .optional("id", uuid), .optional("name", name), .optional("category", category.orNull),
-        .optional("lat", latitude), .optional("long", longitude),
-        .optional("tags", optionalTags),
-        .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
-      ] + ignoredFields, others: nil),
+    .object(sentMembers(PointField.members, isPatch: true), others: nil),
     "A JSON merge patch (RFC 7396) of a place: `null` removes a value.",
     example: ["category": "bar", "tags": ["wheelchair": "yes", "fax": nil]]
   ).named("PlacePatch", order: 30)
@@ -482,9 +490,7 @@ extension Schema {
       [
         .required("type", .oneOf(["Feature"])), .optional("id", uuid),
         .required("geometry", .pointGeometry),
-        .required(
-          "properties",
-          Schema(.object([.optional("name", name), .optional("category", category)] + otherFields, others: nil))),
+        .required("properties", Schema(.object(members(PointField.properties), others: nil))),
       ], others: nil),
     "A place as a Feature (RFC 7946).", example: Examples.feature
   ).named("Feature", order: 40)
@@ -495,15 +501,7 @@ extension Schema {
         .required("type", .oneOf(["Feature"])),
         foreignID,
         .required("geometry", geometryDraft),
-        .required(
-          "properties",
-          Schema(
-            .object(
-              [
-                .required("name", name), .optional("category", category.orNull),
-                .optional("tags", .tagsDraft),
-                .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
-              ] + ignoredFields, others: nil))),
+        .required("properties", Schema(.object(sentMembers(PointField.properties), others: nil))),
       ], others: any),
     "The fields of a place that a client sets, as a Feature (RFC 7946).", example: Examples.newFeature
   ).named("FeatureDraft", order: 50)

@@ -40,7 +40,7 @@ package struct Filtering: Sendable {
   }
 
   private func type(ofProperty name: String) -> FilterType {
-    PointProperty(name: name)?.type ?? queryables.type(ofTag: Queryables.tagKey(ofProperty: name) ?? name)
+    PointField(queryable: name)?.filterType ?? queryables.type(ofTag: Queryables.tagKey(ofProperty: name) ?? name)
   }
 
   /// Returns the condition that a property has one of the values of a parameter, which are of the property's type.

@@ -403,7 +403,7 @@ struct ParameterValues {
       if let field = FieldSet(name: name), available.isSuperset(of: field) {
         fields.formUnion(field)
       } else {
-        let names = FieldSet.named.filter { available.contains($0.field) }.map(\.name).joined(separator: ", ")
+        let names = available.fields.map(\.name).joined(separator: ", ")
         note(.invalid, "fields", "must be names out of \(names), or *, got \(quoted(String(name)))")
       }
     }
@@ -868,12 +868,12 @@ extension ParameterValues {
   }
 
   /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
-  func hasOneCondition(onProperty property: PointProperty) -> Bool {
+  func hasOneCondition(onProperty property: PointField) -> Bool {
     conditions.count { $0.property.hasSameBytes(as: property.name) } == 1
   }
 
   /// Removes the conditions on a property and returns their values; `nil` where there are none.
-  mutating func takeConditions(onProperty property: PointProperty) -> [String]? {
+  mutating func takeConditions(onProperty property: PointField) -> [String]? {
     let values = conditions.filter { $0.property.hasSameBytes(as: property.name) }.map(\.value)
     conditions.removeAll { $0.property.hasSameBytes(as: property.name) }
     return values.isEmpty ? nil : values
@@ -917,7 +917,7 @@ extension ParameterValues {
     }
     var expressions = others
     if choice(.status, default: StatusFilter.any) == .operating {
-      let status = FilterExpression.property(ExactText(PointProperty.operatingStatus.name))
+      let status = FilterExpression.property(ExactText(PointField.operatingStatus.name))
       let operating = FilterExpression.string(ExactText(OperatingStatus.operating.rawValue))
       expressions.append(.operation(.equal, [status, operating]))
     }

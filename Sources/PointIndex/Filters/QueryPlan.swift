@@ -50,9 +50,9 @@ extension FilterExpression {
   }
 
   /// Returns the texts one of which a property has where the condition holds; `nil` where that is unknown.
-  func texts(equalTo property: PointProperty) -> [ExactText]? {
+  func texts(equalTo field: PointField) -> [ExactText]? {
     guard case .operation(let operation, let operands) = self, operands.count == 2 else { return nil }
-    let name = FilterExpression.property(ExactText(property.name))
+    let name = FilterExpression.property(ExactText(field.name))
     switch (operation, operands[0], operands[1]) {
     case (.equal, name, .string(let text)), (.equal, .string(let text), name): return [text]
     case (.isIn, name, .array(let elements)):
@@ -90,7 +90,7 @@ private struct BoxEdges {
 
   mutating func narrow(by condition: FilterExpression) {
     guard case .operation(let operation, let operands) = condition else { return }
-    let geometry = FilterExpression.property(ExactText(PointProperty.geometry.name))
+    let geometry = FilterExpression.property(ExactText(PointField.geometry.name))
     switch (operands.first, operands.dropFirst().first, operands.dropFirst(2).first) {
     case (geometry, .geometry(let shape), nil) where operation.isWithinBounds,
       (.geometry(let shape), geometry, nil) where operation.isWithinBounds:
@@ -116,7 +116,7 @@ private struct BoxEdges {
 
   private mutating func narrow(by name: ExactText, _ comparison: FilterOperator, _ number: Double) {
     let isLongitude: Bool
-    switch PointProperty(name: name.text) {
+    switch PointField(queryable: name.text) {
     case .latitude: isLongitude = false
     case .longitude: isLongitude = true
     default: return
@@ -274,7 +274,7 @@ struct IndexPlan {
 extension PropertyFilter {
   /// Returns the tag that an expression is, where it is one.
   fileprivate func tag(_ expression: FilterExpression) -> Tag? {
-    guard case .property(let name) = expression, PointProperty(name: name.text) == nil else { return nil }
+    guard case .property(let name) = expression, PointField(queryable: name.text) == nil else { return nil }
     let jsonKey = JSONString.bytes(of: Queryables.tagKey(ofProperty: name.text) ?? name.text)
     return tags.first { $0.jsonKey == jsonKey }
   }

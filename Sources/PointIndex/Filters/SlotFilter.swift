@@ -125,11 +125,11 @@ private struct SlotRecord: FilterRecord {
   let tags: [PropertyFilter.Tag]
 
   func value(ofProperty number: Int) -> FilterValue {
-    guard let property = PointProperty(rawValue: number) else {
+    guard let field = PointField(rawValue: number) else {
       return segment.records.value(ofTag: tags[number - PropertyFilter.firstTag], at: slot)
     }
     let columns = segment.columns
-    switch property {
+    switch field {
     case .id: return .string(ExactText(columns.ids[slot].description))
     case .name: return .string(ExactText(segment.records.name(at: slot)))
     case .category:
@@ -151,6 +151,9 @@ private struct SlotRecord: FilterRecord {
           tags: tags, category: category == PointRecord.none ? nil : segment.categories.names[Int(category)])
       }
       return .string(ExactText(status.rawValue))
+    // Conditions cannot name these.
+    case .distance, .along, .tags, .attribution, .openState, .openUntil, .opensAt, .timeZone, .label, .score, .match:
+      return .null
     }
   }
 }

@@ -2,49 +2,6 @@ public import CQL2
 public import Basics
 import JSONText
 
-/// The properties of a place that a filter can name, besides its tags.
-public enum PointProperty: Int, Hashable, Sendable, CaseIterable {
-  case id, name, category, latitude, longitude, geometry, createdAt, updatedAt, source, sourceID, version
-  case operatingStatus
-
-  /// The name in a filter.
-  public var name: String {
-    switch self {
-    case .id: "id"
-    case .name: "name"
-    case .category: "category"
-    case .latitude: "lat"
-    case .longitude: "long"
-    case .geometry: "geometry"
-    case .createdAt: "createdAt"
-    case .updatedAt: "updatedAt"
-    case .source: "source"
-    case .sourceID: "sourceId"
-    case .version: "version"
-    case .operatingStatus: "operatingStatus"
-    }
-  }
-
-  /// The type of the values.
-  public var type: FilterType {
-    switch self {
-    case .id, .name, .category, .source, .sourceID, .operatingStatus: .string
-    case .latitude, .longitude: .number
-    case .version: .integer
-    case .geometry: .geometry
-    case .createdAt, .updatedAt: .timestamp
-    }
-  }
-
-  private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { (ExactText($0.name), $0) })
-
-  /// Creates the property of a name; `nil` where it is that of a tag.
-  public init?(name: String) {
-    guard let property = Self.byName[ExactText(name)] else { return nil }
-    self = property
-  }
-}
-
 /// The kinds of indexes of the values of a tag.
 public enum TagIndexKind: String, Hashable, Sendable, CaseIterable {
   /// An index by equal values.
@@ -99,7 +56,7 @@ public final class PropertyFilter: Sendable {
   /// The condition.
   public let expression: FilterExpression
 
-  /// The condition, which reads a ``PointProperty`` by its raw value, and the tag at an index of ``tags`` by
+  /// The condition, which reads a ``PointField`` by its raw value, and the tag at an index of ``tags`` by
   /// ``firstTag`` more than that.
   public let condition: CompiledFilter
 
@@ -107,7 +64,7 @@ public final class PropertyFilter: Sendable {
   public let tags: [Tag]
 
   /// The number of the first tag among the properties of the condition.
-  public static let firstTag = PointProperty.allCases.count
+  public static let firstTag = PointField.allCases.count
 
   /// Creates a filter.
   ///
@@ -115,7 +72,7 @@ public final class PropertyFilter: Sendable {
   public init(_ expression: FilterExpression, queryables: Queryables) throws(FilterError) {
     var tags: [Tag] = []
     var numbers: [ExactText: Int] = [:]
-    for name in expression.propertyNames where PointProperty(name: name.text) == nil && numbers[name] == nil {
+    for name in expression.propertyNames where PointField(queryable: name.text) == nil && numbers[name] == nil {
       let key = Queryables.tagKey(ofProperty: name.text) ?? name.text
       numbers[name] = Self.firstTag + tags.count
       tags.append(
@@ -125,8 +82,8 @@ public final class PropertyFilter: Sendable {
     }
     let types = tags.map(\.type)
     condition = try CompiledFilter(expression) { [numbers] name throws(FilterError) in
-      if let property = PointProperty(name: name) {
-        return FilterProperty(number: property.rawValue, type: property.type)
+      if let field = PointField(queryable: name), let type = field.filterType {
+        return FilterProperty(number: field.rawValue, type: type)
       }
       guard let number = numbers[ExactText(name)] else { throw .unknownProperty(name) }
       return FilterProperty(number: number, type: types[number - Self.firstTag])

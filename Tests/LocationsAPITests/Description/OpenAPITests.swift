@@ -133,6 +133,30 @@ import Testing
     }
   }
 
+  /// The names of an object's members in their order, the required ones with an exclamation mark.
+  private static func members(_ component: String, _ path: String...) throws -> String {
+    var schema = try #require(document(.v3_1)["components"]?["schemas"]?[component])
+    for name in path { schema = try #require(schema["properties"]?[name]) }
+    guard case .object(let members)? = schema["properties"] else { return "" }
+    var required: [JSONValue] = []
+    if case .array(let names)? = schema["required"] { required = names }
+    return members.map { $0.name + (required.contains(.string($0.name)) ? "!" : "") }.joined(separator: " ")
+  }
+
+  @Test func placesAndFeaturesHaveTheirMembersInOrder() throws {
+    let derived = "attribution openState openUntil opensAt timeZone label score match"
+    let others = "distance alongMetres tags source sourceId version createdAt updatedAt \(derived)"
+    let ignored = "distance version createdAt updatedAt"
+
+    #expect(try Self.members("Place") == "id name category lat long \(others) details")
+    #expect(try Self.members("Feature", "properties") == "name category \(others)")
+    #expect(try Self.members("FeatureItem", "properties") == "name! category \(others)")
+    #expect(try Self.members("PlaceDraft") == "id name! category lat! long! tags source sourceId \(ignored)")
+    #expect(try Self.members("PlacePatch") == "id name category lat long tags source sourceId \(ignored)")
+    #expect(try Self.members("FeatureDraft", "properties") == "name! category tags source sourceId \(ignored)")
+    #expect(try Self.members("FeaturePatch", "properties") == "name category tags source sourceId \(ignored)")
+  }
+
   @Test(arguments: OpenAPIVersion.allCases) func everyReferenceLeadsToAComponent(version: OpenAPIVersion) throws {
     let document = Self.document(version)
     var references: Set<String> = []

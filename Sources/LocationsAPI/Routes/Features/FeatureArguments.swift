@@ -109,7 +109,7 @@ struct DateTimes {
 
   /// The condition on the time of the last change; `nil` for any time.
   var condition: FilterExpression? {
-    let time = FilterExpression.property(ExactText(PointProperty.updatedAt.name))
+    let time = FilterExpression.property(ExactText(PointField.updatedAt.name))
     var conditions: [FilterExpression] = []
     if let start { conditions.append(.operation(.greaterOrEqual, [time, .timestamp(microsecondsSinceEpoch: start)])) }
     if let end { conditions.append(.operation(.lessOrEqual, [time, .timestamp(microsecondsSinceEpoch: end)])) }

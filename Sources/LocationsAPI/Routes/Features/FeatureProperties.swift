@@ -9,10 +9,10 @@ struct FeatureProperties: Sendable {
   struct Property: Sendable {
     let name: String
     let type: FilterType
-    /// The key of the tag that it is; `nil` for a property of places.
+    /// The field of places that it is; `nil` for a tag.
+    var field: PointField?
+    /// The key of the tag that it is; `nil` for a field of places.
     var tag: String?
-
-    func isOfPlaces(_ property: PointProperty) -> Bool { tag == nil && name.hasSameBytes(as: property.name) }
   }
 
   /// The names of query parameters, which tags must not take.
@@ -26,18 +26,21 @@ struct FeatureProperties: Sendable {
 
   init(_ declarations: Queryables) {
     tags = declarations.types.sorted { $0.key < $1.key }.map { key, type in
-      let isTaken = PointProperty(name: key.text) != nil || Self.parameters.contains(key) || key.text == "tags"
+      let isTaken = PointField(queryable: key.text) != nil || Self.parameters.contains(key) || key.text == "tags"
       return Property(name: isTaken ? Queryables.tagPrefix + key.text : key.text, type: type, tag: key.text)
     }
-    queryables =
-      PointProperty.allCases.filter { $0 != .geometry }.map { Property(name: $0.name, type: $0.type) } + tags
+    queryables = Self.queryablesOfPlaces + tags
+  }
+
+  /// The fields of places that conditions can name, without the geometry.
+  static let queryablesOfPlaces = ofPlaces(PointField.queryables.filter { $0 != .geometry })
+
+  private static func ofPlaces(_ fields: [PointField]) -> [Property] {
+    fields.compactMap { field in field.filterType.map { Property(name: field.name, type: $0, field: field) } }
   }
 
   /// The properties that features have beside `tags`, in their order.
-  var ofFeatures: [Property] {
-    let own: [PointProperty] = [.name, .category, .source, .sourceID, .version, .createdAt, .updatedAt]
-    return own.map { Property(name: $0.name, type: $0.type) } + tags
-  }
+  var ofFeatures: [Property] { Self.ofPlaces(PointField.properties) + tags }
 
   // MARK: Schemas
 
@@ -45,7 +48,7 @@ struct FeatureProperties: Sendable {
   func queryables(of collection: PointCollection, id: String) -> JSONValue {
     let properties = queryables.map { property -> JSONValue.Member in
       var schema = property.type.schema
-      if property.isOfPlaces(.id) { schema.append(.init(name: "x-ogc-role", value: "id")) }
+      if property.field == .id { schema.append(.init(name: "x-ogc-role", value: "id")) }
       return .init(name: property.name, value: .object([.init(name: "title", value: .string(property.name))] + schema))
     }
     return Self.document(collection, id: id, properties: properties, others: true)
@@ -55,7 +58,7 @@ struct FeatureProperties: Sendable {
   func schema(of collection: PointCollection, id: String) -> JSONValue {
     let properties = ofFeatures.map { property -> JSONValue.Member in
       var schema = property.type.schema
-      if [.version, .createdAt, .updatedAt].contains(where: property.isOfPlaces) {
+      if property.field?.origin == .service {
         schema.append(.init(name: "readOnly", value: true))
       }
       return .init(name: property.name, value: .object([.init(name: "title", value: .string(property.name))] + schema))
@@ -72,7 +75,7 @@ struct FeatureProperties: Sendable {
   /// Integers that may have more than 32 bits are numbers, because GDAL takes each integer for one of 32 bits. It finds
   /// the type of the version, which each feature has, in the features.
   func geoJSONSchema(of collection: PointCollection) -> JSONValue {
-    let properties = ofFeatures.filter { !$0.isOfPlaces(.version) }.map { property in
+    let properties = ofFeatures.filter { $0.field != .version }.map { property in
       JSONValue.Member(
         name: property.name,
         value: .object(property.type == .integer ? FilterType.number.schema : property.type.schema))

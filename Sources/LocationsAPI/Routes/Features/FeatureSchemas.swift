@@ -84,8 +84,7 @@ extension Schema {
         .required(
           "properties",
           Schema(
-            .object(
-              [.required("name", name), .optional("category", category)] + otherFields, others: any),
+            .object(members(PointField.properties, required: [.name]), others: any),
             "Tags with a declared type are members beside the others.")),
         .optional("links", links),
       ], others: any)
@@ -109,14 +108,7 @@ extension Schema {
     .object(
       [
         .optional("type", .oneOf(["Feature"])), .optional("geometry", geometryPatch),
-        .optional(
-          "properties",
-          Schema(
-            .object(
-              [
-                .optional("name", name), .optional("category", category.orNull), .optional("tags", optionalTags),
-                .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
-              ] + ignoredFields, others: nil))),
+        .optional("properties", Schema(.object(sentMembers(PointField.properties, isPatch: true), others: nil))),
       ], others: any),
     "A JSON merge patch (RFC 7396) of a feature: `null` removes a value.",
     example: ["properties": ["category": "bar", "tags": ["wheelchair": "yes", "fax": nil]]]

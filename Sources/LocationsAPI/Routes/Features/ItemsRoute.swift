@@ -14,17 +14,13 @@ struct ItemsRoute: CallHandler {
       .box, .limit, .cursor, .format, .filter, .filterLanguage, .filterCRS, .crs, .boxCRS, .dateTime,
     ],
     // Those of tags have no description that is the same for all servers.
-    otherParameters: properties.map(\.name),
+    otherParameters: FeatureProperties.queryablesOfPlaces.map { ($0.name, .property($0)) },
     describing: [
       "collection": .collection, "f": .pageFormat, "bbox": boxDescription,
       "limit": .init(
         "Maximum number of features of a page; more than \(FeatureArguments.maximumLimit) counts as"
           + " \(FeatureArguments.maximumLimit).",
         Schema(.integer, nil, ["minimum": 1, "default": .count(FeatureArguments.defaultLimit)]), statesStyle: true),
-      "id": property(.id), "name": property(.name), "category": property(.category), "lat": property(.latitude),
-      "long": property(.longitude), "createdAt": property(.createdAt), "updatedAt": property(.updatedAt),
-      "source": property(.source), "sourceId": property(.sourceID), "version": property(.version),
-      "operatingStatus": property(.operatingStatus),
     ],
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
@@ -35,13 +31,6 @@ struct ItemsRoute: CallHandler {
     "Only places in the box: its least longitude and latitude and its greatest, in the order of the axes of `bbox-crs`."
       + " The first longitude may be greater, across the antimeridian. Of six numbers the third and the last are ignored.",
     Schema(.array(of: Schema(.number)), nil, ["minItems": 4, "maxItems": 4], example: [-122.5, 37.2, -121.5, 37.9]))
-
-  /// The properties of places that conditions can name.
-  private static let properties = PointProperty.allCases.filter { $0 != .geometry }
-
-  private static func property(_ property: PointProperty) -> ParameterDescription {
-    .property(.init(name: property.name, type: property.type))
-  }
 
   let context: FeaturesContext
 
