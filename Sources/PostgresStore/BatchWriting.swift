@@ -62,7 +62,7 @@ enum BatchStatements {
       SELECT *
       FROM unnest(
         $3::uuid[], $4::float8[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]
-      ) AS puts (id, lat, long, name, category, tags, source, source_id)
+      ) AS puts (id, \(PointColumns.draft))
     ), to_lock AS MATERIALIZED (
       SELECT id, count(*) OVER () AS count
       FROM expected
@@ -96,7 +96,7 @@ enum BatchStatements {
       WHERE points.id = old.id AND is_current
       RETURNING points.id, points.version
     ), inserted AS (
-      INSERT INTO points (id, lat, long, name, category, tags, source, source_id, version)
+      INSERT INTO points (id, \(PointColumns.draft), version)
       SELECT id, lat, long, name, nullif(category, ''), tags::json, nullif(source, ''), nullif(source_id, ''),
         \(VersionStatements.next)
       FROM puts CROSS JOIN state

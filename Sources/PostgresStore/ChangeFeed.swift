@@ -158,10 +158,10 @@ enum ChangeStatements {
     ), total AS MATERIALIZED (
       SELECT count(*) AS count, bool_or(point_id IS NULL) IS TRUE AS is_reset FROM logged
     ), changed AS MATERIALIZED (
-      SELECT point_id, point.id, lat, long, name, category, tags, created_at, updated_at, source, source_id,
+      SELECT point_id, point.*,
         CASE WHEN point.id IS NULL
           THEN (SELECT max(changes.version) FROM changes WHERE changes.point_id = ids.point_id) ELSE point.version
-        END AS version
+        END AS last_version
       FROM (
         SELECT DISTINCT point_id FROM logged WHERE (SELECT count <= $2::int8 AND NOT is_reset FROM total)
       ) AS ids
@@ -180,12 +180,12 @@ enum ChangeStatements {
         END AS fits
       FROM (SELECT coalesce(sum(pg_column_size(tags)), 0) AS stored FROM changed) AS total
     )
-    SELECT NULL::uuid, NULL::float8, NULL::float8, NULL::text, NULL::text, NULL::json, NULL::int8, NULL::timestamptz,
-      NULL::timestamptz, NULL::text, NULL::text, NULL::uuid, \(position),
+    SELECT \(PointColumns.nulls), NULL::uuid, \(position),
       \(isPruned(after: former)), is_reset, count, fits
     FROM total, size
     UNION ALL
-    SELECT \(PointColumns.all), point_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    SELECT \(PointColumns.list(replacing: [.version: "last_version"])), point_id,
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM changed WHERE (SELECT fits FROM size)
     """
   )

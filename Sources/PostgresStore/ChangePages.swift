@@ -78,7 +78,7 @@ extension ChangeStatements {
       WHERE number > 1 AND bytes > (SELECT $6::int8)
       ORDER BY number LIMIT 1
     )
-    SELECT \(nullColumns), NULL::uuid, NULL::text, \(position), \(isPruned(after: pageStart)),
+    SELECT \(PointColumns.nulls), NULL::uuid, NULL::text, \(position), \(isPruned(after: pageStart)),
       EXISTS (
         SELECT FROM changes
         WHERE point_id IS NULL AND NOT pg_visible_in_snapshot(transaction, \(pageStart))
@@ -86,20 +86,18 @@ extension ChangeStatements {
       (SELECT count(*) FROM logged)
     UNION ALL
     (
-      SELECT id, lat, long, name, category, CASE WHEN NOT is_superseded THEN tags END,
-        CASE WHEN NOT is_superseded THEN coalesce(version, removal) END, created_at, updated_at, source, source_id,
-        point_id, transaction::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+      SELECT \(columns), point_id, transaction::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL
       FROM changed WHERE number < (SELECT number FROM excess) OR NOT EXISTS (SELECT FROM excess)
       ORDER BY number
     )
     """
   )
 
-  /// The columns of ``PointColumns/all`` without values.
-  private static let nullColumns = """
-    NULL::uuid, NULL::float8, NULL::float8, NULL::text, NULL::text, NULL::json, NULL::int8, NULL::timestamptz,
-      NULL::timestamptz, NULL::text, NULL::text
-    """
+  /// The columns of a place, whose tags and version are null in an entry that a later one supersedes.
+  private static let columns = PointColumns.list(replacing: [
+    .tags: "CASE WHEN NOT is_superseded THEN tags END",
+    .version: "CASE WHEN NOT is_superseded THEN coalesce(version, removal) END",
+  ])
 
   private static let pageStart = "((SELECT $1::text)::pg_snapshot)"
   private static let lastTransaction = "(SELECT $3::text::xid8)"

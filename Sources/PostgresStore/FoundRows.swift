@@ -2,28 +2,47 @@ import Geo
 import Points
 import PostgresClient
 
-/// The columns that queries read for each place.
+/// The columns of places. Rows are decoded by the positions of the columns of ``all``.
 enum PointColumns {
-  /// The column list as SQL.
-  static let all = "id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id"
+  private static let fields: [PointField] = [
+    .id, .latitude, .longitude, .name, .category, .tags, .version, .createdAt, .updatedAt, .source, .sourceID,
+  ]
+  private static let draftFields = fields.filter { $0.isWritable && $0 != .id }
 
-  /// Returns the column list, with the length of long tags in place of the tags.
+  /// The columns that queries read for each place, as SQL.
+  static let all = list(replacing: [:])
+
+  /// The columns of ``all`` without values.
+  static let nulls = fields.map { "NULL::\($0.type.rawValue)" }.joined(separator: ", ")
+
+  /// The columns of a draft, in the order in which its values are added to parameters.
+  static let draft = draftFields.compactMap(\.column).joined(separator: ", ")
+
+  /// The values of ``draft`` as the parameters that follow an id.
+  static let draftValues = draftFields.enumerated().map { "$\($0 + 2)::\($1.type.rawValue)" }.joined(separator: ", ")
+
+  /// Returns the columns of ``all`` with expressions in place of some.
+  static func list(replacing expressions: [PointField: String]) -> String {
+    fields.compactMap { expressions[$0] ?? $0.column }.joined(separator: ", ")
+  }
+
+  /// Returns the columns of ``all``, with the length of long tags in place of the tags.
   ///
   /// - Parameter ids: the places whose long tags are included.
   static func list(including ids: [PointID], _ values: inout BoundValues) -> String {
     let placeholder = ids.isEmpty ? nil : values.bind(ids)
-    return all.replacing("tags", with: "\(LongTags.expression(including: placeholder)) AS tags")
+    return list(replacing: [.tags: "\(LongTags.expression(including: placeholder)) AS tags"])
   }
 
   /// Returns the prefix of the names of statements that return ``list(including:_:)``.
   static func prefix(including ids: [PointID]) -> String { ids.isEmpty ? "bounded_" : "whole_" }
 
   /// The number of columns of ``all``; a query's additional columns come after them.
-  static let count: Int32 = 11
+  static let count = Int32(fields.count)
 
-  /// Returns the columns of ``all`` qualified by a table's name.
-  static func all(of table: String) -> String {
-    "\(table)." + all.replacing(", ", with: ", \(table).")
+  /// Returns columns qualified by a table's name.
+  static func qualified(_ columns: String, by table: String) -> String {
+    "\(table)." + columns.replacing(", ", with: ", \(table).")
   }
 }
 

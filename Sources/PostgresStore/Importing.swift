@@ -452,8 +452,7 @@ private enum ImportStatements {
   static func update(version: Int64) -> String {
     """
     UPDATE points
-    SET lat = r.lat, long = r.long, name = r.name, category = r.category, tags = r.tags,
-      source = r.source, source_id = r.source_id,
+    SET (\(PointColumns.draft)) = ROW (\(PointColumns.qualified(PointColumns.draft, by: "r"))),
       version = \(VersionStatements.next(after: "points.version", drawn: "\(version)")),
       updated_at = greatest(now(), points.updated_at)
     FROM import_rows AS r JOIN import_matches USING (row_number)
@@ -472,7 +471,7 @@ private enum ImportStatements {
   /// locality depends on it.
   static func insert(version: Int64) -> String {
     """
-    INSERT INTO points (id, lat, long, name, category, tags, source, source_id, version)
+    INSERT INTO points (id, \(PointColumns.draft), version)
     SELECT coalesce(
         id,
         former_id,
@@ -481,10 +480,10 @@ private enum ImportStatements {
           || to_hex(x'7000'::int + place % 4096) || substr(new_id::text, 20)
         )::uuid
       ),
-      lat, long, name, category, tags, source, source_id, \(version)
+      \(PointColumns.draft), \(version)
     FROM (
       SELECT row_number() OVER (ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)) AS place,
-        id, former_id, new_id, lat, long, name, category, tags, source, source_id
+        id, former_id, new_id, \(PointColumns.draft)
       FROM import_rows AS r
       WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
         AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
@@ -1190,8 +1189,8 @@ private struct CopyRows {
   private var generator = SystemRandomNumberGenerator()
 
   /// The columns of a row, in order.
-  static let columns = "row_number, id, new_id, lat, long, name, category, tags, source, source_id"
-  private static let columnCount: Int16 = 10
+  static let columns = "row_number, id, new_id, " + PointColumns.draft
+  private static let columnCount = Int16(columns.split(separator: ",").count)
 
   /// Creates an empty list of rows.
   init(time: Timestamp) {

@@ -10,8 +10,6 @@ import PostgresClient
 /// that: of two changes that require the same version, the second finds the next one. The result shows which part had
 /// an effect.
 enum WriteStatements {
-  private static let columns = "lat, long, name, category, tags, source, source_id"
-
   /// Returns the common table expression of the id of a new place: that of the deleted place of the same origin, if any
   /// and if a flag allows it, or else the given one. Values: id, place, and the flag.
   ///
@@ -35,8 +33,8 @@ enum WriteStatements {
     "create",
     """
     WITH \(newID(reusingIf: "$9"))
-    INSERT INTO points (id, \(columns), version)
-    SELECT id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text, \(VersionStatements.next)
+    INSERT INTO points (id, \(PointColumns.draft), version)
+    SELECT id, \(PointColumns.draftValues), \(VersionStatements.next)
     FROM new_id
     RETURNING \(PointColumns.all)
     """
@@ -68,9 +66,8 @@ enum WriteStatements {
       \(replacingExpired)
       RETURNING request_hash, outcome, created_at
     ), inserted AS (
-      INSERT INTO points (id, \(columns), version, created_at, updated_at)
-      SELECT id, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text, version, created_at,
-        created_at
+      INSERT INTO points (id, \(PointColumns.draft), version, created_at, updated_at)
+      SELECT id, \(PointColumns.draftValues), version, created_at, created_at
       FROM claimed CROSS JOIN new_place
     ), pruned AS (
       \(prune(besides: "$9::text"))
@@ -105,16 +102,15 @@ enum WriteStatements {
       SELECT \(VersionStatements.lock(of: "$1::uuid"))
       WHERE $9::bool AND NOT EXISTS (SELECT FROM old)
     ), inserted AS (
-      INSERT INTO points (id, \(columns), version)
-      SELECT $1::uuid, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text,
-        \(VersionStatements.next)
+      INSERT INTO points (id, \(PointColumns.draft), version)
+      SELECT $1::uuid, \(PointColumns.draftValues), \(VersionStatements.next)
       FROM turn
       ON CONFLICT (id) DO NOTHING
       RETURNING \(PointColumns.all)
     ), updated AS (
       UPDATE points
-      SET lat = $2::float8, long = $3::float8, name = $4::text, category = $5::text, tags = $6::json,
-        source = $7::text, source_id = $8::text, version = \(VersionStatements.next(after: "old.version")),
+      SET (\(PointColumns.draft)) = ROW (\(PointColumns.draftValues)),
+        version = \(VersionStatements.next(after: "old.version")),
         -- Not before the change that this one had to wait for.
         updated_at = greatest(now(), old.updated_at)
       FROM old
@@ -124,7 +120,7 @@ enum WriteStatements {
           (old.lat, old.long, old.name, old.tags::text) <> ($2::float8, $3::float8, $4::text, $6::json::text)
           OR (old.category, old.source, old.source_id) IS DISTINCT FROM ($5::text, $7::text, $8::text)
         )
-      RETURNING \(PointColumns.all(of: "points"))
+      RETURNING \(PointColumns.qualified(PointColumns.all, by: "points"))
     )
     SELECT \(PointColumns.all), 'created' FROM inserted
     UNION ALL

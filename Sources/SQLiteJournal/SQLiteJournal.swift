@@ -219,8 +219,7 @@ enum Committing {
   private static let remove = "DELETE FROM place WHERE id = ?"
 
   private static let put = """
-    INSERT INTO place
-      (id, name, category, latitude, longitude, tags, source, source_id, version, created_at, updated_at)
+    INSERT INTO place (\(Loading.placeColumns))
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET
       name = excluded.name, category = excluded.category, latitude = excluded.latitude,

@@ -11,6 +11,13 @@ import Testing
 @testable import SQLiteJournal
 
 @Suite struct SQLiteJournalTests {
+  @Test func columnsAreThoseOfTheFieldsThatAreStored() {
+    let ownNames = [PointField.latitude: "latitude", .longitude: "longitude"]
+    let columns = PointField.allCases.filter { $0.column != nil }.map { ownNames[$0] ?? $0.column ?? "" }
+
+    #expect(Loading.placeColumns == columns.joined(separator: ", "))
+  }
+
   @Test func reopenedFileHasTheSameContents() async throws {
     let folder = try JournalFolder()
     let key = IdempotencyKey(text: "client/1", requestHash: .max)
