@@ -503,27 +503,21 @@ private struct CSVHeader {
       }
       columns[wellKnownText] = .geometry
     }
-    let found = ColumnNames.find(in: zip(names, columns).map { $1 == nil ? $0 : nil }) { field in
+    let unnamed = zip(names, columns).map { $1 == nil ? $0 : nil }
+    let found = ColumnNames.find(in: unnamed, hasPosition: hasPosition) { field in
       switch field {
-      case .name: !has(.name)
-      case .category: !has(.category)
-      case .latitude: wellKnownText == nil && !has(.latitude)
-      case .longitude: wellKnownText == nil && !has(.longitude)
+      case .field(let field): !has(field) && (wellKnownText == nil || ![.latitude, .longitude].contains(field))
       case .position: wellKnownText == nil && !hasPosition
       case .tag(let key): !names.contains { ExactText($0) == key }
       }
     }
-    let hasBoth = found[.latitude] != nil && found[.longitude] != nil
     for (field, index) in found {
-      switch field {
-      case .name: columns[index] = .field(.name)
-      case .category: columns[index] = .field(.category)
-      case .latitude where hasBoth || hasPosition: columns[index] = .field(.latitude)
-      case .longitude where hasBoth || hasPosition: columns[index] = .field(.longitude)
-      case .position where !hasBoth: columns[index] = .position(name: names[index])
-      case .tag(let key): columns[index] = .tag(key: key.text)
-      case .latitude, .longitude, .position: break
-      }
+      columns[index] =
+        switch field {
+        case .field(let field): .field(field)
+        case .position: .position(name: names[index])
+        case .tag(let key): .tag(key: key.text)
+        }
     }
     return zip(names, columns).map { name, column in column ?? .tag(key: name) }
   }

@@ -9,7 +9,7 @@ import Points
 enum ColumnNames {
   /// A field that columns of different names may hold.
   enum Field: Hashable {
-    case name, latitude, longitude, category
+    case field(PointField)
     /// Both coordinates, or well-known text.
     case position
     /// A tag.
@@ -19,7 +19,7 @@ enum ColumnNames {
   /// The names of a field, the preferred one first.
   static let names: [(field: Field, names: [String])] = [
     (
-      .name,
+      .field(.name),
       [
         "title", "label", "place name", "poi name", "site name", "facility name", "station name", "stop name",
         "business name",
@@ -33,7 +33,7 @@ enum ColumnNames {
       ]
     ),
     (
-      .latitude,
+      .field(.latitude),
       [
         "latitude", "lat", "latitude deg", "lat dd", "decimal latitude", "point y", "ycoord", "stop lat", "geo lat",
         "Breitengrad", "geografische Breite", "geographische Breite", "geogr. Breite", "Breite",
@@ -42,7 +42,7 @@ enum ColumnNames {
       ]
     ),
     (
-      .longitude,
+      .field(.longitude),
       [
         "longitude", "long", "lon", "lng", "longitude deg", "lon dd", "decimal longitude", "point x", "xcoord",
         "stop lon", "geo lon", "geo long",
@@ -65,7 +65,7 @@ enum ColumnNames {
       ]
     ),
     (
-      .category,
+      .field(.category),
       [
         "Kategorie", "Rubrik", "catégorie", "categoría", "categoria", "categorie", "kategoria",
         "카테고리", "분류", "업종", "カテゴリ", "カテゴリー", "分類", "業種",
@@ -138,27 +138,21 @@ enum ColumnNames {
     let fields = names.map { PointField(column: $0) }
     func has(_ field: PointField) -> Bool { fields.contains(field) }
     let hasPosition = has(.latitude) || has(.longitude)
-    let found = find(in: names) { field in
+    let found = find(in: names, hasPosition: hasPosition) { field in
       switch field {
-      case .name: !has(.name)
-      case .category: false
-      case .latitude: !has(.latitude)
-      case .longitude: !has(.longitude)
+      case .field(let field): field != .category && !has(field)
       case .position: !hasPosition
       case .tag(let key): !names.contains { ExactText($0) == key }
       }
     }
-    let hasBoth = found[.latitude] != nil && found[.longitude] != nil
     var result = names
     for (field, index) in found where !known.contains(ExactText(names[index].lowercased())) {
-      switch field {
-      case .name: result[index] = "name"
-      case .latitude where hasBoth || hasPosition: result[index] = "lat"
-      case .longitude where hasBoth || hasPosition: result[index] = "long"
-      case .position where !hasBoth: result[index] = "coordinates"
-      case .tag(let key): result[index] = key.text
-      case .latitude, .longitude, .position, .category: break
-      }
+      result[index] =
+        switch field {
+        case .field(let field): field.name
+        case .position: "coordinates"
+        case .tag(let key): key.text
+        }
     }
     return result
   }
@@ -191,21 +185,32 @@ enum ColumnNames {
     }
   }
 
-  /// Returns the columns that hold fields, by the names of the columns.
+  /// Returns the columns that hold fields, by the names of the columns. A coordinate counts beside the other one alone,
+  /// and before a column of both.
   ///
   /// - Parameters:
   ///   - columns: the names of the columns; `nil` for those that have a meaning.
+  ///   - hasPosition: a Boolean value that indicates whether a column holds a coordinate by its own name.
   ///   - isMissing: returns a Boolean value that indicates whether no column holds a field by its own name.
-  static func find(in columns: [String?], where isMissing: (Field) -> Bool) -> [Field: Int] {
+  static func find(in columns: [String?], hasPosition: Bool, where isMissing: (Field) -> Bool) -> [Field: Int] {
     let forms = columns.map { $0.map(normalized) }
     var found: [Field: Int] = [:]
     for (field, names) in fields where isMissing(field) {
       let index = names.lazy.compactMap { name in forms.firstIndex { $0?.hasSameBytes(as: name) ?? false } }.first
       if let index, !found.values.contains(index) { found[field] = index }
     }
-    if found[.name] == nil, isMissing(.name), let index = namedColumn(in: columns), !found.values.contains(index) {
-      found[.name] = index
+    if found[.field(.name)] == nil, isMissing(.field(.name)), let index = namedColumn(in: columns),
+      !found.values.contains(index)
+    {
+      found[.field(.name)] = index
     }
-    return found
+    let hasBoth = found[.field(.latitude)] != nil && found[.field(.longitude)] != nil
+    return found.filter { field, _ in
+      switch field {
+      case .field(.latitude), .field(.longitude): hasBoth || hasPosition
+      case .position: !hasBoth
+      case .field, .tag: true
+      }
+    }
   }
 }
