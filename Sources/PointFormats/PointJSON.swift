@@ -351,22 +351,12 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   /// All fields of a place itself, `fields=*`.
   public static let all = FieldSet(rawValue: 1 << 12 - 1).union(.along)
 
-  /// The fields and their names, in the order in which they are written.
-  public static let named: [(name: String, field: FieldSet)] = [
-    ("id", .id), ("name", .name), ("category", .category), ("lat", .latitude), ("long", .longitude),
-    ("distance", .distance), ("alongMetres", .along), ("tags", .tags), ("source", .source), ("sourceId", .sourceID),
-    ("version", .version),
-    ("createdAt", .createdAt), ("updatedAt", .updatedAt), ("attribution", .attribution),
-    ("openState", .openState), ("openUntil", .openUntil), ("opensAt", .opensAt), ("timeZone", .timeZone),
-    ("label", .label), ("score", .score), ("match", .match),
-  ]
-
   /// Creates the set of the field of a name, or of all for `*`; `nil` if there is no such field.
   public init?(name: some StringProtocol) {
     if name == "*" {
       self = .all
-    } else if let (_, field) = Self.named.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
-      self = field
+    } else if let field = PointField.members.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+      self.init(field)
     } else {
       return nil
     }
