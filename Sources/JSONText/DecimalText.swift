@@ -89,7 +89,7 @@ public enum DecimalText {
     return end - bytes &+ 2
   }
 
-  /// Writes an integer and returns the number of bytes, at most 20; there must be room for 24.
+  /// Writes an integer and returns the number of bytes; there must be room for 20, which the longest has.
   @inlinable
   public static func write(_ value: UInt64, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     switch value {

@@ -45,9 +45,8 @@ struct ListRoute: AreaCallHandler {
     let arguments = try ListArguments(values, request, filtering)
     guard arguments.areBorrowed, arguments.query.isQuick else { return nil }
     return try revalidation.respondAtOnce(to: request, in: arguments.format) { () throws(Problem) in
-      let page = try request.reportingSearchErrors { () throws(PointStoreError) in
-        try service.page(matching: arguments.query, in: snapshot, isRecorded: arguments.isSearch)
-      }
+      let page = try request.searchResult(
+        of: service.page(matching: arguments.query, in: snapshot, isRecorded: arguments.isSearch))
       return response(of: page, arguments, for: request)
     }
   }
