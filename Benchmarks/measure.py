@@ -195,13 +195,13 @@ class Bench:
     def memory(self, count):
         return self.waymark(POINT_STORE="memory", DATA_FILE=str(self.places(count)))
 
-    def nginx(self, length):
+    def nginx(self, length, workers=os.cpu_count()):
         port, folder = free_port(), self.work / "nginx"
         folder.mkdir(exist_ok=True)
         (folder / "body.json").write_bytes(b"x" * length)
         paths = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         (folder / "nginx.conf").write_text(f"""
-            worker_processes {os.cpu_count()}; daemon off; pid {folder}/pid; error_log stderr crit;
+            worker_processes {workers}; daemon off; pid {folder}/pid; error_log stderr crit;
             events {{ worker_connections 4096; }}
             http {{
               access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; open_file_cache max=10;

@@ -71,6 +71,13 @@ public struct HTTPRequest: Sendable {
     body = body.limited(by: route.bodyLimit)
   }
 
+  /// Detaches the route.
+  mutating func removeRoute() {
+    guard route != nil else { return }
+    route = nil
+    pathParameters = .none
+  }
+
   /// The immutable part. It stands behind a reference, so that passing a request on retains few references and not ten.
   private let head: Head
 

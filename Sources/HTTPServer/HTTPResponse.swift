@@ -76,6 +76,13 @@ public enum HTTPResponseBody: Sendable {
     }
   }
 
+  var isStreamed: Bool {
+    switch self {
+    case .empty, .bytes: false
+    case .stream, .live: true
+    }
+  }
+
   var isLive: Bool {
     if case .live = self { true } else { false }
   }

@@ -57,7 +57,7 @@ public enum DecimalText {
   @inlinable
   public static func writeTenths(_ value: Double, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     let magnitude = value.magnitude
-    // From 2^53 on every number is whole.
+    // From 2^52 on every number is whole.
     guard magnitude < 0x1p52 else {
       let written = writeExpanded(value, to: bytes)
       guard value.isFinite else { return written }

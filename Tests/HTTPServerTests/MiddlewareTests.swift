@@ -169,6 +169,17 @@ import Testing
     #expect(String(buffer: try await response.body.collect()) == "anonymous")
   }
 
+  @Test func requestWithTheRouteOfAnotherRouterHasNoneWhereNoneMatches() async throws {
+    let other = Router([Route(.GET, "/things/{id}", handler: Prompt())])
+    let restricted = Router([Route(.GET, "/others/{id}", handler: Handler())])
+    var request = HTTPRequest(target: "/things/a", headers: ["wait": "yes"])
+    _ = other.respondAtOnce(to: &request)
+
+    let response = await restricted.respond(to: request)
+
+    #expect(response.status == .notFound)
+  }
+
   @Test func requestThatIsNotInterceptedSkipsTheMiddleware() async {
     let router = Router([route], middlewares: [Selective()])
 

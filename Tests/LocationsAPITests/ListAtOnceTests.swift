@@ -1,4 +1,5 @@
 import HTTPServer
+import MemoryStore
 import NIOCore
 import NIOHTTP1
 import Points
@@ -64,6 +65,33 @@ import Testing
 
     #expect(atOnce == nil)
     #expect(waiting.headers.first(name: "content-encoding") == "gzip")
+  }
+
+  /// An index whose places change once, right after they were taken for a search.
+  private struct ChangingIndex: StoreIndex {
+    let places = MemoryStore()
+    let version = Counter()
+
+    func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? { places.snapshotAtOnce() }
+
+    func snapshotAtOnce() -> (any IndexSnapshot)? {
+      let snapshot = places.snapshotAtOnce()
+      if version.value == 0 { version.add() }
+      return snapshot
+    }
+  }
+
+  @Test func placesThatChangeDuringASearchAreNotConfirmedAfterwards() async throws {
+    let index = ChangingIndex()
+    var store = StubStore()
+    store.index = index
+    store.onKnownDataVersion = { DataVersion(token: "v\(index.version.value)") }
+    let driver = ServiceDriver(store: store)
+    let tag = try #require(await driver.send(.GET, "/locations").headers.first(name: "etag"))
+
+    let later = try await driver.send(.GET, "/locations", headers: ["if-none-match": tag])
+
+    #expect(later.status == 200)
   }
 
   @Test func placesOfADatabaseAreWaitedFor() async throws {

@@ -23,7 +23,7 @@ import Testing
     #expect(Set([Parameter].list.map(\.key.bit)).count < [Parameter].list.count)
   }
 
-  @Test(arguments: ["l%61t=1.5&lo%6Eg=%32", "lat=%31%2e5&lon=+2", "l%61t=1.5&l%6Eg=2", "lat=1.5&lng=2"])
+  @Test(arguments: ["l%61t=1.5&lo%6Eg=%32", "lat=%31%2e5&lon=%2B2", "l%61t=1.5&l%6Eg=2", "lat=1.5&lng=2"])
   func escapedNamesAndValuesAreDecoded(query: String) throws {
     var values = try values(query)
 

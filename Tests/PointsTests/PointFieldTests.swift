@@ -33,7 +33,7 @@ import Testing
 
   @Test func fieldsThatAreWrittenAreStored() {
     for field in PointField.allCases {
-      #expect((field.column != nil) == [.client, .service].contains(field.origin), "\(field)")
+      #expect((field.column != nil) == [.client, .service].contains(field.giver), "\(field)")
       #expect(!field.isRequired || field.isWritable, "\(field)")
     }
   }

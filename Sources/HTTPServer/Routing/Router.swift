@@ -33,7 +33,7 @@ public struct Router: HTTPResponder {
       middlewares, endingIn: RoutedResponder(table: table, problemTypePrefix: problemTypePrefix))
   }
 
-  /// Attaches the route, and returns the response of its handler if that has one at once.
+  /// Attaches the route, and returns the response of its handler if that has one at once; without a route the rejection.
   public func respondAtOnce(to request: inout HTTPRequest) -> HTTPResponse? {
     route(&request)
     return chain.respondAtOnce(to: &request)
@@ -55,8 +55,13 @@ public struct Router: HTTPResponder {
     return request
   }
 
+  /// Attaches the route, or none: the one of another router has another handler.
   private func route(_ request: inout HTTPRequest) {
-    if let (route, parameters) = table.match(request) { request.setRoute(route, parameters) }
+    if let (route, parameters) = table.match(request) {
+      request.setRoute(route, parameters)
+    } else {
+      request.removeRoute()
+    }
   }
 
   /// Reports the request to the middlewares.

@@ -51,6 +51,7 @@ extension ResponseSink {
     var request = request
     let respondsAtOnce = executor.measuring {
       guard let response = server.responder.respondAtOnce(to: &request) else { return false }
+      precondition(!response.body.isStreamed, "a stream is not there at once")
       server.requestEnded()
       finish(response)
       return true

@@ -118,28 +118,23 @@ final class Revalidation: Sendable {
   }
 
   /// Returns the response as ``respond(to:in:languages:representation:areas:hasVersion:expires:_:)`` does, for a
-  /// search that does not wait, whose response has no end and is not compressed; `nil` if the version of the places has
-  /// to be waited for.
+  /// search that does not wait, whose response has no end and is not compressed; `nil` if the search has none, or the
+  /// version of the places has to be waited for.
   ///
+  /// - Parameter search: searches in places of the moment that it is called or later, since the version is known before.
   /// - Throws: `Problem` of the search.
   @inline(__always)
   func respondAtOnce(
-    to request: HTTPRequest, in format: PointFormat, _ search: () throws(Problem) -> HTTPResponse
+    to request: HTTPRequest, in format: PointFormat, _ search: () throws(Problem) -> HTTPResponse?
   ) throws(Problem) -> HTTPResponse? {
-    var response: HTTPResponse
-    if policy.isOff {
-      response = try search()
-      response.headers.add(contentsOf: unnamed)
-      return response
-    }
-    let version = service.knownDataVersion()
-    if request.headers.contains(name: "if-none-match") {
+    let version = policy.isOff ? nil : service.knownDataVersion()
+    if !policy.isOff, request.headers.contains(name: "if-none-match") {
       guard let version, version.isExact else { return nil }
       if let fields = confirmed(request.headers, version: version, format.etagSuffix, expires: false) {
         return HTTPResponse(status: .notModified, headers: fields)
       }
     }
-    response = try search()
+    guard var response = try search() else { return nil }
     response.headers.add(contentsOf: fields(of: response, foundSince: version, format.etagSuffix))
     return response
   }

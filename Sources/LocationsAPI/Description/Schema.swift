@@ -334,7 +334,7 @@ extension Schema {
     } + ignoredMembers
   }
 
-  private static let ignoredMembers = PointField.members.filter { $0 == .distance || $0.origin == .service }
+  private static let ignoredMembers = PointField.members.filter { $0 == .distance || $0.giver == .service }
     .map { Property.optional($0.name, ignored) }
 
   /// The typed values of the tags of a place.

@@ -41,7 +41,7 @@ enum EntityTag {
     return String(unsafeUninitializedCapacity: length) { buffer in
       var tag = UncheckedBytes(at: buffer.baseAddress.unsafelyUnwrapped)
       tag.write("\"")
-      tag.write(atMost: 19) { DecimalText.write(version.magnitude, to: $0) }
+      tag.write(atMost: 20) { DecimalText.write(version.magnitude, to: $0) }
       tag.write(text: program.suffix)
       tag.write(text: format)
       tag.write(text: coding)

@@ -134,7 +134,7 @@ struct ParameterValues {
   @inline(__always)
   func has(_ parameter: Parameter) -> Bool { mayHave(parameter.key) && isGiven(parameter.key) }
 
-  /// Returns `false` if a parameter is not given, and most often only then.
+  /// Returns `false` only if a parameter is not given. It may be `true` for one that is not, whose bit another one has.
   @inline(__always)
   private func mayHave(_ key: Parameter.Key) -> Bool { givenBits & key.bit != 0 }
 

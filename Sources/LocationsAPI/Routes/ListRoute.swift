@@ -38,13 +38,14 @@ struct ListRoute: AreaCallHandler {
 
   /// Returns the response of a quick search whose places are written from their store.
   func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse? {
-    guard let snapshot = service.snapshotAtOnce(), !ContentCoding.isAsked(by: request) else { return nil }
+    guard service.hasIndex, !ContentCoding.isAsked(by: request) else { return nil }
     let values = try ParameterValues(request, allowing: Self.call.parameters)
     guard !values.has(.text), !values.haveLongConditions(areJoined: true), !areas.areNeeded(for: values, .searched)
     else { return nil }
     let arguments = try ListArguments(values, request, filtering)
     guard arguments.areBorrowed, arguments.query.isQuick else { return nil }
     return try revalidation.respondAtOnce(to: request, in: arguments.format) { () throws(Problem) in
+      guard let snapshot = service.snapshotAtOnce() else { return nil }
       let page = try request.searchResult(
         of: service.page(matching: arguments.query, in: snapshot, isRecorded: arguments.isSearch))
       return response(of: page, arguments, for: request)

@@ -218,7 +218,7 @@ extension HTTPRequest {
     case .change(let problem): problem
     case .contended:
       Problem(
-        .conflict, code: "conflict", detail: "other requests keep changing the place; repeat the request",
+        .conflict, code: "conflict", detail: "other requests keep changing the \(resource); repeat the request",
         headers: ["retry-after": "1"])
     }
   }

@@ -18,8 +18,8 @@ struct ChordSearch: ~Copyable {
     let slot: UInt32
   }
 
-  // Always in order. Nodes are visited nearest first, so that few places are inserted that are dropped again, and so
-  // few of so small values are moved faster in one block than a heap moves them one by one.
+  // Always in order. Nodes are visited nearest first, so that few places are inserted only to be dropped again. So few
+  // small values are moved faster in one block than one by one in a heap.
   private let start: UnsafeMutablePointer<Match>
   private var count = 0
   private let capacity: Int

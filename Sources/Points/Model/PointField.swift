@@ -26,8 +26,8 @@ public enum PointField: Int, Hashable, Sendable, CaseIterable {
     case position = "geometry"
   }
 
-  /// The origins of the values.
-  package enum Origin {
+  /// Who gives the values.
+  package enum Giver {
     /// A client sets it.
     case client
     /// The service sets it when it writes the place.
@@ -40,7 +40,7 @@ public enum PointField: Int, Hashable, Sendable, CaseIterable {
     case condition
   }
 
-  private var row: (name: String, type: ValueType, origin: Origin, column: String?) {
+  private var row: (name: String, type: ValueType, giver: Giver, column: String?) {
     switch self {
     case .id: ("id", .uuid, .client, "id")
     case .name: ("name", .text, .client, "name")
@@ -73,22 +73,22 @@ public enum PointField: Int, Hashable, Sendable, CaseIterable {
 
   package var type: ValueType { row.type }
 
-  package var origin: Origin { row.origin }
+  package var giver: Giver { row.giver }
 
   /// The column of PostgreSQL; `nil` if the field is not stored.
   package var column: String? { row.column }
 
   /// A Boolean value that indicates whether a client sets the field.
-  package var isWritable: Bool { row.origin == .client }
+  package var isWritable: Bool { row.giver == .client }
 
   /// A Boolean value that indicates whether a client sets the field as a text.
-  package var isWritableText: Bool { row.origin == .client && row.type == .text }
+  package var isWritableText: Bool { row.giver == .client && row.type == .text }
 
   /// A Boolean value that indicates whether each place has the field.
   package var isRequired: Bool { [.name, .latitude, .longitude].contains(self) }
 
   /// The fields that an encoded place can have.
-  package static let members = allCases.filter { $0.origin != .condition }
+  package static let members = allCases.filter { $0.giver != .condition }
 
   /// The fields that are properties of a place in GeoJSON: all but the members of the Feature itself.
   package static let properties = members.filter { ![.id, .latitude, .longitude].contains($0) }

@@ -277,7 +277,7 @@ struct FieldWriter {
   /// Returns a Boolean value that indicates whether eight bytes are ASCII letters and hyphens only.
   private static func areLettersAndHyphens(_ word: UInt64) -> Bool {
     guard word & highBits == 0 else { return false }
-    // A sum has the high bit of a byte from the first character on: no byte carries into the next.
+    // A byte of a sum has its high bit if the character is not below the first one; no byte carries into the next.
     let lowercase = word | 0x20 * ones
     let letters = (lowercase &+ (0x80 - 0x61) * ones) & ~(lowercase &+ (0x80 - 0x7B) * ones)
     let others = (word ^ 0x2D * ones) &+ 0x7F * ones

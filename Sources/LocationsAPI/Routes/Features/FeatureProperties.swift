@@ -58,7 +58,7 @@ struct FeatureProperties: Sendable {
   func schema(of collection: PointCollection, id: String) -> JSONValue {
     let properties = ofFeatures.map { property -> JSONValue.Member in
       var schema = property.type.schema
-      if property.field?.origin == .service {
+      if property.field?.giver == .service {
         schema.append(.init(name: "readOnly", value: true))
       }
       return .init(name: property.name, value: .object([.init(name: "title", value: .string(property.name))] + schema))
