@@ -1,5 +1,5 @@
-// A library to preload under callgrind, where a program takes some hundred times as long: the monotonic clock runs as
-// much slower, so that what the program limits by time is what it is without callgrind.
+// A library to preload under callgrind, which makes a program some hundred times slower: the monotonic clock runs slower
+// still, so that no limit of time is reached which is not reached without callgrind.
 
 #include <stdint.h>
 #include <sys/syscall.h>
