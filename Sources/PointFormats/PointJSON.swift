@@ -104,6 +104,7 @@ public enum PointJSON {
       length += 20 + JSONString.maximumLength(utf8Count: attribution.utf8.count)
     }
     if let label = found.label { length += 12 + JSONString.maximumLength(utf8Count: label.utf8.count) }
+    if found.score != nil { length += 9 + DecimalText.maximumLength }
     if let match = found.match { length += maximumLength(of: match) }
     // Names, a state, two times and a zone.
     if let state = found.state { length += 160 + JSONString.maximumLength(utf8Count: state.timeZone.utf8.count) }

@@ -1,4 +1,5 @@
 import JSONText
+import TestSupport
 import Testing
 
 @Suite struct DecimalTextTests {
@@ -30,6 +31,38 @@ import Testing
       guard value.magnitude >= 1e-4 || value == 0 else { continue }
 
       #expect(shortest(value) == expanded(value))
+    }
+  }
+
+  /// Numbers at which a way of writing them, or the length of their text, begins or ends.
+  private static let edges: [Double] =
+    [
+      0, .leastNonzeroMagnitude, .leastNormalMagnitude, 0x1p-1030, 1e-300, 5e-8, 1e-7, 1.5e-7, 1e-4, 1e-3, 0.1, 0.5,
+      89.999999999999, 90, 180, 99_999_999, 99_999_999.9999999, 1e8, 1e15, 1e16, 1e22, 1e300, 0x1p51 + 0.25, 0x1p51,
+      0x1p52 - 0.5, 0x1p52, 0x1p53, 0x1p54, 0x1p63, 0x1p64, .greatestFiniteMagnitude, .infinity, .nan,
+    ] + (1...8).map { Double("1e\($0)") ?? 0 } + (1...9).map { Double("1e-\($0)") ?? 0 }
+
+  @Test(arguments: edges) func edgesAreWrittenLikeTheStandardLibrarysDigits(value: Double) {
+    expectDifferentialText(of: value)
+  }
+
+  @Test(arguments: 0...9) func decimalsAreWrittenLikeTheStandardLibrarysDigits(decimals: Int) throws {
+    let scale = try #require(Double("1e\(decimals)"))
+    var generator = Xorshift(state: 17 + UInt64(decimals))
+    for bound in [0.001, 1, 180, 1e5, 1e8, 1e9] {
+      for _ in 0..<150 {
+        expectDifferentialText(of: (Double.random(in: 0...bound, using: &generator) * scale).rounded() / scale)
+      }
+    }
+  }
+
+  @Test func anyBitsAreWrittenLikeTheStandardLibrarysDigits() {
+    var generator = Xorshift(state: 19)
+    for _ in 0..<2_000 {
+      expectDifferentialText(of: Double(bitPattern: generator.next()))
+      expectDifferentialText(of: Double.random(in: 0...180, using: &generator))
+      expectDifferentialText(of: Double(bitPattern: generator.next() >> 12))
+      expectDifferentialText(of: Double(generator.next() >> (generator.next() % 64)))
     }
   }
 
@@ -85,6 +118,17 @@ import Testing
     }
   }
 
+  @Test(arguments: 0...51) func tenthsAreNearestAtHalves(exponent: Int) {
+    var generator = Xorshift(state: 23 + UInt64(exponent))
+    for _ in 0..<40 {
+      let whole = Double(generator.next() >> (63 - UInt64(exponent)))
+      for hundredths in [5, 15, 25, 35, 45, 55, 65, 75, 85, 95] {
+        let value = whole + Double(hundredths) / 100
+        for value in [value, value.nextUp, value.nextDown, -value] { expectTenths(of: value) }
+      }
+    }
+  }
+
   @Test(
     arguments: [0, 7, 10, 99, 100, 12_345, 9_999_999_999_999_999_999, 10_000_000_000_000_000_000, .max] as [UInt64]
   )
@@ -94,6 +138,29 @@ import Testing
     }
 
     #expect(String(decoding: bytes, as: UTF8.self) == value.description)
+  }
+
+  @Test func integersAtPowersOfTenFitIntoTheirRoom() {
+    var values = Set<UInt64>([.max, .max - 1, 1 << 63])
+    var power: UInt64 = 1
+    for _ in 0..<20 {
+      values.formUnion([power - 1, power, power + 1, power &* 9, power + power / 10])
+      power &*= 10
+    }
+    #expect(values.contains(10_000_000_000_000_000_000))
+
+    for value in values { expectInteger(value) }
+  }
+
+  @Test func integersOfAnyDigitsAreWritten() {
+    var generator = Xorshift(state: 29)
+    for number in 0..<10_000 as Range<UInt64> {
+      expectInteger(number)
+      // The same digits before others, and before and after them.
+      expectInteger(number * 10_000 + 1_234)
+      expectInteger((number * 10_000 + 9_999 - number) * 100_000_000 + number * 10_001)
+      expectInteger(generator.next() >> (generator.next() % 64))
+    }
   }
 
   @Test(arguments: [
@@ -122,6 +189,37 @@ import Testing
       let text = digits.prefix(point) + "." + digits.dropFirst(point)
 
       #expect(read(String(text)) == Double(text))
+    }
+  }
+
+  /// Expects the texts of a number, of its neighbours, and of all three with the other sign, to be those of simple
+  /// formatters and to need no more than the maximum length.
+  private func expectDifferentialText(of number: Double) {
+    for value in [number, number.nextUp, number.nextDown, -number, -number.nextUp, -number.nextDown] {
+      var sink = GuardedSink()
+      DecimalText.append(value, to: &sink)
+      let expected = SimpleText.decimal(value)
+      if !sink.holds(expected) {
+        Issue.record("\(value): \(String(decoding: sink.bytes, as: UTF8.self)), expected \(expected)")
+      }
+      expectTenths(of: value)
+    }
+  }
+
+  private func expectTenths(of value: Double) {
+    var sink = GuardedSink()
+    DecimalText.appendTenths(value, to: &sink)
+    let expected = SimpleText.tenths(value)
+    if !sink.holds(expected) {
+      Issue.record("\(value): \(String(decoding: sink.bytes, as: UTF8.self)), expected \(expected)")
+    }
+  }
+
+  private func expectInteger(_ value: UInt64) {
+    var sink = GuardedSink()
+    sink.write(atMost: 20) { DecimalText.write(value, to: $0) }
+    if !sink.holds(value.description) {
+      Issue.record("\(value): \(String(decoding: sink.bytes, as: UTF8.self))")
     }
   }
 

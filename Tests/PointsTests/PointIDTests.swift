@@ -1,4 +1,6 @@
+import Basics
 import Points
+import TestSupport
 import Testing
 
 @Suite struct PointIDTests {
@@ -53,6 +55,39 @@ import Testing
     #expect(PointID(text.uppercased()) == id)
     #expect(Array(text.utf8).withUnsafeBufferPointer { PointID(utf8: $0) } == id)
     #expect(id.description == text)
+  }
+
+  @Test func everyDigitIsWrittenInEveryPosition() {
+    for position in 0..<32 {
+      for digit in 0..<16 as Range<UInt64> {
+        let part = digit << UInt64(60 - position % 16 * 4)
+        for others in [0, UInt64.max] {
+          let half = others & ~(15 << UInt64(60 - position % 16 * 4)) | part
+          expectText(of: position < 16 ? PointID(high: half, low: others) : PointID(high: others, low: half))
+        }
+      }
+    }
+  }
+
+  @Test func anyIdIsWrittenIntoItsRoom() {
+    var state: UInt64 = 1
+    for _ in 0..<10_000 {
+      let high = SplitMix64.mix(state)
+      state = SplitMix64.mix(high)
+      expectText(of: PointID(high: high, low: state >> (high % 64)))
+    }
+  }
+
+  private func expectText(of id: PointID) {
+    var sink = GuardedSink()
+    sink.write(atMost: PointID.textLength) { text in
+      id.write(to: text)
+      return PointID.textLength
+    }
+    let expected = SimpleText.uuid(id)
+    if !sink.holds(expected) || id.description != expected || PointID(expected) != id {
+      Issue.record("\(String(decoding: sink.bytes, as: UTF8.self)), expected \(expected)")
+    }
   }
 
   @Test(arguments: [
