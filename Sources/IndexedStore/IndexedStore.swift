@@ -22,6 +22,10 @@ package struct IndexedStore: PointStore, StoreIndex {
   /// The position that reads must contain; `nil` for none.
   private var position: String?
 
+  /// The moment at which a search asked for the index and found it not fresh enough, so that it reads the database;
+  /// `nil` if reads try the index first.
+  private var missedIndexAt: ContinuousClock.Instant?
+
   /// The moment from which on the server may be ready without an index.
   private let awaitsIndexUntil: ContinuousClock.Instant
 
@@ -48,13 +52,28 @@ package struct IndexedStore: PointStore, StoreIndex {
     return store
   }
 
+  package func view(isRequired: Bool) async throws(PointStoreError) -> PlacesView {
+    let start = ContinuousClock.now
+    if let snapshot = await follower.snapshot(isNeeded: isRequired, notBefore: position, since: start) {
+      counts.index.add(1, ordering: .relaxed)
+      return .snapshot(snapshot)
+    }
+    if isRequired { throw missingIndex }
+    var store = self
+    store.missedIndexAt = start
+    return .store(store)
+  }
+
   private func read<Value>(
     _ operation: StoreOperation, needsIndex: Bool = false,
     fromIndex: (PointSnapshot) throws(PointStoreError) -> Value,
     fromDatabase: () async throws(PointStoreError) -> Value
   ) async throws(PointStoreError) -> Value {
-    let start = ContinuousClock.now
-    var snapshot = await follower.snapshot(isNeeded: needsIndex, notBefore: position, since: start)
+    let start = missedIndexAt ?? .now
+    var snapshot: PointSnapshot?
+    if missedIndexAt == nil {
+      snapshot = await follower.snapshot(isNeeded: needsIndex, notBefore: position, since: start)
+    }
     if snapshot == nil {
       if needsIndex { throw missingIndex }
       counts.database.add(1, ordering: .relaxed)
@@ -169,11 +188,7 @@ package struct IndexedStore: PointStore, StoreIndex {
   // MARK: The index
 
   package func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
-    guard let snapshot = await follower.snapshot(isNeeded: isRequired, notBefore: position) else {
-      if isRequired { throw missingIndex }
-      return nil
-    }
-    counts.index.add(1, ordering: .relaxed)
+    guard case .snapshot(let snapshot) = try await view(isRequired: isRequired) else { return nil }
     return snapshot
   }
 

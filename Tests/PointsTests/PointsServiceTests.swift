@@ -48,11 +48,18 @@ import Testing
     #expect(count == 2)
   }
 
+  private func snapshot(of service: PointsService) async throws -> any IndexSnapshot {
+    let view = try await service.view(for: .page, isRequired: true, notBefore: nil)
+    guard case .snapshot(let snapshot) = view else { throw PointStoreError.indexRequired }
+    return snapshot
+  }
+
   @Test func searchIsRecordedRoundedAndTimed() async throws {
     let analytics = RecordingAnalytics()
     let ticks = Mutex(0)
+    let store = StubStore(onPage: { _ in PointPage(points: [], hasMore: false) })
     let service = PointsService(
-      store: StubStore(onPage: { _ in PointPage(points: [], hasMore: false) }), analytics: analytics,
+      store: store, analytics: analytics,
       uptime: {
         ticks.withLock { $0 += 7 }
         return .milliseconds(ticks.withLock { $0 })
@@ -60,7 +67,7 @@ import Testing
     let center = try Coordinate(latitude: 37.32931, longitude: -121.88929)
 
     _ = try await service.page(
-      matching: PointQuery(proximity: .init(center: center), categories: ["cafe"]), notBefore: nil)
+      matching: PointQuery(proximity: .init(center: center), categories: ["cafe"]), in: store)
 
     let search = try #require(analytics.searches.first)
     #expect(search.cell?.description == "37.33,-121.89")
@@ -71,21 +78,22 @@ import Testing
 
   @Test func failedSearchIsNotRecorded() async {
     let analytics = RecordingAnalytics()
-    let service = PointsService(
-      store: StubStore(onPage: { _ throws(PointStoreError) in throw .timeout }), analytics: analytics)
+    let store = StubStore(onPage: { _ throws(PointStoreError) in throw .timeout })
+    let service = PointsService(store: store, analytics: analytics)
 
-    await #expect(throws: PointStoreError.timeout) { try await service.page(matching: PointQuery(), notBefore: nil) }
+    await #expect(throws: PointStoreError.timeout) { try await service.page(matching: PointQuery(), in: store) }
 
     #expect(analytics.searches.isEmpty)
   }
 
   @Test func searchesOfOneRequestAreRecordedOnce() async throws {
     let analytics = RecordingAnalytics()
-    let service = PointsService(store: MemoryStore(), analytics: analytics)
-    let snapshot = try #require(try await service.snapshot(for: .page, isRequired: true, notBefore: nil))
+    let store = MemoryStore()
+    let service = PointsService(store: store, analytics: analytics)
+    let snapshot = try await snapshot(of: service)
     let text = TextQuery(text: "a")
 
-    _ = try await service.page(matching: PointQuery(), isRecorded: false, notBefore: nil)
+    _ = try await service.page(matching: PointQuery(), in: store, isRecorded: false)
     _ = try service.page(matching: PointQuery(), in: snapshot, isRecorded: false)
     _ = try service.matches(of: text, in: snapshot, isRecorded: false)
     #expect(analytics.searches.isEmpty)
@@ -135,15 +143,14 @@ import Testing
 
   @Test func observersNoteEachCallOfTheStore() async throws {
     let observer = RecordingObserver()
-    let service = PointsService(store: MemoryStore(), observers: [observer])
+    let store = MemoryStore()
+    let service = PointsService(store: store, observers: [observer])
     let none = PointID(high: 1, low: 1)
 
-    _ = try await service.page(matching: PointQuery(), notBefore: nil)
-    _ = try await service.matches(of: TextQuery(text: "a"), notBefore: nil)
-    _ = try await service.count(matching: PointQuery(), notBefore: nil)
+    _ = try await service.page(matching: PointQuery(), in: store)
+    _ = try await service.observed(.count, await store.count(matching: PointQuery()))
     _ = try await service.point(id: none, notBefore: nil)
     _ = try await service.featuredPoint(notBefore: nil)
-    _ = try await service.categoryCounts(notBefore: nil)
     _ = try await service.sources()
     _ = try await service.dataVersion(notBefore: nil)
     try await service.checkReadiness()
@@ -156,7 +163,7 @@ import Testing
 
     #expect(
       observer.calls == [
-        "page", "matches", "count", "point", "shuffled", "categories", "sources", "version", "readiness",
+        "page", "count", "point", "shuffled", "sources", "version", "readiness",
         "create to write", "point", "put to write", "delete to write: notFound", "deletions to write", "import",
         "export",
       ])
@@ -167,7 +174,7 @@ import Testing
     try await store.importRows(try (1...1_000).map { try .sample("\($0)", 1, 1, number: $0) })
     let observer = RecordingObserver()
     let service = PointsService(store: store, observers: [observer])
-    let snapshot = try #require(try await service.snapshot(for: .page, isRequired: true, notBefore: nil))
+    let snapshot = try await snapshot(of: service)
     let world = try #require(TileAddress(zoom: 0, x: 0, y: 0))
 
     _ = try service.page(matching: PointQuery(), in: snapshot)
@@ -192,16 +199,14 @@ import Testing
     #expect(service.hasIndex && service.usesIndex && service.followingIndex == nil)
   }
 
-  @Test func withoutAnIndexThereIsNoSnapshotAndNoText() async throws {
-    let observer = RecordingObserver()
-    let service = PointsService(store: StubStore(), observers: [observer])
+  @Test func withoutAnIndexSearchesReadTheStore() async throws {
+    let service = PointsService(store: StubStore())
 
     #expect(!service.hasIndex && !service.usesIndex && service.followingIndex == nil)
-    #expect(try await service.snapshot(for: .page, isRequired: true, notBefore: nil) == nil)
-    await #expect(throws: PointStoreError.indexRequired) {
-      try await service.matches(of: TextQuery(text: "a"), notBefore: nil)
+    guard case .store = try await service.view(for: .page, isRequired: true, notBefore: nil) else {
+      Issue.record("a snapshot without an index")
+      return
     }
-    #expect(observer.calls == ["matches: index_required"])
   }
 
   @Test func requiredSnapshotThatIsNotReadyIsNotedByItsOperation() async throws {
@@ -210,9 +215,12 @@ import Testing
     store.index = UnreadyIndex()
     let service = PointsService(store: store, observers: [observer])
 
-    #expect(try await service.snapshot(for: .page, isRequired: false, notBefore: nil) == nil)
+    guard case .store = try await service.view(for: .page, isRequired: false, notBefore: nil) else {
+      Issue.record("a snapshot of an index that is not ready")
+      return
+    }
     await #expect(throws: PointStoreError.indexNotReady) {
-      try await service.snapshot(for: .facets, isRequired: true, notBefore: nil)
+      _ = try await service.view(for: .facets, isRequired: true, notBefore: nil)
     }
     #expect(observer.calls == ["facets: index_not_ready"])
     #expect(service.hasIndex && !service.usesIndex && service.followingIndex != nil)

@@ -76,10 +76,12 @@ import Testing
 
   @Test func serviceRecordsSearchesOfTextsOnce() async throws {
     let recorder = Recorder()
-    let service = PointsService(store: MemoryStore(), analytics: recorder, recordsTexts: true)
+    let store = MemoryStore()
+    let service = PointsService(store: store, analytics: recorder, recordsTexts: true)
+    let snapshot = try #require(try await store.snapshot(isRequired: true))
 
-    _ = try await service.matches(of: TextQuery(text: "Nothing"), notBefore: nil)
-    _ = try await service.matches(of: TextQuery(text: "Hidden"), isRecorded: false, notBefore: nil)
+    _ = try service.matches(of: TextQuery(text: "Nothing"), in: snapshot)
+    _ = try service.matches(of: TextQuery(text: "Hidden"), in: snapshot, isRecorded: false)
 
     #expect(recorder.searches.map(\.text) == ["nothing"])
     #expect(recorder.searches.map(\.found) == [0])

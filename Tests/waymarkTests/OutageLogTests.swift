@@ -19,10 +19,10 @@ import Testing
     await store.write(through: log)
     await store.write(through: log)
     _ = try? await log.importRows([ImportRow]().inOneBatch, options: ImportOptions())
-    _ = try? await log.page(matching: PointQuery(), notBefore: nil)
+    _ = try? await log.page(matching: PointQuery(), in: store)
     store.fail(with: nil)
     await store.write(through: log)
-    _ = try await log.page(matching: PointQuery(), notBefore: nil)
+    _ = try await log.page(matching: PointQuery(), in: store)
 
     #expect(recorder.lines.count == 2)
     #expect(recorder.lines.first?.hasPrefix("error the store is unavailable") == true)
@@ -37,7 +37,7 @@ import Testing
 
     store.reject(with: .store(.unavailable(reason: "the journal /data/places.db: database or disk is full")))
     await store.write(through: log)
-    _ = try await log.page(matching: PointQuery(), notBefore: nil)
+    _ = try await log.page(matching: PointQuery(), in: store)
     #expect(try await log.checkReadiness() == .readOnly(reason: "the journal THE_FILE: database or disk is full"))
 
     store.fail(with: nil)
@@ -61,7 +61,7 @@ import Testing
     for _ in 0..<3 {
       store.reject(with: .store(.readOnly(reason: "the database is a standby")))
       await store.write(through: log)
-      _ = try await log.page(matching: PointQuery(), notBefore: nil)
+      _ = try await log.page(matching: PointQuery(), in: store)
     }
     let during = recorder.lines
     store.fail(with: nil)
@@ -93,7 +93,7 @@ import Testing
       store.fail(with: .schemaMismatch(reason: "0005 is missing"))
       _ = try? await log.checkReadiness()
       store.fail(with: nil)
-      _ = try await log.page(matching: PointQuery(), notBefore: nil)
+      _ = try await log.page(matching: PointQuery(), in: store)
       await store.write(through: log)
     }
     let during = recorder.lines
@@ -112,7 +112,7 @@ import Testing
       store.reject(with: .store(.misconfigured(reason: "permission denied for table points")))
       await store.call("create", through: log)
       await store.call("put", through: log)
-      _ = try await log.page(matching: PointQuery(), notBefore: nil)
+      _ = try await log.page(matching: PointQuery(), in: store)
     }
     let during = recorder.lines
     store.fail(with: nil)
@@ -143,7 +143,7 @@ import Testing
 
     store.reject(with: .store(.unavailable(reason: "disk full")))
     await store.write(through: log)
-    _ = try await log.page(matching: PointQuery(), notBefore: nil)
+    _ = try await log.page(matching: PointQuery(), in: store)
     _ = try await log.importRows([ImportRow]().inOneBatch, options: ImportOptions(dryRun: true))
     await store.write(through: log)
 

@@ -30,7 +30,7 @@ final class SwitchedStore: PointStore {
     case "delete": try? await service.delete(id: .sample(1), if: .none)
     case "import": _ = try? await service.importRows([ImportRow]().inOneBatch, options: ImportOptions())
     case "export": try? await service.exportPoints(matching: PointQuery(), notBefore: nil, for: nil) { _ in }
-    default: _ = try? await service.page(matching: PointQuery(), notBefore: nil)
+    default: _ = try? await service.page(matching: PointQuery(), in: self)
     }
   }
 

@@ -42,15 +42,16 @@ struct CategoriesRoute: CallHandler {
   private func count(
     in box: BoundingBox?, for request: HTTPRequest, response: ([CategoryCount]) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
-    // There may be as many categories as places.
-    try await service.searching(
-      PointQuery(box: box), as: .categories, isLong: true, for: request
-    ) { snapshot throws(PointStoreError) in
-      try service.categoryCounts(in: box, of: snapshot)
-    } inStore: { _ throws(PointStoreError) in
-      try await service.categoryCounts(in: box, notBefore: request.minimumPosition)
-    } response: { counts in
-      response(counts)
+    // Beside the event loop, as there may be as many categories as places.
+    switch try await service.view(of: PointQuery(box: box), as: .categories, for: request) {
+    case .snapshot(let snapshot):
+      return try await request.computing { () throws(Problem) in
+        response(try request.searchResult(of: service.categoryCounts(in: box, of: snapshot)))
+      }
+    case .store(let store):
+      let counts = try await request.result(
+        of: await service.observed(.categories, await store.categoryCounts(in: box)))
+      return try await request.computing { response(counts) }
     }
   }
 

@@ -31,32 +31,57 @@ extension PointQuery {
 
 /// The searches for a page of places, for every call that has pages.
 ///
-/// A search leaves the event loop of its request, and its response with it, if its page is long or it has a condition
-/// that takes long (memory is reserved for a long page), or if it turns out to need many steps: for a text, for opening
-/// hours, or to index the places of a source. If the places found have long texts, or are in areas of many edges that
-/// complete their addresses, their response leaves the event loop.
+/// The places of a moment are searched on the event loop of the request. The search leaves it, and the response with it,
+/// if the page is long or there is a condition that takes long (memory is reserved for a long page), or if it turns out
+/// to need many steps: for a text, for opening hours, or to index the places of a source. If the places found have long
+/// texts, or are in areas of many edges that complete their addresses, their response leaves the event loop.
 extension PointsService {
+  /// Returns the places that a search reads for a request.
+  func view(
+    of query: PointQuery, as operation: StoreOperation = .page, for request: HTTPRequest
+  ) async throws(Problem) -> PlacesView {
+    try await request.result(
+      of: await view(
+        for: operation, isRequired: query.needsIndex || isRestricted, notBefore: request.minimumPosition))
+  }
+
   /// Returns the response of a page of places.
   ///
   /// - Parameters:
   ///   - isCopied: a Boolean value that indicates whether the response makes values of the places, and parses or writes
   ///     their texts again.
+  ///   - isCounted: returns whether the places that match are counted, for ``Points/PointPage/total``. The response has
+  ///     no number if the count takes too long.
   ///   - areas: the areas of the request, which complete the addresses of the response.
   /// - Throws: `Problem`.
   @inline(__always)
   func page<Response>(
-    matching query: PointQuery, isRecorded: Bool = true, isCopied: Bool = true, in areas: RequestAreas? = nil,
+    matching query: PointQuery, isRecorded: Bool = true, isCopied: Bool = true,
+    countedIf isCounted: (PointPage) -> Bool = { _ in false }, in areas: RequestAreas? = nil,
     for request: HTTPRequest,
     response: (PointPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
-    try await searching(
-      query, for: request
-    ) { snapshot throws(PointStoreError) in
-      try page(matching: query, in: snapshot, isRecorded: isRecorded)
-    } inStore: { attempt throws(PointStoreError) in
-      try await page(
-        matching: query.bounded(ifOnEventLoop: attempt == .onEventLoop),
-        isRecorded: isRecorded && attempt != .repetition, notBefore: request.minimumPosition)
+    let snapshot: any IndexSnapshot
+    switch try await view(of: query, for: request) {
+    case .snapshot(let view): snapshot = view
+    case .store(let store):
+      let found = try await page(
+        matching: query, in: store, isRecorded: isRecorded, countedIf: isCounted,
+        isShort: { !isCopied || $0.isShort(in: areas) }, for: request, response: response)
+      if let found { return found }
+      snapshot = try await mapSnapshot(as: .page, for: request)
+    }
+    return try await searching(query, for: request) { isOnEventLoop throws(PointStoreError) in
+      let query = query.bounded(ifOnEventLoop: isOnEventLoop)
+      var page = try page(matching: query, in: snapshot, isRecorded: isRecorded)
+      if isCounted(page) {
+        do throws(PointStoreError) {
+          page.total = try count(matching: query, in: snapshot)
+        } catch {
+          guard error.isOfSlowCount else { throw error }
+        }
+      }
+      return page
     } isShort: { page in
       !isCopied || page.isShort(in: areas)
     } response: { page throws(Problem) in
@@ -75,15 +100,11 @@ extension PointsService {
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     try requireTextSearch()
-    return try await searching(
-      query.filters, as: .matches, needsIndex: true, for: request
-    ) { snapshot throws(PointStoreError) in
-      try matches(of: query, in: snapshot, isRecorded: isRecorded)
-    } inStore: { attempt throws(PointStoreError) in
+    let snapshot = try await mapSnapshot(as: .matches, for: request)
+    return try await searching(query.filters, for: request) { isOnEventLoop throws(PointStoreError) in
       var query = query
-      query.stepLimit = attempt == .onEventLoop ? Self.stepsOnEventLoop : nil
-      return try await matches(
-        of: query, isRecorded: isRecorded && attempt != .repetition, notBefore: request.minimumPosition)
+      query.stepLimit = isOnEventLoop ? Self.stepsOnEventLoop : nil
+      return try matches(of: query, in: snapshot, isRecorded: isRecorded)
     } isShort: { page in
       page.matches.reduce(0) { $0 + $1.point.draft.textBytes } <= PointPage.shortTextBytes
         && areas.lookUp(page.matches.lazy.map(\.point.draft.coordinate))
@@ -99,92 +120,79 @@ extension PointsService {
     if !usesIndex { throw .noTextSearch }
   }
 
-  /// Searches for a request by a query, on the event loop or beside it, and makes the response there.
+  /// A Boolean value that indicates whether a search begins on the event loop.
+  private func beginsOnEventLoop(_ query: PointQuery) -> Bool { !query.isLong && !isRestricted }
+
+  /// Searches in the places of a moment, on the event loop or beside it, and makes the response there.
   ///
   /// - Parameters:
-  ///   - operation: the operation of the store.
-  ///   - isLong: a Boolean value that indicates whether the search takes long whatever the query.
-  ///   - needsIndex: a Boolean value that indicates whether only an index can search, whatever the query.
-  ///   - inSnapshot: the search in the places of a moment.
-  ///   - inStore: the search in the store itself. On the event loop it may end with
-  ///     ``Points/PointStoreError/stepLimit``, and is repeated beside it.
+  ///   - search: the search. On the event loop it may end with ``Points/PointStoreError/stepLimit``, and is repeated
+  ///     beside it.
   ///   - isShort: a Boolean value that indicates whether the response of what was found takes less than a millisecond.
   ///   - response: the response of what was found.
   /// - Throws: `Problem`.
   @inline(__always)
-  func searching<Found, Response>(
-    _ query: PointQuery, as operation: StoreOperation = .page, isLong: Bool = false, needsIndex: Bool = false,
-    for request: HTTPRequest,
-    _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
-    inStore: (SearchAttempt) async throws(PointStoreError) -> Found,
-    isShort: (Found) -> Bool = { _ in true },
+  private func searching<Found, Response>(
+    _ query: PointQuery, for request: HTTPRequest,
+    _ search: (_ isOnEventLoop: Bool) throws(PointStoreError) -> Found,
+    isShort: (Found) -> Bool,
     response: (Found) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
-    if !isLong, !query.isLong, !isRestricted {
-      let found = try await request.reportingStoreErrors { () throws(PointStoreError) -> Found? in
-        do throws(PointStoreError) {
-          return try await inStore(.onEventLoop)
-        } catch {
-          guard error == .stepLimit else { throw error }
-          return nil
-        }
-      }
-      if let found {
-        if isShort(found) { return try response(found) }
-        return try await request.computing { () throws(Problem) in try response(found) }
-      }
+    if beginsOnEventLoop(query), let found = try request.searchResult(of: try Self.unlessLong(search)) {
+      if isShort(found) { return try response(found) }
+      return try await request.computing { () throws(Problem) in try response(found) }
     }
-    return try await searchingBesideEventLoop(
-      query, as: operation, needsIndex: needsIndex || query.needsIndex || isRestricted, for: request, inSnapshot,
-      inStore: inStore,
-      response: response)
-  }
-
-  /// Searches beside the event loop, and makes the response there.
-  ///
-  /// The places of the moment come first: a thread for computations is held neither for a round of the index nor for a
-  /// database. Where the store searches elsewhere, only the response is made beside the event loop.
-  private func searchingBesideEventLoop<Found, Response>(
-    _ query: PointQuery, as operation: StoreOperation, needsIndex: Bool, for request: HTTPRequest,
-    _ inSnapshot: (any IndexSnapshot) throws(PointStoreError) -> Found,
-    inStore: (SearchAttempt) async throws(PointStoreError) -> Found,
-    response: (Found) throws(Problem) -> Response
-  ) async throws(Problem) -> Response {
-    let snapshot = try await request.result(
-      of: await self.snapshot(for: operation, isRequired: needsIndex, notBefore: request.minimumPosition))
-    guard let snapshot else { return try await searchingElsewhere(query, for: request, inStore, response: response) }
     // After the wait for the index, during which nothing is held.
     var reservation: MemoryReservation?
     if let bytes = query.memoryBytes { reservation = try await request.reserveMemory(bytes: bytes) }
     defer { extendLifetime(reservation) }
     return try await request.computing { () throws(Problem) in
-      try response(request.searchResult(of: inSnapshot(snapshot)))
+      try response(request.searchResult(of: try search(false)))
     }
   }
-}
 
-/// The place of a search in the store among those of its request.
-enum SearchAttempt {
-  case onEventLoop
-  case besideEventLoop
-  /// It is like the one before, which counts in analytics.
-  case repetition
-}
+  /// Returns the result of a search on the event loop; `nil` if it reached its step limit.
+  private static func unlessLong<Found>(
+    _ search: (_ isOnEventLoop: Bool) throws(PointStoreError) -> Found
+  ) throws(PointStoreError) -> Found? {
+    do throws(PointStoreError) {
+      return try search(true)
+    } catch .stepLimit {
+      return nil
+    }
+  }
 
-extension PointsService {
-  /// Searches in the store, which waits for a database, and makes the response beside the event loop.
+  /// Searches in a store, which waits for a database, and makes the response, beside the event loop if it is long.
   ///
   /// Nothing is reserved during the first search, however long it waits. What it found is held once its memory is
-  /// reserved: if that has to wait, the search is repeated afterwards.
-  private func searchingElsewhere<Found, Response>(
-    _ query: PointQuery, for request: HTTPRequest,
-    _ inStore: (SearchAttempt) async throws(PointStoreError) -> Found,
-    response: (Found) throws(Problem) -> Response
-  ) async throws(Problem) -> Response {
-    func search(_ attempt: SearchAttempt) async throws(Problem) -> Found {
-      try await request.result(of: await inStore(attempt))
+  /// reserved: if that has to wait, the search is repeated afterwards, which does not count in analytics.
+  ///
+  /// - Returns: `nil` if the store searched an index that can be read by now, and reached the step limit.
+  private func page<Response>(
+    matching query: PointQuery, in store: any PointStore, isRecorded: Bool, countedIf isCounted: (PointPage) -> Bool,
+    isShort: (PointPage) -> Bool, for request: HTTPRequest, response: (PointPage) throws(Problem) -> Response
+  ) async throws(Problem) -> Response? {
+    let isOnEventLoop = beginsOnEventLoop(query)
+    let bounded = query.bounded(ifOnEventLoop: isOnEventLoop)
+    func search(isRecorded: Bool) async throws(Problem) -> PointPage? {
+      try await request.reportingStoreErrors { () throws(PointStoreError) -> PointPage? in
+        do throws(PointStoreError) {
+          var page = try await self.page(matching: bounded, in: store, isRecorded: isRecorded)
+          if isCounted(page) {
+            do throws(PointStoreError) {
+              page.total = try await observed(.count, await store.count(matching: bounded))
+            } catch {
+              guard error.isOfSlowCount else { throw error }
+            }
+          }
+          return page
+        } catch .stepLimit {
+          return nil
+        }
+      }
     }
-    var found: Found? = try await search(.besideEventLoop)
+    var found = try await search(isRecorded: isRecorded)
+    if isOnEventLoop, let page = found, isShort(page) { return try response(page) }
     var reservation: MemoryReservation?
     defer { extendLifetime(reservation) }
     if let bytes = query.memoryBytes {
@@ -192,10 +200,22 @@ extension PointsService {
       if reservation == nil {
         found = nil
         reservation = try await request.reserveMemory(bytes: bytes)
+        found = try await search(isRecorded: false)
       }
     }
-    let result = if let found { found } else { try await search(.repetition) }
-    return try await request.computing { () throws(Problem) in try response(result) }
+    guard let page = found else { return nil }
+    return try await request.computing { () throws(Problem) in try response(page) }
+  }
+}
+
+extension PointStoreError {
+  /// A Boolean value that indicates whether a page is complete without the number of places that match, as to find that
+  /// took too long.
+  fileprivate var isOfSlowCount: Bool {
+    switch self {
+    case .filterTimeout, .overloaded, .timeout: true
+    default: false
+    }
   }
 }
 
@@ -216,11 +236,6 @@ extension PointPage {
     borrowed.forEach { coordinates.append($0.coordinate) }
     return areas.lookUp(coordinates)
   }
-}
-
-extension [FoundPoint] {
-  /// A Boolean value that indicates whether the names and tags are parsed and written in less than a millisecond.
-  var areShort: Bool { reduce(0) { $0 + $1.point.draft.textBytes } <= PointPage.shortTextBytes }
 }
 
 extension Problem {

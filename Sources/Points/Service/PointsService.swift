@@ -77,11 +77,6 @@ public final class PointsService: Sendable {
     return store.reading(notBefore: position)
   }
 
-  private func index(notBefore position: String?) -> (any StoreIndex)? {
-    guard let position else { return index }
-    return store.reading(notBefore: position).index
-  }
-
   /// Calls a store, and has the observers note the end of the call.
   ///
   /// - Parameters:
@@ -120,51 +115,35 @@ public final class PointsService: Sendable {
 
   // MARK: Searches
 
-  /// Returns a page of the places that match, in the query's order; see ``PointStore/page(matching:)``.
+  /// Returns the places that a search reads, after the wait for the index.
+  ///
+  /// - Parameters:
+  ///   - operation: the operation that fails if the index can't be read.
+  ///   - isRequired: a Boolean value that indicates whether only an index can search.
+  /// - Throws: ``PointStoreError`` if an index is required and can't be read.
+  package func view(
+    for operation: StoreOperation, isRequired: Bool, notBefore position: String?
+  ) async throws(PointStoreError) -> PlacesView {
+    let start = uptime()
+    do {
+      return try await store(notBefore: position).view(isRequired: isRequired)
+    } catch {
+      observers.note(operation, error: error, took: uptime() - start, isWrite: false)
+      throw error
+    }
+  }
+
+  /// Returns a page of the places of a store that match; see ``PointStore/page(matching:)``.
   ///
   /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
-  public func page(
-    matching query: PointQuery, isRecorded: Bool = true, notBefore position: String?
+  package func page(
+    matching query: PointQuery, in store: any PointStore, isRecorded: Bool = true
   ) async throws(PointStoreError) -> PointPage {
     try await observe(.page) { () throws(PointStoreError) in
-      try await store(notBefore: position).page(matching: query)
+      try await store.page(matching: query)
     } onSuccess: { page, duration in
       if isRecorded { analytics.record(Search(query, found: page.count, took: duration)) }
     }
-  }
-
-  /// Returns a page of the places that match a text, in the query's order.
-  ///
-  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
-  /// - Throws: ``PointStoreError``; ``PointStoreError/indexRequired`` without an index.
-  public func matches(
-    of query: TextQuery, isRecorded: Bool = true, notBefore position: String?
-  ) async throws(PointStoreError) -> TextPage {
-    try await observe(.matches) { () throws(PointStoreError) in
-      let index = index(notBefore: position)
-      guard let snapshot = try await index?.snapshot(isRequired: true) else { throw .indexRequired }
-      return try snapshot.page(matching: query)
-    } onSuccess: { page, duration in
-      if isRecorded { record(query, page, took: duration) }
-    }
-  }
-
-  private func record(_ query: TextQuery, _ page: TextPage, took duration: Duration) {
-    analytics.record(Search(query, found: page.matches.count, took: duration, recordsText: recordsTexts))
-  }
-
-  /// Returns the number of places that match; see ``PointStore/count(matching:)``.
-  public func count(
-    matching query: PointQuery, notBefore position: String?
-  ) async throws(PointStoreError) -> Int {
-    try await observed(.count, await store(notBefore: position).count(matching: query))
-  }
-
-  /// Returns every category with the number of its places; see ``PointStore/categoryCounts(in:)``.
-  public func categoryCounts(
-    in box: BoundingBox? = nil, notBefore position: String?
-  ) async throws(PointStoreError) -> [CategoryCount] {
-    try await observed(.categories, await store(notBefore: position).categoryCounts(in: box))
   }
 
   // MARK: Searches of a snapshot
@@ -181,29 +160,12 @@ public final class PointsService: Sendable {
   /// The state of the index, if the server should not be ready yet because of it; otherwise `nil`.
   public var awaitedIndexState: (phase: String, points: Int)? { index.flatMap { $0.isAwaited ? $0.state : nil } }
 
-  /// Returns the places of the moment, in which long searches are computed without waiting; `nil` if the store
-  /// searches elsewhere.
-  ///
-  /// - Parameters:
-  ///   - operation: the operation that fails if the index can't be read.
-  ///   - isRequired: a Boolean value that indicates whether only an index can search.
-  /// - Throws: ``PointStoreError`` if an index is required and can't be read.
-  public func snapshot(
-    for operation: StoreOperation, isRequired: Bool, notBefore position: String?
-  ) async throws(PointStoreError) -> (any IndexSnapshot)? {
-    let start = uptime()
-    do {
-      return try await index(notBefore: position)?.snapshot(isRequired: isRequired)
-    } catch {
-      observers.note(operation, error: error, took: uptime() - start, isWrite: false)
-      throw error
-    }
-  }
-
   /// Returns the places of the moment where they may be read without waiting, and on the event loop; otherwise `nil`.
   package func snapshotAtOnce() -> (any IndexSnapshot)? { isRestricted ? nil : index?.snapshotAtOnce() }
 
-  /// Returns a page of the places of a snapshot that match; see ``page(matching:isRecorded:)``.
+  /// Returns a page of the places of a snapshot that match.
+  ///
+  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
   public func page(
     matching query: PointQuery, in snapshot: any IndexSnapshot, isRecorded: Bool = true
   ) throws(PointStoreError) -> PointPage {
@@ -214,14 +176,17 @@ public final class PointsService: Sendable {
     }
   }
 
-  /// Returns a page of the places of a snapshot that match a text; see ``matches(of:isRecorded:)``.
+  /// Returns a page of the places of a snapshot that match a text, in the query's order.
+  ///
+  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
   public func matches(
     of query: TextQuery, in snapshot: any IndexSnapshot, isRecorded: Bool = true
   ) throws(PointStoreError) -> TextPage {
     try compute(.matches) { () throws(PointStoreError) in
       try snapshot.page(matching: query)
     } onSuccess: { page, duration in
-      if isRecorded { record(query, page, took: duration) }
+      guard isRecorded else { return }
+      analytics.record(Search(query, found: page.matches.count, took: duration, recordsText: recordsTexts))
     }
   }
 

@@ -155,6 +155,9 @@ public struct PointPage: Sendable {
   /// the query does not depend on the time of the request.
   public let expiry: Int64?
 
+  /// The number of places that match, on this page and others; `nil` if they were not counted.
+  package var total: Int?
+
   public init(_ borrowed: any PagePoints, next: PointQuery.Position?, expiry: Int64? = nil) {
     self.borrowed = borrowed
     self.next = next

@@ -20,6 +20,13 @@ public protocol PointStore: Sendable {
   /// of whose reads do.
   func reading(notBefore position: String) -> any PointStore
 
+  /// Returns the places that a search reads, after the wait for the index if there is one.
+  ///
+  /// - Parameter isRequired: a Boolean value that indicates whether only the index serves the caller; see
+  ///   ``StoreIndex/snapshot(isRequired:)``.
+  /// - Throws: ``PointStoreError`` if the index is required and can't be read.
+  func view(isRequired: Bool) async throws(PointStoreError) -> PlacesView
+
   /// Returns a page of the places that match, in the query's order. It ends early where the texts of its places are
   /// longer than ``PointPage/maximumTextBytes``.
   ///
@@ -172,6 +179,11 @@ public protocol PointStore: Sendable {
 
 extension PointStore {
   public func reading(notBefore position: String) -> any PointStore { self }
+
+  public func view(isRequired: Bool) async throws(PointStoreError) -> PlacesView {
+    guard let snapshot = try await index?.snapshot(isRequired: isRequired) else { return .store(self) }
+    return .snapshot(snapshot)
+  }
 
   public func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await point(id: id) }
 

@@ -62,6 +62,15 @@ package enum StoreIndexPhase {
   package static let evaluatingHours = "evaluating_hours"
 }
 
+/// The places that a search reads.
+public enum PlacesView: Sendable {
+  /// The places of one moment.
+  case snapshot(any IndexSnapshot)
+
+  /// The places of a store that has no index, or whose index is not fresh enough.
+  case store(any PointStore)
+}
+
 /// The places of one moment, which are searched by computation alone, without waiting.
 public protocol IndexSnapshot: Sendable {
   /// Returns a page of the places that match; see ``PointStore/page(matching:)``.

@@ -265,10 +265,8 @@ extension FeaturesContext {
   fileprivate func extents(
     of collections: [PointCollection], for request: HTTPRequest
   ) async throws(Problem) -> [BoundingBox?] {
-    guard
-      let snapshot = try? await service.snapshot(
-        for: .page, isRequired: true, notBefore: request.minimumPosition)
-    else {
+    let view = try? await service.view(for: .page, isRequired: true, notBefore: request.minimumPosition)
+    guard case .snapshot(let snapshot)? = view else {
       return collections.map { _ in nil }
     }
     return try await request.computing {

@@ -58,52 +58,13 @@ struct ItemsRoute: CallHandler {
       representation: isPage ? ".html" : ""
     ) { () async throws(Problem) in
       guard let query = arguments.query else { return response(of: FeaturePage(), arguments, collection, for: request) }
-      return try await context.service.searching(query, for: request) { snapshot throws(PointStoreError) in
-        try page(query, isContinued: arguments.isContinued, in: snapshot)
-      } inStore: { attempt throws(PointStoreError) in
-        try await page(
-          query.bounded(ifOnEventLoop: attempt == .onEventLoop), isContinued: arguments.isContinued,
-          isRecorded: attempt != .repetition, notBefore: request.minimumPosition)
-      } isShort: { page in
-        page.points.areShort
-      } response: { page in
-        response(of: page, arguments, collection, for: request)
+      return try await context.service.page(
+        matching: query, countedIf: { arguments.isContinued || $0.hasMore }, for: request
+      ) { page in
+        response(
+          of: FeaturePage(page, isContinued: arguments.isContinued), arguments, collection, for: request)
       }
     }
-  }
-
-  private func page(
-    _ query: PointQuery, isContinued: Bool, isRecorded: Bool, notBefore position: String?
-  ) async throws(PointStoreError) -> FeaturePage {
-    let page = try await context.service.page(matching: query, isRecorded: isRecorded, notBefore: position)
-    var result = FeaturePage(page)
-    if isContinued || page.hasMore {
-      do throws(PointStoreError) {
-        result.numberMatched = try await context.service.count(matching: query, notBefore: position)
-      } catch {
-        switch error {
-        // The page is complete without the number, which may take much longer to find.
-        case .filterTimeout, .overloaded, .timeout: result.numberMatched = nil
-        default: throw error
-        }
-      }
-    }
-    return result
-  }
-
-  private func page(
-    _ query: PointQuery, isContinued: Bool, in snapshot: any IndexSnapshot
-  ) throws(PointStoreError) -> FeaturePage {
-    let page = try context.service.page(matching: query, in: snapshot)
-    var result = FeaturePage(page)
-    if isContinued || page.hasMore {
-      do throws(PointStoreError) {
-        result.numberMatched = try context.service.count(matching: query, in: snapshot)
-      } catch .filterTimeout {
-        result.numberMatched = nil
-      }
-    }
-    return result
   }
 
   private func response(
@@ -155,8 +116,9 @@ struct FeaturePage {
 }
 
 extension FeaturePage {
-  /// Creates a page without links, whose places are all that match.
-  fileprivate init(_ page: PointPage) {
-    self.init(points: page.points, numberMatched: page.points.count, next: page.next)
+  /// Creates a page without links. The places of the only page are all that match.
+  fileprivate init(_ page: PointPage, isContinued: Bool) {
+    let numberMatched = isContinued || page.hasMore ? page.total : page.count
+    self.init(points: page.points, numberMatched: numberMatched, next: page.next)
   }
 }

@@ -264,10 +264,7 @@ struct PhotonSearch: Sendable {
       try await addPage()
       if query.after == nil || matches.isComplete { return matches.places }
     }
-    let isRequired = query.needsIndex || service.isRestricted
-    let snapshot = try await request.result(
-      of: await service.snapshot(for: .page, isRequired: isRequired, notBefore: request.minimumPosition))
-    guard let snapshot else {
+    guard case .snapshot(let snapshot) = try await service.view(of: query, for: request) else {
       // The time for which the store waits for a database counts to no computation.
       repeat { try await addPage() } while query.after != nil && !matches.isComplete
       return matches.places

@@ -80,14 +80,9 @@ struct SuggestRoute: AreaCallHandler {
     let limit = min(Self.maximumCategories, query.limit / 2)
     let counts = try await categories.counts { () throws(Problem) in
       // In the index: while it can't be current, PostgreSQL would count all places for the suggestions.
-      try await service.searching(
-        PointQuery(), as: .categories, isLong: true, needsIndex: true, for: request
-      ) { snapshot throws(PointStoreError) in
-        try service.categoryCounts(in: nil, of: snapshot)
-      } inStore: { _ throws(PointStoreError) in
-        try await service.categoryCounts(notBefore: request.minimumPosition)
-      } response: {
-        $0
+      let snapshot = try await service.mapSnapshot(as: .categories, for: request)
+      return try await request.computing { () throws(Problem) in
+        try request.searchResult(of: service.categoryCounts(in: nil, of: snapshot))
       }
     }
     if counts.count <= CategoryWords.fewCategories {

@@ -211,7 +211,7 @@ struct TileResponder: Sendable {
 }
 
 extension PointsService {
-  /// Returns the places of the moment for a map.
+  /// Returns the places of the moment for a search that only an index makes.
   ///
   /// - Parameters:
   ///   - operation: the operation of the store.
@@ -222,8 +222,8 @@ extension PointsService {
   ) async throws(Problem) -> any IndexSnapshot {
     if text != nil { try requireTextSearch() }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      let snapshot = try await snapshot(for: operation, isRequired: true, notBefore: request.minimumPosition)
-      guard let snapshot else { throw .indexRequired }
+      let view = try await view(for: operation, isRequired: true, notBefore: request.minimumPosition)
+      guard case .snapshot(let snapshot) = view else { throw .indexRequired }
       return snapshot
     }
   }
