@@ -115,6 +115,24 @@ import Testing
     }
   }
 
+  @Test func searchThatMissedTheIndexReadsTheDatabaseWithoutAskingForItAgain() async throws {
+    try await withStore(ReadFreshness()) { store, feed in
+      feed.state.withLock { ($0.answer, $0.isAnsweredOnce) = (.manyChanges, true) }
+      guard case .store(let missed) = try await store.view(isRequired: false) else {
+        Issue.record("a snapshot of an index that catches up")
+        return
+      }
+      try await feed.waitForCopies()
+      feed.endCopies()
+      _ = try await store.snapshot(isRequired: true)
+
+      _ = try await missed.page(matching: PointQuery(limit: 1))
+
+      #expect(store.databaseReads == 1)
+      #expect(store.indexReads == 1)
+    }
+  }
+
   // MARK: Reads that only the index can answer
 
   @Test(arguments: [ChangeFeed.Answer.manyChanges, .lost(reason: "a test")])

@@ -217,6 +217,35 @@ import Testing
     #expect(searches.withLock { $0.map(\.needsBuiltIndexes) } == [false])
   }
 
+  /// An index that has places to read once it is required.
+  private struct AwaitedIndex: StoreIndex {
+    let store = MemoryStore()
+
+    func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)? {
+      isRequired ? try await store.snapshot(isRequired: true) : nil
+    }
+  }
+
+  @Test func searchOfAStoreThatReachesItsStepLimitIsRepeatedInTheIndex() async throws {
+    let (calls, searches) = (Counter(), SearchCounter())
+    var store = StubStore(onPage: { query throws(PointStoreError) in
+      #expect(query.needsBuiltIndexes)
+      calls.add()
+      throw .stepLimit
+    })
+    store.index = AwaitedIndex()
+    let configuration = LocationsAPI.Configuration(
+      service: PointsService(store: store, analytics: searches), version: "1.2.3")
+
+    try await serve(configuration) { server in
+      let response = try await RawHTTPConnection.open(port: server.port).get("/locations?source=osm")
+
+      #expect(response.status == 200)
+    }
+    #expect(calls.value == 1)
+    #expect(searches.count == 1)
+  }
+
   @Test func onlyASearchOfASourceOnTheEventLoopNeedsBuiltIndexes() {
     let ofSource = PointQuery(source: .init(name: "osm"))
 
