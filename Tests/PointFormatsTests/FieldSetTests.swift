@@ -8,8 +8,8 @@ import Testing
 
 /// Tests that the lists of fields are those of the table.
 @Suite struct FieldSetTests {
-  private static func set(_ origins: PointField.Origin...) -> FieldSet {
-    FieldSet(PointField.members.filter { origins.contains($0.origin) }.map { FieldSet($0) })
+  private static func set(_ givers: PointField.Giver...) -> FieldSet {
+    FieldSet(PointField.members.filter { givers.contains($0.giver) }.map { FieldSet($0) })
   }
 
   /// A place with a value of each field.
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: PointField.members) func readersKnowTheFieldsThatAreStoredOrOfASearch(field: PointField) {
-    let isKnown = field.origin != .request
+    let isKnown = field.giver != .request
 
     for name in [field.name, field.name.uppercased(), field.column ?? field.name] {
       #expect(PointField(column: name) == (isKnown ? field : nil), "\(name)")
