@@ -40,6 +40,8 @@ PLACE_WRITERS, SESSION_WRITERS, BULK_WRITERS = 5, 6, 2
 MAXIMUM_STALENESS_MS = 300
 # The time for which reads continue in the mode "unavailable".
 STALE_SECONDS = 4
+# The same in the mode "bounded", whose default it is: reads that need the index while it catches up have an age.
+BOUNDED_STALE_SECONDS = 60
 PRINTED_VIOLATIONS = 12
 INDEX_READS = re.compile(r'point_index_reads_total\{source="(\w+)"\}')
 
@@ -129,7 +131,7 @@ class Load:
         self.options = options
         self.is_bounded = mode == "bounded"
         self.maximum_staleness = MAXIMUM_STALENESS_MS / 1000
-        self.stale_seconds = STALE_SECONDS if mode == "unavailable" else None
+        self.stale_seconds = {"unavailable": STALE_SECONDS, "bounded": BOUNDED_STALE_SECONDS}.get(mode)
         self.conditional_share = {"tags": 0.95}.get(mode, 0.25)
         self.ledger = Ledger(sees=not self.is_bounded)
         self.gate = asyncio.Event()
@@ -327,7 +329,8 @@ async def run(mode, options):
         asyncio.get_running_loop().add_signal_handler(number, asyncio.current_task().cancel)
     settings = {}
     if mode == "bounded":
-        settings = {"READ_CONSISTENCY": "bounded", "READ_MAX_STALENESS_MS": str(MAXIMUM_STALENESS_MS)}
+        settings = {"READ_CONSISTENCY": "bounded", "READ_MAX_STALENESS_MS": str(MAXIMUM_STALENESS_MS),
+            "READ_STALE_S": str(BOUNDED_STALE_SECONDS)}
     elif mode == "unavailable":
         settings = {"READ_STALE_S": str(STALE_SECONDS)}
     with temporary_folder("waymark-consistency.") as folder:
