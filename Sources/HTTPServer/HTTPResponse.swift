@@ -76,6 +76,7 @@ public enum HTTPResponseBody: Sendable {
     }
   }
 
+  /// A Boolean value that indicates whether the bytes are produced while they are sent.
   var isStreamed: Bool {
     switch self {
     case .empty, .bytes: false

@@ -23,10 +23,11 @@ struct RouteTable: Sendable {
   /// it, in the order in which they are tried.
   private var indicesByFirstSegment: [ExactText: [Int]] = [:]
 
-  private let routes: Set<ObjectIdentifier>
-
   /// The indices of the entries whose first segment is a parameter, in the order in which they are tried.
   private var indicesOfAnyFirstSegment: [Int] = []
+
+  /// The routes, by which those of other tables are told apart.
+  private let routes: Set<ObjectIdentifier>
 
   /// Creates a table of routes; no two may have the same method and template.
   init(_ routes: [Route]) {

@@ -46,7 +46,7 @@ struct DuplicatesRoute: CallHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try DuplicateArguments(request, filtering)
-    let snapshot = try await service.mapSnapshot(as: .duplicates, for: request)
+    let snapshot = try await service.requiredSnapshot(as: .duplicates, for: request)
     // First, since it may wait for a database, during which no candidates are held.
     let decisions = try await request.result(of: await service.observed(.records, await self.decisions.all()))
     let found = try await request.computing { () throws(Problem) in

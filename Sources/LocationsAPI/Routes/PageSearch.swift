@@ -1,3 +1,4 @@
+import Basics
 import Geo
 import HTTPServer
 import NIOHTTP1
@@ -45,6 +46,23 @@ extension PointsService {
         for: operation, isRequired: query.needsIndex || isRestricted, notBefore: request.minimumPosition))
   }
 
+  /// Returns the places of the moment for a search that only an index makes.
+  ///
+  /// - Parameters:
+  ///   - operation: the operation of the store.
+  ///   - text: the text that the places are to match.
+  /// - Throws: `Problem` 501 where there is no index, or that of the store's error.
+  func requiredSnapshot(
+    as operation: StoreOperation, for request: HTTPRequest, text: ExactText? = nil
+  ) async throws(Problem) -> any IndexSnapshot {
+    if text != nil { try requireTextSearch() }
+    return try await request.reportingStoreErrors { () throws(PointStoreError) in
+      let view = try await view(for: operation, isRequired: true, notBefore: request.minimumPosition)
+      guard case .snapshot(let snapshot) = view else { throw .indexRequired }
+      return snapshot
+    }
+  }
+
   /// Returns the response of a page of places.
   ///
   /// - Parameters:
@@ -69,7 +87,7 @@ extension PointsService {
         matching: query, in: store, isRecorded: isRecorded, countedIf: isCounted,
         isShort: { !isCopied || $0.isShort(in: areas) }, for: request, response: response)
       if let found { return found }
-      snapshot = try await mapSnapshot(as: .page, for: request)
+      snapshot = try await requiredSnapshot(as: .page, for: request)
     }
     return try await searching(query, for: request) { isOnEventLoop throws(PointStoreError) in
       let query = query.bounded(ifOnEventLoop: isOnEventLoop)
@@ -100,7 +118,7 @@ extension PointsService {
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     try requireTextSearch()
-    let snapshot = try await mapSnapshot(as: .matches, for: request)
+    let snapshot = try await requiredSnapshot(as: .matches, for: request)
     return try await searching(query.filters, for: request) { isOnEventLoop throws(PointStoreError) in
       var query = query
       query.stepLimit = isOnEventLoop ? Self.stepsOnEventLoop : nil

@@ -26,7 +26,7 @@ public enum PointField: Int, Hashable, Sendable, CaseIterable {
     case position = "geometry"
   }
 
-  /// Who gives the values.
+  /// The givers of the values.
   package enum Giver {
     /// A client sets it.
     case client

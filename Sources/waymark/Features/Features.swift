@@ -40,7 +40,7 @@ extension ServerFeature {
   static var command: (any ParsableCommand.Type)? { nil }
 }
 
-/// What a feature adds beside its calls.
+/// The parts of a feature beside its calls.
 struct FeatureParts {
   var collectors: [any MetricsCollector] = []
   var services: [BackgroundService] = []

@@ -222,7 +222,7 @@ struct PhotonSearch: Sendable {
       }
       if query.after == nil || matches.isComplete { return matches.places }
     }
-    let snapshot = try await service.mapSnapshot(as: .matches, for: request, text: ExactText(query.text))
+    let snapshot = try await service.requiredSnapshot(as: .matches, for: request, text: ExactText(query.text))
     return try await completing(matches) { () throws(PointStoreError) in
       let page = try service.matches(of: query, in: snapshot, isRecorded: query.after == nil)
       query.after = page.next

@@ -80,7 +80,7 @@ struct SuggestRoute: AreaCallHandler {
     let limit = min(Self.maximumCategories, query.limit / 2)
     let counts = try await categories.counts { () throws(Problem) in
       // In the index: while it can't be current, PostgreSQL would count all places for the suggestions.
-      let snapshot = try await service.mapSnapshot(as: .categories, for: request)
+      let snapshot = try await service.requiredSnapshot(as: .categories, for: request)
       return try await request.computing { () throws(Problem) in
         try request.searchResult(of: service.categoryCounts(in: nil, of: snapshot))
       }

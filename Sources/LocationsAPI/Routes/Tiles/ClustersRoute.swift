@@ -71,7 +71,7 @@ struct ClustersRoute: AreaCallHandler {
     return try await revalidation.respond(
       to: request, in: .geoJSON, areas: values.areas, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in
-      let snapshot = try await service.mapSnapshot(as: .clusters, for: request, text: text)
+      let snapshot = try await service.requiredSnapshot(as: .clusters, for: request, text: text)
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)
       defer { extendLifetime(reservation) }
       return try await request.computing { () throws(Problem) in

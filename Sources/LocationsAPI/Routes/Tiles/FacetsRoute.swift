@@ -70,7 +70,7 @@ struct FacetsRoute: AreaCallHandler {
     return try await revalidation.respond(
       to: request, in: .json, representation: version, areas: values.areas, expires: filters.opening?.isNow == true
     ) { () async throws(Problem) in
-      let snapshot = try await service.mapSnapshot(as: .facets, for: request, text: text)
+      let snapshot = try await service.requiredSnapshot(as: .facets, for: request, text: text)
       return try await request.computing { [query] () throws(Problem) in
         let found = try request.searchResult(of: service.facets(matching: query, in: snapshot))
         return ExpiringResponse(

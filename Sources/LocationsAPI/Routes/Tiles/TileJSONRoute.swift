@@ -52,7 +52,7 @@ struct TileJSONRoute: AreaCallHandler {
     let arguments = try await request.compiling(values) { () throws(Problem) in values.tileArguments(by: filtering) }
     let tags = arguments.tags
     try values.check()
-    let snapshot = try await service.mapSnapshot(as: .tile, for: request, text: arguments.text)
+    let snapshot = try await service.requiredSnapshot(as: .tile, for: request, text: arguments.text)
     let bounds = try await request.computing { snapshot.bounds }
     let attribution = try await attribution(for: request)
     let query = request.query.map { $0.isEmpty ? "" : "?" + $0 } ?? ""

@@ -123,7 +123,7 @@ struct TileResponder: Sendable {
   ) async throws(Problem) -> HTTPResponse {
     guard let tile else { throw .noSuchTile() }
     let coding = try ContentCoding.accepted(by: request.headers)
-    let snapshot = try await service.mapSnapshot(as: .tile, for: request, text: arguments.text)
+    let snapshot = try await service.requiredSnapshot(as: .tile, for: request, text: arguments.text)
     let query = TileQuery(
       tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
       timeLimit: filtering.timeLimit)
@@ -207,25 +207,6 @@ struct TileResponder: Sendable {
     response.addCaching(by: policy, etag: policy.isOff ? nil : "W/" + tag)
     if let end { policy.expire(&response.headers, at: end, now: filtering.clock.now()) }
     return response
-  }
-}
-
-extension PointsService {
-  /// Returns the places of the moment for a search that only an index makes.
-  ///
-  /// - Parameters:
-  ///   - operation: the operation of the store.
-  ///   - text: the text that the places are to match.
-  /// - Throws: `Problem` 501 where there is no index, or that of the store's error.
-  func mapSnapshot(
-    as operation: StoreOperation, for request: HTTPRequest, text: ExactText? = nil
-  ) async throws(Problem) -> any IndexSnapshot {
-    if text != nil { try requireTextSearch() }
-    return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      let view = try await view(for: operation, isRequired: true, notBefore: request.minimumPosition)
-      guard case .snapshot(let snapshot) = view else { throw .indexRequired }
-      return snapshot
-    }
   }
 }
 
