@@ -92,8 +92,10 @@ struct Application {
     api.filtering = Filtering(queryables: queryables, timeLimit: configuration.filterTimeLimit)
     api.filtering.categories = configuration.search.categories
     api.address = configuration.address
+    var endpointsOfFeatures: [@Sendable (LocationsAPI) -> [Endpoint]] = []
     for feature in configuration.features {
       let parts = feature.add(to: &api, store: store, metrics: metrics, logger: logger)
+      endpointsOfFeatures.append(parts.endpoints)
       collectors += parts.collectors
       featureServices += parts.services
     }
@@ -107,7 +109,7 @@ struct Application {
     api.baseMap = try configuration.baseMap?.open()
     api.settingsDigest = configuration.responseDigest
     responder = LocationsAPI(api).router(
-      joining: { FeaturesAPI($0, collections: configuration.collections).endpoints + PhotonAPI($0).endpoints },
+      joining: { [endpointsOfFeatures] api in endpointsOfFeatures.flatMap { $0(api) } },
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }
 

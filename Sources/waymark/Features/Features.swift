@@ -6,7 +6,9 @@ import PrometheusMetrics
 
 /// The features that the server can do without, in the order of the documentation.
 enum Features {
-  static let all: [any ServerFeature.Type] = [SuggestedEditsFeature.self, WebhookFeature.self]
+  static let all: [any ServerFeature.Type] = [
+    SuggestedEditsFeature.self, WebhookFeature.self, OGCFeature.self, PhotonFeature.self,
+  ]
 }
 
 /// The values of a feature's settings, and what the feature adds to the server.
@@ -28,7 +30,7 @@ protocol ServerFeature: Sendable {
 
   init(_ settings: Settings) throws(ConfigurationError)
 
-  /// Adds the calls to the API, whose addresses and filters are set, and returns the other parts.
+  /// Returns what the feature adds to the server. The configuration has the addresses and the filters.
   func add(
     to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
   ) -> FeatureParts
@@ -40,8 +42,10 @@ extension ServerFeature {
   static var command: (any ParsableCommand.Type)? { nil }
 }
 
-/// The parts of a feature beside its calls.
+/// What a feature adds to the server.
 struct FeatureParts {
+  /// Returns the calls to places: to all, or to those that a key with a filter sees.
+  var endpoints: @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] }
   var collectors: [any MetricsCollector] = []
   var services: [BackgroundService] = []
 }

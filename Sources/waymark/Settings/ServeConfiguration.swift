@@ -80,9 +80,6 @@ struct ServeConfiguration {
   /// The longest time that a search with a filter may take.
   let filterTimeLimit: Duration
 
-  /// The collections of OGC API Features.
-  let collections: PointCollections
-
   /// A digest of the settings that affect responses.
   let responseDigest: UInt64
 
@@ -129,13 +126,6 @@ struct ServeConfiguration {
     }
     queryablesFile = settings[Setting.filters.queryables]
     filterTimeLimit = try settings.duration(Setting.filters.timeout)
-    guard let collections = PointCollections(settings[Setting.filters.collections] ?? "") else {
-      throw settings.error(
-        Setting.filters.collections,
-        "must be collections such as food=cafe,restaurant;culture=museum, each with a name of letters, digits, - and _"
-          + " other than places")
-    }
-    self.collections = collections
     responseDigest = settings.responseDigest()
     logsRequests = try settings.boolean(Setting.observability.accessLog)
     tellsTiming = try settings.choice(Setting.observability.level) <= .debug
