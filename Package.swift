@@ -195,7 +195,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ] + nio,
-      tests: ["HTTPTestSupport"]
+      tests: ["HTTPTestSupport", .product(name: "NIOEmbedded", package: "swift-nio")]
     ),
     module(
       "AccessControl",

@@ -118,7 +118,7 @@ package final class AccessControl: Sendable {
   ///
   /// - Parameter mayVerify: returns a Boolean value that indicates whether a token may be verified that was not seen
   ///   before, which takes as long as a signature does.
-  func sender(of headers: HTTPHeaders, mayVerify: () -> Bool) -> Principal? {
+  func sender(of headers: RequestFields, mayVerify: () -> Bool) -> Principal? {
     guard headers.contains(name: "authorization"), let credential = try? Credential(headers) else { return nil }
     if case .token(let text) = credential, !isVerified(text), !mayVerify() { return nil }
     return try? grant(for: credential).principal

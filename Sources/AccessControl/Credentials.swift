@@ -13,7 +13,7 @@ enum Credential: Hashable {
   /// Creates the credentials from header fields; `nil` where there are none.
   ///
   /// - Throws: `Problem` 401 where the field is malformed.
-  init?(_ headers: HTTPHeaders) throws(Problem) {
+  init?(_ headers: RequestFields) throws(Problem) {
     let values = headers["authorization"]
     guard let value = values.first else { return nil }
     let parts = value.split(separator: " ", maxSplits: 1)

@@ -23,7 +23,7 @@ public struct HTTPRequest: Sendable {
   }
 
   /// The header fields in the order in which they were received.
-  public var headers: HTTPHeaders { head.headers }
+  public var headers: RequestFields { head.headers }
 
   /// The identifier of the request in responses and logs: the client's `X-Request-Id` where it is 1–128 characters out
   /// of `A–Z a–z 0–9 . _ -`, else a generated one.
@@ -84,14 +84,14 @@ public struct HTTPRequest: Sendable {
   final class Head: Sendable {
     let method: HTTPMethod
     let target: RequestTarget
-    let headers: HTTPHeaders
+    let headers: RequestFields
     let id: String
     let remoteAddress: SocketAddress?
     let logger: Logger?
     let server: ServerContext?
 
     init(
-      method: HTTPMethod, target: RequestTarget, headers: HTTPHeaders, id: String, remoteAddress: SocketAddress?,
+      method: HTTPMethod, target: RequestTarget, headers: RequestFields, id: String, remoteAddress: SocketAddress?,
       logger: Logger?, server: ServerContext?
     ) {
       self.method = method
@@ -141,6 +141,7 @@ public struct HTTPRequest: Sendable {
     remoteAddress: SocketAddress? = nil,
     logger: Logger? = nil
   ) {
+    let headers = RequestFields(headers)
     let head = Head(
       method: method,
       target: RequestTarget(target),
@@ -163,8 +164,8 @@ public struct HTTPRequest: Sendable {
     _ method: HTTPMethod, _ target: String, headers: HTTPHeaders, body: HTTPRequestBody = .empty
   ) -> HTTPRequest {
     let head = Head(
-      method: method, target: RequestTarget(target), headers: headers, id: id, remoteAddress: remoteAddress,
-      logger: head.logger, server: server)
+      method: method, target: RequestTarget(target), headers: RequestFields(headers), id: id,
+      remoteAddress: remoteAddress, logger: head.logger, server: server)
     var request = HTTPRequest(head, body: body)
     request.context = context
     return request

@@ -125,11 +125,7 @@ package final class HTTPServer: Sendable {
     return channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       if admission == .reject {
-        let framing = RequestFraming()
-        let decoder = ByteToMessageHandler(RequestDecoder(limits: context.configuration.limits, framing: framing))
-        let handler = ConnectionHandler(
-          server: context, eventLoop: channel.eventLoop, framing: framing, isRejected: true)
-        return try pipeline.addHandlers(decoder, handler)
+        return try RequestReader.addHandlers(to: pipeline, server: context, isRejected: true)
       }
       if let tls { try pipeline.addHandler(tls.makeHandler()) }
       try pipeline.addHandler(

@@ -25,7 +25,7 @@ public struct TracingMiddleware: Middleware {
   }
 
   /// Returns the only `traceparent`; `nil` where there are several, none of which can be trusted.
-  static func parent(in headers: HTTPHeaders) -> TraceParent? {
+  static func parent(in headers: RequestFields) -> TraceParent? {
     guard let first = headers.first(name: "traceparent"), let parent = TraceParent(first) else { return nil }
     return headers["traceparent"].count == 1 ? parent : nil
   }

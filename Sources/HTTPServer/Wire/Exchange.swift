@@ -28,7 +28,7 @@ final class Exchange {
   ///   - body: its body; `nil` where none follows the head.
   ///   - bodyLength: the announced length of the body.
   init(
-    id: String, method: HTTPMethod, target: RequestTarget, headers: HTTPHeaders, isHTTP10: Bool = false,
+    id: String, method: HTTPMethod, target: RequestTarget, headers: RequestFields, isHTTP10: Bool = false,
     body: RequestBodyStream?, bodyLength: Int?, remoteAddress: SocketAddress?, server: ServerContext
   ) {
     self.id = id
@@ -113,19 +113,20 @@ enum RequestID {
   static let headerName: StaticString = "x-request-id"
 
   /// Returns the client's own id, if it may be repeated in headers and logs.
-  static func accepted(from headers: HTTPHeaders) -> String? {
+  static func accepted(from headers: RequestFields) -> String? {
     guard let id = headers.first(name: "\(headerName)"), isAcceptable(id) else { return nil }
     return id
   }
 
   /// Returns a Boolean value that indicates whether an id is 1–128 characters out of `A–Z a–z 0–9 . _ -`.
-  static func isAcceptable(_ id: String) -> Bool {
-    let utf8 = id.utf8
-    guard (1...128).contains(utf8.count) else { return false }
-    return utf8.allSatisfy { byte in
-      byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
-        || byte == UInt8(ascii: "-")
-    }
+  static func isAcceptable(_ id: String) -> Bool { id.utf8.withContiguousBytes { isAcceptable($0) } }
+
+  static func isAcceptable(_ id: UnsafeBufferPointer<UInt8>) -> Bool {
+    (1...128).contains(id.count)
+      && id.allSatisfy { byte in
+        byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+          || byte == UInt8(ascii: "-")
+      }
   }
 
   static func random() -> String { text(of: UInt64.random(in: .min ... .max)) }

@@ -126,12 +126,8 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
   }
 
   private func installHTTP1(then notice: Notice = .nothing) {
-    install(then: notice) { context, pipeline in
-      let framing = RequestFraming()
-      try pipeline.addHandlers(
-        ByteToMessageHandler(RequestDecoder(limits: server.configuration.limits, framing: framing)),
-        ConnectionHandler(server: server, eventLoop: context.eventLoop, framing: framing, start: start)
-      )
+    install(then: notice) { _, pipeline in
+      try RequestReader.addHandlers(to: pipeline, server: server, start: start)
     }
   }
 

@@ -177,7 +177,7 @@ final class Revalidation: Sendable {
 
   /// Returns the fields of a 304 if `If-None-Match` has the result of the version; else `nil`.
   private func confirmed(
-    _ headers: HTTPHeaders, version: DataVersion, _ suffix: String, expires: Bool
+    _ headers: RequestFields, version: DataVersion, _ suffix: String, expires: Bool
   ) -> HTTPHeaders? {
     var fields = self.fields(of: version, suffix)
     // Most clients send back the one tag that they were given, unchanged.

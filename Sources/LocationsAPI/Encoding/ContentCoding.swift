@@ -19,7 +19,7 @@ enum ContentCoding {
   ///
   /// - Returns: the coding, and a Boolean value that indicates whether identity is excluded; `nil` where every coding
   ///   is.
-  static func chosen(by headers: HTTPHeaders) -> (coding: ContentCoding, isRequired: Bool)? {
+  static func chosen(by headers: RequestFields) -> (coding: ContentCoding, isRequired: Bool)? {
     guard headers.contains(name: "accept-encoding") else { return (.identity, false) }
     var (gzip, identity, others): (Int?, Int?, Int?)
     for element in headers[canonicalForm: "accept-encoding"].prefix(MediaRange.maximumCount) {
@@ -42,7 +42,7 @@ enum ContentCoding {
   /// Returns the coding that a request prefers, as ``chosen(by:)`` does.
   ///
   /// - Throws: `Problem` 406 where the request excludes every coding.
-  static func accepted(by headers: HTTPHeaders) throws(Problem) -> (coding: ContentCoding, isRequired: Bool) {
+  static func accepted(by headers: RequestFields) throws(Problem) -> (coding: ContentCoding, isRequired: Bool) {
     guard let chosen = chosen(by: headers) else {
       throw .notAcceptable("the available codings are gzip and identity")
     }
@@ -50,7 +50,7 @@ enum ContentCoding {
   }
 
   /// Returns a Boolean value that indicates whether `Accept-Encoding` prefers gzip.
-  static func prefersGzip(_ headers: HTTPHeaders) -> Bool {
+  static func prefersGzip(_ headers: RequestFields) -> Bool {
     chosen(by: headers)?.coding == .gzip
   }
 

@@ -12,7 +12,7 @@ extension PointFormat {
   ///
   /// - Throws: `Problem` 400 for an unknown `f`, 406 when nothing offered is acceptable.
   static func chosen(
-    by parameter: String?, accept headers: HTTPHeaders, from offered: [PointFormat] = responses
+    by parameter: String?, accept headers: RequestFields, from offered: [PointFormat] = responses
   ) throws(Problem) -> PointFormat {
     if let parameter {
       guard let format = PointFormat(rawValue: parameter), offered.contains(format) else {
@@ -26,10 +26,10 @@ extension PointFormat {
   }
 }
 
-extension HTTPHeaders {
+extension RequestFields {
   /// A Boolean value that indicates whether every `Accept` header is `*/*`, as most clients send it. Splits none.
   fileprivate var acceptsAnything: Bool {
-    allSatisfy { !$0.name.equalsIgnoringCase("accept") || $0.value == "*/*" }
+    self["accept"].allSatisfy { $0 == "*/*" }
   }
 }
 

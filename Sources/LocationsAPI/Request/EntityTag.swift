@@ -1,6 +1,6 @@
 import Basics
+import HTTPServer
 import JSONText
-import NIOHTTP1
 import PointFormats
 import Points
 
@@ -115,7 +115,7 @@ enum EntityTagList {
   }
 }
 
-extension HTTPHeaders {
+extension RequestFields {
   /// Returns the values of a field that is a list of entity tags, as they were sent.
   func entityTags(_ name: String) -> [Substring] { self[name].map { $0[...] } }
 }

@@ -21,7 +21,7 @@ struct LanguageNegotiation: Hashable {
 
   /// Creates the languages of a call that takes them from its parameter or else from `Accept-Language` (RFC 9110,
   /// section 12.5.4).
-  init(parameter: LanguagePriorityList?, headers: HTTPHeaders) {
+  init(parameter: LanguagePriorityList?, headers: RequestFields) {
     guard parameter == nil else {
       self.init(parameter: parameter)
       return
@@ -73,7 +73,7 @@ extension LanguagePriorityList {
   /// Creates the list of `Accept-Language` (RFC 9110, section 12.5.4), the ranges of the greatest weight first and
   /// those of equal weight in their order; `nil` where there is none. Malformed elements and those with a weight of 0
   /// are left out.
-  init?(acceptLanguage headers: HTTPHeaders) {
+  init?(acceptLanguage headers: RequestFields) {
     var weighted: [(range: Substring, weight: Int)] = []
     let elements = headers[canonicalForm: "accept-language"].lazy.flatMap { $0.split(separator: ",") }
     for element in elements.prefix(Self.maximumElements) {

@@ -36,7 +36,7 @@ enum Preconditions {
   /// Tags of places are compared by the version alone, as those of writes are.
   ///
   /// - Throws: `Problem` 400 for a malformed entity tag.
-  fileprivate static func allowsReading(_ tag: String?, _ headers: HTTPHeaders) throws(Problem) -> Bool {
+  fileprivate static func allowsReading(_ tag: String?, _ headers: RequestFields) throws(Problem) -> Bool {
     guard let known = try ifMatchTags(headers) else { return true }
     guard let tag, !tag.hasPrefix("W/") else { return false }
     let version = EntityTag.version(of: tag[...])
@@ -47,7 +47,7 @@ enum Preconditions {
   ///
   /// - Parameter isRequired: a Boolean value that indicates whether a condition is required.
   /// - Throws: `Problem` 400 for a malformed entity tag, 428 where a required condition is missing.
-  static func read(_ headers: HTTPHeaders, isRequired: Bool) throws(Problem) -> WriteCondition {
+  static func read(_ headers: RequestFields, isRequired: Bool) throws(Problem) -> WriteCondition {
     let match = try ifMatch(headers)
     let requiresAbsence = try ifNoneMatch(headers)
     switch (match, requiresAbsence) {
@@ -66,7 +66,7 @@ enum Preconditions {
     }
   }
 
-  private static func ifMatch(_ headers: HTTPHeaders) throws(Problem) -> WriteCondition? {
+  private static func ifMatch(_ headers: RequestFields) throws(Problem) -> WriteCondition? {
     guard headers.contains(name: "if-match") else { return nil }
     guard let tags = try ifMatchTags(headers) else { return .exists }
     return .versions(Set(tags.compactMap { EntityTag.version(of: $0) }))
@@ -74,7 +74,7 @@ enum Preconditions {
 
   /// Returns the strong tags of `If-Match`; `nil` for `*`. The comparison is the strong one, by which a weak tag
   /// matches nothing.
-  private static func ifMatchTags(_ headers: HTTPHeaders) throws(Problem) -> [Substring]? {
+  private static func ifMatchTags(_ headers: RequestFields) throws(Problem) -> [Substring]? {
     switch EntityTagList(headers.entityTags("if-match")) {
     case .any: return nil
     case .tags(let tags, let isWellFormed):
@@ -85,7 +85,7 @@ enum Preconditions {
     }
   }
 
-  private static func ifNoneMatch(_ headers: HTTPHeaders) throws(Problem) -> Bool {
+  private static func ifNoneMatch(_ headers: RequestFields) throws(Problem) -> Bool {
     guard headers.contains(name: "if-none-match") else { return false }
     guard case .any = EntityTagList(headers.entityTags("if-none-match")) else {
       throw .invalidParameter("If-None-Match", "must be * in a write")

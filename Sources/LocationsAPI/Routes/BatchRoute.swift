@@ -177,7 +177,7 @@ private struct ParsedOperation {
 
   let kind: Kind
   let id: String?
-  let headers: HTTPHeaders
+  let headers: RequestFields
   /// The JSON of the place or the patch.
   let content: UnsafeBufferPointer<UInt8>?
 
@@ -359,7 +359,7 @@ private struct BatchParser {
     if let text = texts[.ifMatch] { headers.add(name: "if-match", value: Self.entityTags(text)) }
     if let text = texts[.ifNoneMatch] { headers.add(name: "if-none-match", value: text) }
     return ParsedOperation(
-      kind: kind, id: texts[.id], headers: headers, content: contents[.place] ?? contents[.patch])
+      kind: kind, id: texts[.id], headers: RequestFields(headers), content: contents[.place] ?? contents[.patch])
   }
 
   /// Returns the entity tags of a text: a version may stand for its tag.

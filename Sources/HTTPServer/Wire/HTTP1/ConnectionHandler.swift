@@ -35,8 +35,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// Cached, because each query is a system call.
   private(set) lazy var remoteAddress = context?.remoteAddress
 
+  private enum RequestPart {
+    case head(RequestHead)
+    case body(ByteBuffer)
+    case end
+  }
+
   /// The parts that came after the current request.
-  private var queue = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 2)
+  private var queue = CircularBuffer<RequestPart>(initialCapacity: 2)
   /// The problem that ends the input after the queued parts.
   private var queuedProblem: Problem?
 
@@ -140,9 +146,24 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isInputDiscarded else { return }
-    state.receivePart()
     let part = unwrapInboundIn(data)
     framing.record(part)
+    switch part {
+    case .head(let head): receive(.head(RequestHead(head)))
+    case .body(let chunk): receive(.body(chunk))
+    case .end: receive(.end)
+    }
+  }
+
+  /// Receives a request without a body, as the two parts of the parser.
+  func receive(_ head: RequestHead) {
+    guard !isInputDiscarded else { return }
+    receive(.head(head))
+    receive(.end)
+  }
+
+  private func receive(_ part: RequestPart) {
+    state.receivePart()
     guard queue.isEmpty, accepts(part) else {
       guard !state.isLingering, !state.isClosed else { return }
       queue.append(part)
@@ -172,7 +193,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     context.fireChannelWritabilityChanged()
   }
 
-  private func accepts(_ part: HTTPServerRequestPart) -> Bool {
+  private func accepts(_ part: RequestPart) -> Bool {
     if case .head = part {
       return state.isWaiting && output.isWritable && !output.isPausedForMemory && !executor.mustWait
     }
@@ -206,7 +227,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  private func take(_ part: HTTPServerRequestPart) {
+  private func take(_ part: RequestPart) {
     switch part {
     case .head(let head):
       begin(head)
@@ -231,9 +252,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   // MARK: Requests
 
-  private func begin(_ head: HTTPRequestHead) {
+  private func begin(_ head: RequestHead) {
     state.receiveHead()
-    let target = RequestTarget(head.uri)
+    let target = RequestTarget(head.target)
     let facts: RequestHeadFacts
     do throws(Problem) {
       facts = try RequestHeadFacts(head, limits: server.configuration.limits)
@@ -243,8 +264,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
     state.begin(bodyLength: facts.bodyLength, persists: facts.persists, awaitsContinue: facts.awaitsContinue)
     exchange = Exchange(
-      id: facts.requestID ?? ids.next(), method: head.method, target: target, headers: head.headers,
-      isHTTP10: head.version.isHTTP10, body: facts.bodyLength == 0 ? nil : makeBody(), bodyLength: facts.bodyLength,
+      id: facts.requestID ?? ids.next(), method: head.method, target: target, headers: head.fields,
+      isHTTP10: head.isHTTP10, body: facts.bodyLength == 0 ? nil : makeBody(), bodyLength: facts.bodyLength,
       remoteAddress: remoteAddress, server: server)
   }
 

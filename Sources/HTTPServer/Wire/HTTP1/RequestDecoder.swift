@@ -25,6 +25,12 @@ final class RequestDecoder: ByteToMessageDecoder {
   private var isKeepingTarget = false
   /// The last byte that the parser consumed, without blanks: what begins after it depends on it.
   private var lastByte = UInt8(ascii: "\n")
+  /// A Boolean value that indicates whether the parser is at work, or has failed and stopped for good.
+  private var isParsing = false
+
+  /// A Boolean value that indicates whether the parser awaits the first byte of a request, so that the request need not
+  /// be parsed by it.
+  var isBetweenRequests: Bool { !isParsing && keptBytes == 0 && framing.isBetweenRequests }
 
   init(limits: HTTPServerConfiguration.Limits, framing: RequestFraming) {
     var configuration = NIOHTTPDecoderLimitConfiguration()
@@ -52,6 +58,7 @@ final class RequestDecoder: ByteToMessageDecoder {
 
   /// Feeds the parser slice by slice; what it needs again stays in the buffer.
   private func feed(_ buffer: inout ByteBuffer, to parse: (inout ByteBuffer) throws -> Void) throws {
+    isParsing = true
     while buffer.readableBytes > keptBytes {
       let longest = min(buffer.readableBytes, keptBytes + max(limits.headerBytes, 1))
       // The parser has been fed before what it has kept.
@@ -72,6 +79,7 @@ final class RequestDecoder: ByteToMessageDecoder {
       // The parser keeps more only when it has stopped for good, after a request for another protocol.
       if keptBytes > limits.uriBytes + limits.headerBytes { throw Overflow.headers }
     }
+    isParsing = false
   }
 
   /// Records which of the bytes the parser keeps.

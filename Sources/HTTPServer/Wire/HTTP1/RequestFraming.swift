@@ -52,12 +52,25 @@ final class RequestFraming {
 
   private var phase = Phase.start
   private var head: HTTPRequestHead?
+  /// A Boolean value that indicates whether the parser stops behind a request: it does not persist, or asks for another
+  /// protocol.
+  private var hasLastRequest = false
+
+  /// A Boolean value that indicates whether the parser awaits the first byte of a request.
+  var isBetweenRequests: Bool {
+    guard case .start = phase else { return false }
+    return !hasLastRequest
+  }
   private var extensionBytes = 0
 
   /// Records a part that the parser has found.
   func record(_ part: HTTPServerRequestPart) {
     switch part {
-    case .head(let head): self.head = head
+    case .head(let head):
+      self.head = head
+      if !head.isKeepAlive || head.method == .CONNECT || head.headers.contains(name: "upgrade") {
+        hasLastRequest = true
+      }
     case .body: break
     case .end:
       head = nil

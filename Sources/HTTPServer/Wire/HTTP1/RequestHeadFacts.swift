@@ -1,6 +1,29 @@
 import Basics
 import NIOHTTP1
 
+/// The head of a request, as it was parsed.
+struct RequestHead {
+  let method: HTTPMethod
+  let target: String
+  let fields: RequestFields
+
+  /// A Boolean value that indicates whether the request is of HTTP/1.0, which has neither chunks nor persistent
+  /// connections by default.
+  let isHTTP10: Bool
+
+  /// A Boolean value that indicates whether the client permits the connection to persist.
+  let persists: Bool
+}
+
+extension RequestHead {
+  /// Creates a head from one that NIO's parser has found.
+  init(_ head: HTTPRequestHead) {
+    self.init(
+      method: head.method, target: head.uri, fields: RequestFields(head.headers),
+      isHTTP10: head.version == .http1_0, persists: head.isKeepAlive)
+  }
+}
+
 /// The parts of a request's head that concern the server itself, found in one pass over its fields, and the rules of
 /// HTTP that the parser leaves to its user.
 struct RequestHeadFacts {
@@ -16,15 +39,15 @@ struct RequestHeadFacts {
   ///
   /// - Throws: 414 `uri-too-long`, 431 `headers-too-large`, 400 `malformed-request`, 417 where an expectation is not
   ///   known, or 501 where a transfer coding is not.
-  init(_ head: HTTPRequestHead, limits: HTTPServerConfiguration.Limits) throws(Problem) {
-    guard head.uri.utf8.count <= limits.uriBytes else { throw .uriTooLong(limit: limits.uriBytes) }
-    persists = head.isKeepAlive
+  init(_ head: RequestHead, limits: HTTPServerConfiguration.Limits) throws(Problem) {
+    guard head.target.utf8.count <= limits.uriBytes else { throw .uriTooLong(limit: limits.uriBytes) }
+    persists = head.persists
     var fields = Fields()
-    for (name, value) in head.headers { fields.record(name, value, in: &self) }
-    guard fields.bytes <= limits.headerBytes, head.headers.count <= limits.headerCount else {
+    head.fields.forEachBytes { name, value in fields.record(name, value, in: &self) }
+    guard fields.bytes <= limits.headerBytes, head.fields.count <= limits.headerCount else {
       throw .headersTooLarge(limits)
     }
-    try check(head, fields)
+    try check(isOld: head.isHTTP10, fields)
   }
 
   private struct Fields {
@@ -41,31 +64,36 @@ struct RequestHeadFacts {
     var hasUnknownExpectation = false
 
     /// Records a field. Most are irrelevant to the connection, and their length alone excludes them.
-    mutating func record(_ name: String, _ value: String, in facts: inout RequestHeadFacts) {
-      bytes += name.utf8.count + value.utf8.count
-      switch name.utf8.count {
-      case 4 where name.equalsIgnoringCase("host"):
+    mutating func record(
+      _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, in facts: inout RequestHeadFacts
+    ) {
+      bytes += name.count + value.count
+      switch name.count {
+      case 4 where name.isEqual(toLowercase: "host"):
         hosts += 1
         if !HostField.isValid(value) { hasInvalidHost = true }
-      case 6 where name.equalsIgnoringCase("expect"):
+      case 6 where name.isEqual(toLowercase: "expect"):
         expectations += 1
-        if value.equalsIgnoringCase("100-continue") {
+        if value.isEqual(toLowercase: "100-continue") {
           facts.awaitsContinue = true
         } else {
           hasUnknownExpectation = true
         }
-      case 7 where name.equalsIgnoringCase("upgrade"):
+      case 7 where name.isEqual(toLowercase: "upgrade"):
         isUpgrade = true
-      case 12 where name.equalsIgnoringCase("content-type"):
+      case 12 where name.isEqual(toLowercase: "content-type"):
         contentTypes += 1
-      case 12 where name.equalsIgnoringCase("x-request-id"):
-        if facts.requestID == nil, RequestID.isAcceptable(value) { facts.requestID = value }
-      case 14 where name.equalsIgnoringCase("content-length"):
+      case 12 where name.isEqual(toLowercase: "x-request-id"):
+        if facts.requestID == nil, RequestID.isAcceptable(value) {
+          facts.requestID = String(decoding: value, as: UTF8.self)
+        }
+      case 14 where name.isEqual(toLowercase: "content-length"):
         lengths += 1
-        facts.bodyLength = value.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } ? Int(value) : nil
-      case 17 where name.equalsIgnoringCase("transfer-encoding"):
+        facts.bodyLength =
+          value.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } ? Int(String(decoding: value, as: UTF8.self)) : nil
+      case 17 where name.isEqual(toLowercase: "transfer-encoding"):
         codings += 1
-        isChunked = value.equalsIgnoringCase("chunked")
+        isChunked = value.isEqual(toLowercase: "chunked")
         hasUnknownCoding = hasUnknownCoding || (!isChunked && Self.namesUnknownCoding(value))
       default: break
       }
@@ -73,8 +101,8 @@ struct RequestHeadFacts {
 
     /// Returns a Boolean value that indicates whether a well-formed list of transfer codings has another than `chunked`
     /// (RFC 9112, sections 6.1 and 7).
-    private static func namesUnknownCoding(_ list: String) -> Bool {
-      let names = list.utf8.split(separator: UInt8(ascii: ",")).map { element in
+    private static func namesUnknownCoding(_ list: UnsafeBufferPointer<UInt8>) -> Bool {
+      let names = list.split(separator: UInt8(ascii: ",")).map { element in
         element.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
       }
       return names.allSatisfy { !$0.isEmpty && $0.allSatisfy(FieldWriter.isTokenByte) }
@@ -82,8 +110,7 @@ struct RequestHeadFacts {
     }
   }
 
-  private mutating func check(_ head: HTTPRequestHead, _ fields: Fields) throws(Problem) {
-    let isOld = head.version.isHTTP10
+  private mutating func check(isOld: Bool, _ fields: Fields) throws(Problem) {
     guard fields.hosts == 1 || (isOld && fields.hosts == 0) else {
       throw .malformedRequest("a request has one Host field")
     }
@@ -134,12 +161,6 @@ extension Problem {
   }
 }
 
-extension HTTPVersion {
-  /// A Boolean value that indicates whether this is HTTP/1.0, which has neither chunks nor persistent connections by
-  /// default.
-  var isHTTP10: Bool { major == 1 && minor == 0 }
-}
-
 extension String {
   /// Returns a Boolean value that indicates whether the texts are equal, ignoring the case of ASCII letters.
   ///
@@ -165,7 +186,7 @@ enum HostField {
     return value.withUTF8 { isValid($0) }
   }
 
-  private static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var index = 0
     if bytes.first == UInt8(ascii: "[") {
       index = 1

@@ -8,7 +8,7 @@ import NIOHTTP1
 struct HTTP2RequestHead {
   let method: HTTPMethod
   let target: RequestTarget
-  let headers: HTTPHeaders
+  let headers: RequestFields
 
   /// The length of the body; `nil` where it is not announced.
   let bodyLength: Int?
@@ -46,12 +46,9 @@ struct HTTP2RequestHead {
       default: headers.add(name: name, value: value)
       }
     }
-    let head = HTTPRequestHead(
-      version: HTTPVersion(major: 2, minor: 0),
-      method: HTTPMethod(rawValue: method),
-      uri: path,
-      headers: headers
-    )
+    let head = RequestHead(
+      method: HTTPMethod(rawValue: method), target: path, fields: RequestFields(headers), isHTTP10: false,
+      persists: true)
     // NIO knows the registered methods by name.
     if case .RAW = head.method { throw .unknownMethod }
     let facts = try RequestHeadFacts(head, limits: limits)
@@ -64,7 +61,7 @@ struct HTTP2RequestHead {
       throw .malformedRequest("the scheme must be http or https")
     }
     self.method = head.method
-    self.headers = headers
+    self.headers = head.fields
     bodyLength = isWhole ? 0 : headers.contains(name: "content-length") ? facts.bodyLength : nil
     awaitsContinue = facts.awaitsContinue && bodyLength != 0
     requestID = facts.requestID

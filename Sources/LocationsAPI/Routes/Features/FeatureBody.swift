@@ -90,7 +90,7 @@ enum FeatureBody {
   }
 
   /// Returns the reference system of `Content-Crs`; CRS84 without it.
-  private static func system(of headers: HTTPHeaders) throws(Problem) -> ReferenceSystem {
+  private static func system(of headers: RequestFields) throws(Problem) -> ReferenceSystem {
     guard let value = headers.first(name: "content-crs") else { return .crs84 }
     guard let system = ReferenceSystem(fieldValue: value) else {
       let names = ReferenceSystem.allCases.map(\.fieldValue).joined(separator: ", ")

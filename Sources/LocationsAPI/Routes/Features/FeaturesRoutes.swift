@@ -336,7 +336,7 @@ enum FeatureFormat: Hashable {
   ///
   /// - Throws: `Problem` 400 for an unknown `f`, 406 when nothing offered is acceptable.
   static func chosen(
-    by parameter: String?, accept headers: HTTPHeaders, from offered: [FeatureFormat]
+    by parameter: String?, accept headers: RequestFields, from offered: [FeatureFormat]
   ) throws(Problem) -> FeatureFormat {
     switch parameter {
     case nil:

@@ -1,4 +1,5 @@
 import Basics
+import HTTPServer
 import JSONText
 import NIOCore
 import NIOHTTP1
@@ -109,7 +110,7 @@ enum MCPRevision: String, CaseIterable {
   /// Determines the revision that a message is of, and validates what the revision says of the header fields.
   ///
   /// - Throws: `MCPError`.
-  init(of message: MCPMessage, _ headers: HTTPHeaders) throws(MCPError) {
+  init(of message: MCPMessage, _ headers: RequestFields) throws(MCPError) {
     let version = try Self.value(of: "MCP-Protocol-Version", in: headers)
     // Notifications have neither metadata nor required fields.
     let isNotification = message.id == nil
@@ -133,7 +134,7 @@ enum MCPRevision: String, CaseIterable {
   }
 
   private static func validateStateless(
-    _ message: MCPMessage, _ version: String?, _ headers: HTTPHeaders
+    _ message: MCPMessage, _ version: String?, _ headers: RequestFields
   ) throws(MCPError) {
     let meta = message.params["_meta"]
     guard case .string(let stated)? = meta?[versionKey] else {
@@ -168,7 +169,7 @@ enum MCPRevision: String, CaseIterable {
 
   // MARK: Header fields
 
-  private static func value(of name: String, in headers: HTTPHeaders) throws(MCPError) -> String? {
+  private static func value(of name: String, in headers: RequestFields) throws(MCPError) -> String? {
     let values = headers[name]
     guard values.count <= 1 else { throw MCPError(.headerMismatch, "the header field \(name) must not be repeated") }
     return values.first

@@ -104,7 +104,7 @@ enum MCPTool: String, CaseIterable {
   /// - Throws: `Problem` 400 with the invalid arguments.
   func subrequest(_ arguments: [JSONValue.Member], of request: HTTPRequest) throws(Problem) -> HTTPRequest {
     try check(arguments)
-    var headers = request.headers
+    var headers = HTTPHeaders(Array(request.headers))
     for name in ["accept", "accept-encoding", "accept-language", "content-length", "if-none-match"] {
       headers.remove(name: name)
     }

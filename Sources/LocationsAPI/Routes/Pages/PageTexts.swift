@@ -1,7 +1,7 @@
 import Basics
 import CPages
+import HTTPServer
 import JSONText
-import NIOHTTP1
 import Points
 
 /// The texts of all pages in a language, by names such as `map.title`.
@@ -42,7 +42,7 @@ struct PageTexts: Sendable {
   }
 
   /// Returns the index of the language that a request prefers (RFC 4647, section 3.4).
-  static func index(preferredBy headers: HTTPHeaders) -> Int {
+  static func index(preferredBy headers: RequestFields) -> Int {
     for range in LanguagePriorityList(acceptLanguage: headers)?.ranges ?? [] {
       let primary = String(range.text.prefix { $0 != "-" })
       if let index = all.firstIndex(where: { $0.language.hasSameBytes(as: primary) }) { return index }
@@ -50,7 +50,7 @@ struct PageTexts: Sendable {
     return 0
   }
 
-  static func preferred(by headers: HTTPHeaders) -> PageTexts { all[index(preferredBy: headers)] }
+  static func preferred(by headers: RequestFields) -> PageTexts { all[index(preferredBy: headers)] }
 
   /// Returns a text with values in place of their names in braces; the name of a text that there is not.
   func text(_ name: String, _ values: KeyValuePairs<String, String> = [:]) -> String {

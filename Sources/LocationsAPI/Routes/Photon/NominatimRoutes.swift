@@ -272,7 +272,7 @@ extension PhotonArguments {
   /// Returns the form of the response.
   ///
   /// - Parameter hasAddress: a Boolean value that indicates whether places have an address by default.
-  fileprivate mutating func nominatimForm(_ headers: HTTPHeaders, hasAddress: Bool) -> NominatimPlaces {
+  fileprivate mutating func nominatimForm(_ headers: RequestFields, hasAddress: Bool) -> NominatimPlaces {
     let format = values[Self.format] ?? "jsonv2"
     if !["json", "jsonv2"].contains(format) {
       values.note(.invalid, "format", "must be json or jsonv2, got '\(format.prefix(50))'")
@@ -280,7 +280,7 @@ extension PhotonArguments {
     var languages = LanguageNegotiation(parameter: nil, headers: headers)
     if let text = values[Self.languageField] {
       languages = LanguageNegotiation(
-        parameter: LanguagePriorityList(acceptLanguage: HTTPHeaders([("accept-language", text)])))
+        parameter: LanguagePriorityList(acceptLanguage: ["accept-language": text]))
     }
     return NominatimPlaces(
       languages: languages, categoryName: format == "json" ? "class" : "category",

@@ -105,7 +105,7 @@ struct PhotonArguments {
   mutating func radiusMetres() -> Double { (values.number(.radius, in: 0...5000) ?? 1) * 1000 }
 
   /// Returns the languages of `lang`, or else of `Accept-Language`. `default` stands for the places' own names.
-  mutating func languages(_ headers: HTTPHeaders) -> LanguageNegotiation {
+  mutating func languages(_ headers: RequestFields) -> LanguageNegotiation {
     if values[.languages]?.hasSameBytes(as: "default") == true { return .none }
     return LanguageNegotiation(parameter: values.languages(), headers: headers)
   }

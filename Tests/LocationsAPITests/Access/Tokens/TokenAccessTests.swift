@@ -208,7 +208,7 @@ import Testing
   @Test func rateLimitedClientsNewTokensAreNotVerified() async throws {
     let access = try await access()
     let token = try issuer.token()
-    let headers: HTTPHeaders = ["authorization": "Bearer \(token)"]
+    let headers: RequestFields = ["authorization": "Bearer \(token)"]
 
     let unseen = access.sender(of: headers) { false }
     let verified = access.sender(of: headers) { true }
