@@ -76,7 +76,7 @@ struct RouteTable: Sendable {
   /// Returns the route of a request and the parameters in its path; `nil` where the request is to be rejected.
   func match(_ request: HTTPRequest) -> (route: Route, parameters: PathParameters)? {
     let path = request.path
-    let hasEscapes = path.utf8.contains(UInt8(ascii: "%"))
+    let hasEscapes = Self.hasEscapes(path)
     guard let (index, parameters) = find(path, hasEscapes: hasEscapes),
       let route = entries[index].route(for: request.method),
       (try? request.body.limited(by: route.bodyLimit).checkAnnouncedLength()) != nil
@@ -88,14 +88,24 @@ struct RouteTable: Sendable {
   /// Returns the first entry that matches a path. Of the templates without parameters, only those of the same length
   /// are compared; of those with parameters, only those that begin with the same segment, unless the path has escapes.
   private func find(_ path: Substring, hasEscapes: Bool) -> (index: Int, parameters: PathParameters)? {
-    let length = path.utf8.count
-    // By index: a loop over the entries would copy each.
-    for index in 0..<exactCount where entries[index].template.text.utf8.count == length {
-      if entries[index].template.text.utf8.elementsEqual(path.utf8) { return (index, .none) }
-    }
+    if let index = indexOfExact(path) { return (index, .none) }
     if hasEscapes { return firstMatch(of: path, among: entries.indices, hasEscapes: true) }
     let candidates = indicesByFirstSegment[RouteTemplate.firstSegment(of: path)] ?? indicesOfAnyFirstSegment
     return firstMatch(of: path, among: candidates, hasEscapes: false)
+  }
+
+  private func indexOfExact(_ path: Substring) -> Int? {
+    path.utf8.withContiguousBytes { path in
+      // By index: a loop over the entries would copy each.
+      for index in 0..<exactCount where entries[index].template.text.utf8.count == path.count {
+        if entries[index].template.text.utf8.withContiguousBytes({ $0.elementsEqual(path) }) { return index }
+      }
+      return nil
+    }
+  }
+
+  private static func hasEscapes(_ path: Substring) -> Bool {
+    path.utf8.withContiguousBytes { $0.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil }
   }
 
   private func firstMatch(
@@ -113,7 +123,7 @@ struct RouteTable: Sendable {
   /// finds no route, and the template of its path, if there is one.
   func rejection(of request: HTTPRequest) -> (template: String?, result: Result<String, Problem>) {
     let path = request.path
-    let hasEscapes = path.utf8.contains(UInt8(ascii: "%"))
+    let hasEscapes = Self.hasEscapes(path)
     guard let (index, parameters) = find(path, hasEscapes: hasEscapes) else {
       if request.method == .OPTIONS, path == "*" { return (nil, .success(Self.allow(entries.flatMap(\.routes)))) }
       guard !hasEscapes || PercentEncoding.decode(path) != nil else {
