@@ -206,6 +206,26 @@ import Testing
     }
   }
 
+  @Test(arguments: ["", "GET /3 HTTP/1.1\r\nHost: a\r\n\r\n"])
+  func invalidRequestInTheQueueIsRejectedAfterTheOneBeforeIt(next: String) async throws {
+    // The first request is in progress when the others come.
+    let responder = ClosureResponder { request in
+      await Task.yield()
+      return .text(String(request.path))
+    }
+    try await withConnection(to: responder) { connection in
+      try await connection.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\n\r\n" + next)
+      let first = try await connection.response()
+      let second = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(first.text == "/1")
+      #expect(second.status == 400)
+      #expect(second["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
   @Test func emptyLinesBetweenRequestsAreIgnored() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send("\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\n\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")

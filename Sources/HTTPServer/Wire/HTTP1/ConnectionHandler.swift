@@ -260,7 +260,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
       facts = try RequestHeadFacts(head, limits: server.configuration.limits)
       guard target.isValid else { throw .malformedRequest("the target must be a path") }
     } catch {
-      return failInput(error)
+      // At once: the parts in the queue are its own, or come after it.
+      return reject(error)
     }
     state.begin(bodyLength: facts.bodyLength, persists: facts.persists, awaitsContinue: facts.awaitsContinue)
     exchange = Exchange(
