@@ -14,7 +14,7 @@ import Testing
   /// An endpoint whose responses a test sets.
   private final class Receiver: HTTPResponder {
     struct Message: Sendable {
-      let headers: HTTPHeaders
+      let headers: RequestFields
       let body: Data
       let status: HTTPResponseStatus
 

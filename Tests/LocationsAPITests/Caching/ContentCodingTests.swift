@@ -1,5 +1,6 @@
 import Foundation
 import Gzip
+import HTTPServer
 import MemoryStore
 import NIOHTTP1
 import Points
