@@ -53,12 +53,26 @@ final class JudgedTerms {
 
   fileprivate static let typosPerTerm = 256
 
+  /// The words that were matched with the terms last, without typos: each at its number modulo ``wordsOfMemory``. Empty
+  /// until a place is judged without typos, and for more terms than a set has bits.
+  fileprivate var words: UnsafeMutableBufferPointer<MatchedWord>
+
+  fileprivate static let wordsOfMemory = 256
+
+  /// The maximum number of terms of a ``TermSets``.
+  static let maximumTermsOfSets = UInt64.bitWidth
+
+  /// The terms of a script without spaces, and the terms that are short.
+  fileprivate let unspaced: UInt64
+  fileprivate let short: UInt64
+
   /// Creates the terms at some indices.
   init(
     _ terms: ContiguousArray<QueryTerm>, at indices: ContiguousArray<Int>, exactWords: ContiguousArray<Int>,
     prefixWords: ContiguousArray<Range<Int>>
   ) {
     let count = indices.count
+    var (unspaced, short): (UInt64, UInt64) = (0, 0)
     self.terms = .allocate(capacity: count)
     scalars = .allocate(capacity: indices.reduce(0) { $0 + terms[$1].scalars.count })
     var start = 0
@@ -72,7 +86,11 @@ final class JudgedTerms {
           letters: term.letters(in: UnsafeBufferPointer(rebasing: scalars[start..<end])), letterCount: term.letters,
           isUnspaced: term.isUnspaced, isShort: !term.isUnspaced && term.scalars.count < TypoRules.lettersForOne))
       start = end
+      // Shifted out where there are more terms than bits.
+      if term.isUnspaced { unspaced |= 1 << position }
+      if self.terms[position].isShort { short |= 1 << position }
     }
+    (self.unspaced, self.short) = (unspaced, short)
     sequence = .allocate(capacity: exactWords.count)
     _ = sequence.initialize(from: exactWords)
     best = .allocate(capacity: count)
@@ -82,6 +100,7 @@ final class JudgedTerms {
     required = .allocate(capacity: count)
     required.initialize(repeating: 0)
     typos = .init(start: nil, count: 0)
+    words = .init(start: nil, count: 0)
   }
 
   deinit {
@@ -92,6 +111,14 @@ final class JudgedTerms {
     bestOfContext.deallocate()
     required.deallocate()
     typos.deallocate()
+    words.deallocate()
+  }
+
+  /// Allocates the memory of matched words, if the terms fit into sets.
+  fileprivate func prepareWords() {
+    guard words.isEmpty, terms.count <= Self.maximumTermsOfSets else { return }
+    words = .allocate(capacity: Self.wordsOfMemory)
+    words.initialize(repeating: MatchedWord(word: .max, covered: 0, terms: TermSets()))
   }
 
   /// Sets which terms must have a word by the rules for typos.
@@ -109,6 +136,28 @@ final class JudgedTerms {
   }
 }
 
+/// The terms that words of a place match without typos, as bits by their positions.
+private struct TermSets: BitwiseCopyable {
+  /// The terms that are one of the words.
+  var whole: UInt64 = 0
+
+  /// The terms that one of the words begins with.
+  var begun: UInt64 = 0
+
+  @inline(__always)
+  mutating func formUnion(_ other: TermSets) {
+    whole |= other.whole
+    begun |= other.begun
+  }
+}
+
+/// A word of a place with the terms that it matches without typos, and the number of its letters that they have.
+private struct MatchedWord: BitwiseCopyable {
+  let word: UInt32
+  let covered: UInt32
+  let terms: TermSets
+}
+
 /// The judgement of the places of a part by the words of their names, categories and addresses.
 struct PlaceJudge {
   private let columns: TextColumns
@@ -118,6 +167,14 @@ struct PlaceJudge {
   private let bestOfContext: UnsafeMutableBufferPointer<UInt8>
   private let required: UnsafeMutableBufferPointer<Int>
   private let typos: UnsafeMutableBufferPointer<UInt64>
+
+  /// The memory of matched words; `nil` where typos are allowed or the terms do not fit into sets.
+  private let words: UnsafeMutablePointer<MatchedWord>?
+
+  /// All terms, those of a script without spaces, and those that are short.
+  private let allTerms: UInt64
+  private let unspaced: UInt64
+  private let short: UInt64
   private let rules: TypoRules
   private let scoring: TextScore
   private let letters: Int
@@ -144,10 +201,15 @@ struct PlaceJudge {
   ///   - isReading: a Boolean value that indicates whether the terms are those beside the name of the category, and may be
   ///     in a name.
   ///   - isAlternative: a Boolean value that indicates whether the terms are not those of the query.
+  ///   - usesSets: a Boolean value that indicates whether terms are compared as sets where that is possible.
   init(
     _ terms: JudgedTerms, in columns: TextColumns, _ rules: TypoRules, _ scoring: TextScore, letters: Int,
-    isCategory: Bool, isReading: Bool, isAlternative: Bool, completesLastWord: Bool
+    isCategory: Bool, isReading: Bool, isAlternative: Bool, completesLastWord: Bool, usesSets: Bool = true
   ) {
+    if rules.maximumEdits == 0, usesSets { terms.prepareWords() }
+    words = rules.maximumEdits == 0 && usesSets ? terms.words.baseAddress : nil
+    allTerms = terms.terms.count < UInt64.bitWidth ? 1 << UInt64(terms.terms.count) - 1 : .max
+    (unspaced, short) = (terms.unspaced, terms.short)
     self.columns = columns
     self.terms = terms.terms
     sequence = terms.sequence
@@ -177,6 +239,7 @@ struct PlaceJudge {
       start: columns.entries + Int(columns.entryStarts[slot]),
       count: Int(columns.entryStarts[slot + 1] - columns.entryStarts[slot]))
     steps += entries.count
+    if let words { return judge(slot, entries, words) }
     if required.count > Self.manyTerms, !hasRequiredTerms(entries) { return nil }
     for term in best.indices { best[term] = .max }
     var namesEnd = entries.count
@@ -213,6 +276,117 @@ struct PlaceJudge {
     return found
   }
 
+  /// Returns the same as ``judge(_:)`` by rules without typos, for terms that fit into sets.
+  private mutating func judge(
+    _ slot: Int, _ entries: UnsafeBufferPointer<UInt32>, _ words: UnsafeMutablePointer<MatchedWord>
+  ) -> (tier: TextMatch.Tier, fraction: Double)? {
+    if required.count > Self.manyTerms {
+      var sets = TermSets()
+      for entry in entries { sets.formUnion(matched(entry, words).terms) }
+      if !hasRequiredTerms(sets, entryCount: entries.count) { return nil }
+    }
+    var context = TermSets()
+    var namesEnd = entries.count
+    while namesEnd > 0, entries[namesEnd - 1] & TextColumns.context != 0 {
+      namesEnd -= 1
+      context.formUnion(matched(entries[namesEnd], words).terms)
+    }
+    let importance = columns.places[slot].importance
+    var found: (tier: TextMatch.Tier, fraction: Double)?
+    var name = NameCoverage()
+    var sets = context
+    for entry in entries[..<namesEnd] {
+      let word = matched(entry, words)
+      sets.formUnion(word.terms)
+      let number = Int(word.word)
+      let isNext = name.words < sequence.count && sequence[name.words] == number
+      name.add(letters: columns.dictionary.letterCount(number), covered: Int(word.covered), isNext: isNext)
+      if entry & TextColumns.nameEnd == 0 { continue }
+      defer {
+        name = NameCoverage()
+        sets = context
+      }
+      if name.covered == 0 { continue }
+      if isCategory, !isReading { return nil }
+      steps += terms.count
+      guard let kindAndEdits = kindAndEdits(sets) else { continue }
+      let judged = judge(name, TextColumns.kind(ofNameEndingWith: entry), importance, kindAndEdits)
+      if judged > found ?? (.category, 0) { found = judged }
+    }
+    if isCategory {
+      // Whatever a name has of the text, so that a place has one score for all readings of it.
+      guard found != nil || kindAndEdits(context) != nil else { return nil }
+      found = (.category, scoring.fraction(coverage: 0, edits: 0, importance: importance))
+    }
+    if found != nil { steps += entries.count * terms.count }
+    return found
+  }
+
+  /// Returns a word of a place with the terms that it matches without typos.
+  @inline(__always)
+  private func matched(_ entry: UInt32, _ words: UnsafeMutablePointer<MatchedWord>) -> MatchedWord {
+    let word = entry & TextColumns.wordMask
+    let position = Int(word) & (JudgedTerms.wordsOfMemory - 1)
+    if words[position].word != word { words[position] = matched(word) }
+    return words[position]
+  }
+
+  /// Matches a word of a place with all terms.
+  @inline(never)
+  private func matched(_ number: UInt32) -> MatchedWord {
+    let word = Int(number)
+    var (sets, covered) = (TermSets(), 0)
+    for (index, term) in terms.enumerated() {
+      if term.word == word {
+        sets.whole |= 1 << UInt64(index)
+        covered = columns.dictionary.letterCount(word)
+      } else if term.begins(word) {
+        sets.begun |= 1 << UInt64(index)
+        covered = max(covered, term.letterCount)
+      }
+    }
+    return MatchedWord(word: number, covered: UInt32(covered), terms: sets)
+  }
+
+  /// Returns a Boolean value that indicates whether all terms that must have a word are in the sets.
+  @inline(__always)
+  private mutating func hasRequiredTerms(_ sets: TermSets, entryCount: Int) -> Bool {
+    let matched = sets.whole | sets.begun
+    if matched == allTerms {
+      steps += entryCount * required.count
+      return true
+    }
+    for position in required.indices {
+      steps += entryCount
+      if matched & (1 << UInt64(required[position])) != 0 { continue }
+      // The next place is compared with this term first.
+      if position > 0 { required.swapAt(0, position) }
+      return false
+    }
+    return true
+  }
+
+  /// The worst of the kinds of matches of all terms, and the number of edits; `nil` where terms are missing.
+  @inline(__always)
+  private func kindAndEdits(_ sets: TermSets) -> (worst: UInt8, edits: Int)? {
+    let begun = sets.begun & ~sets.whole
+    let missing = allTerms & ~(sets.whole | sets.begun)
+    var (worst, edits): (UInt8, Int) = (begun == 0 ? 0 : 1, isAlternative ? 1 : 0)
+    if begun != 0, rules.requiresWholeShortWords {
+      for (index, term) in terms.enumerated() where begun & (1 << UInt64(index)) != 0 {
+        if term.letters.scalars.count < TypoRules.lettersForBeginning { return nil }
+      }
+    }
+    if missing != 0 {
+      guard (missing & unspaced).nonzeroBitCount <= rules.maximumMissingPairs else { return nil }
+      let missingSpaced = missing & ~unspaced
+      guard missingSpaced == 0 || (rules.omitsShortWords && missingSpaced & ~short == 0) else { return nil }
+      worst = 2
+      edits += missing.nonzeroBitCount
+    }
+    return (worst, edits)
+  }
+
   /// Returns the tier and the fraction of a name whose words, with those of the context, are matched with the terms;
   /// `nil` where terms are missing.
   @inline(__always)
@@ -220,7 +394,16 @@ struct PlaceJudge {
     _ name: NameCoverage, _ kind: NameKind, _ importance: UInt8
   ) -> (tier: TextMatch.Tier, fraction: Double)? {
     steps += terms.count
-    guard let (worst, edits) = kindAndEdits else { return nil }
+    guard let kindAndEdits else { return nil }
+    return judge(name, kind, importance, kindAndEdits)
+  }
+
+  /// Returns the tier and the fraction of a name that has all terms with the context.
+  @inline(__always)
+  private func judge(
+    _ name: NameCoverage, _ kind: NameKind, _ importance: UInt8, _ kindAndEdits: (worst: UInt8, edits: Int)
+  ) -> (tier: TextMatch.Tier, fraction: Double) {
+    let (worst, edits) = kindAndEdits
     var coverage = scoring.factor(of: kind) * (Double(min(name.covered, letters)) / Double(name.letters))
     if completesLastWord, !name.isBegun { coverage *= TextScore.laterWordFactor }
     let fraction = scoring.fraction(coverage: coverage, edits: edits, importance: importance)

@@ -67,11 +67,16 @@ extension PointSnapshot {
     }
     var names =
       query.includesMatchedNames ? MatchedName(search.terms, search.scoring, textConfiguration, search.limit) : nil
+    let center = query.center.map { ($0, EarthCentred($0)) }
     let matches = found.prefix(count).map { candidate in
-      let point = parts[Int(candidate.part)].segment.point(at: Int(candidate.slot))
+      let (segment, slot) = (parts[Int(candidate.part)].segment, Int(candidate.slot))
+      let point = segment.point(at: slot)
       return TextMatch(
         point: point,
-        distanceMetres: query.center.map { Geodesic.distanceMetres(from: $0, to: point.draft.coordinate) },
+        distanceMetres: center.map { center, position in
+          Geodesic.distanceMetres(
+            from: center, at: position, to: point.draft.coordinate, at: segment.columns.positions[slot])
+        },
         score: candidate.score, tier: candidate.tier, name: names?.name(of: point))
     }
     let isRelevance = query.order == .relevance || query.center == nil

@@ -22,7 +22,17 @@ struct QueryTerm: Sendable {
 
   init(bytes: ContiguousArray<UInt8>, letters: Int, isUnspaced: Bool, isIncomplete: Bool) {
     self.bytes = bytes
-    scalars = ContiguousArray(String(decoding: bytes, as: UTF8.self).unicodeScalars.lazy.map(\.value))
+    var scalars: ContiguousArray<UInt32> = []
+    scalars.reserveCapacity(bytes.count)
+    bytes.withUnsafeBufferPointer { bytes in
+      var offset = 0
+      while offset < bytes.count {
+        let (scalar, length) = WordDictionary.scalar(bytes, at: offset)
+        scalars.append(scalar)
+        offset += length
+      }
+    }
+    self.scalars = scalars
     letterSet = scalars.reduce(0) { $0 | 1 << UInt64($1 & 63) }
     self.letters = letters
     self.isUnspaced = isUnspaced
@@ -239,8 +249,10 @@ struct WordExpansion {
   private let dictionary: WordDictionary
   private let limit: SearchLimit
   private let scalars: ContiguousArray<UInt32>
-  private let bytes: ContiguousArray<UInt8>
   private let byteStarts: ContiguousArray<Int>
+
+  /// The bytes from each scalar on, and none; in the memory of the term while words are searched.
+  private var rests: ContiguousArray<WordDictionary.Prefix> = []
   private let isBeginning: Bool
   private let freesFirst: Bool
   private let maximumSteps: Int
@@ -261,7 +273,6 @@ struct WordExpansion {
     (maximumSteps, maximumRanges) = isBounded ? (Self.maximumSteps, Self.maximumRanges) : (.max, .max)
     self.limit = limit
     scalars = term.scalars
-    bytes = term.bytes
     isBeginning = term.isIncomplete
     freesFirst = rules.freesFirstLetter(ofLetters: term.scalars.count)
     var starts: ContiguousArray<Int> = [0]
@@ -271,7 +282,12 @@ struct WordExpansion {
     if !exact.isEmpty { ranges.append(exact) }
     guard !term.isUnspaced else { return }
     let edits = Self.edits(of: term, rules)
-    if edits > 0 { visit(0..<dictionary.count, depth: 0, index: 0, edits: edits) }
+    guard edits > 0 else { return }
+    term.bytes.withUnsafeBufferPointer { bytes in
+      rests = ContiguousArray(starts.map { .init(UnsafeBufferPointer(rebasing: bytes[$0...])) })
+      visit(0..<dictionary.count, depth: 0, index: 0, edits: edits)
+      rests = []
+    }
   }
 
   private static func edits(of term: QueryTerm, _ rules: TypoRules) -> Int {
@@ -297,13 +313,16 @@ struct WordExpansion {
       limit.spend(Self.stepsPerNode)
     else { return }
     steps += 1
-    if edits == 0 { return lookUp(range, depth: depth, index: index) }
+    if edits == 0 {
+      lookUp(range, depth: depth, index: index)
+      return
+    }
     let rest = scalars.count - index
     if isBeginning, rest <= edits { return found(range) }
     let isFixed = index == 0 && !freesFirst
     if isFixed {
-      let child = self.range(of: index..<index + 1, in: range, depth: depth)
-      return visit(child, depth: depth + byteStarts[1], index: 1, edits: edits)
+      return visit(
+        words(in: range, after: depth, withScalar: index), depth: depth + byteStarts[1], index: 1, edits: edits)
     }
     // A deletion: the text has a scalar that the word has not.
     if rest > 0 { visit(range, depth: depth, index: index + 1, edits: edits - 1) }
@@ -316,9 +335,7 @@ struct WordExpansion {
       let word = dictionary.word(next)
       let (scalar, length) = WordDictionary.scalar(word, at: depth)
       if depth == 0, scalar >= Self.firstUnspaced { break }
-      let child = dictionary.words(
-        in: next..<range.upperBound, after: depth,
-        beginningWith: UnsafeBufferPointer(rebasing: word[depth..<depth + length]))
+      let child = next..<dictionary.end(ofScalarIn: next..<range.upperBound, after: depth, length: length)
       next = child.upperBound
       let isEqual = rest > 0 && scalar == scalars[index]
       if isEqual { visit(child, depth: depth + length, index: index + 1, edits: edits) }
@@ -326,30 +343,28 @@ struct WordExpansion {
       if rest > 0, !isEqual { visit(child, depth: depth + length, index: index + 1, edits: edits - 1) }
       visit(child, depth: depth + length, index: index, edits: edits - 1)
       if rest > 1, scalar == scalars[index + 1], !isEqual {
-        let both = self.range(of: index..<index + 1, in: child, depth: depth + length)
+        let both = words(in: child, after: depth + length, withScalar: index)
         let bothLength = length + byteStarts[index + 1] - byteStarts[index]
         visit(both, depth: depth + bothLength, index: index + 2, edits: edits - 1)
       }
     }
   }
 
-  private func range(of part: Range<Int>, in range: Range<Int>, depth: Int) -> Range<Int> {
-    bytes.withUnsafeBufferPointer { bytes in
-      dictionary.words(
-        in: range, after: depth,
-        beginningWith: UnsafeBufferPointer(
-          rebasing: bytes[byteStarts[part.lowerBound]..<byteStarts[part.upperBound]]))
-    }
+  /// Returns the words of a range that go on with a scalar of the text.
+  private func words(in range: Range<Int>, after depth: Int, withScalar index: Int) -> Range<Int> {
+    dictionary.words(
+      in: range, after: depth, beginningWith: rests[index].prefix(byteStarts[index + 1] - byteStarts[index]))
   }
 
   /// Adds the words that end, or go on, with the rest of the text.
+  @inline(__always)
   private mutating func lookUp(_ range: Range<Int>, depth: Int, index: Int) {
-    let words = self.range(of: index..<scalars.count, in: range, depth: depth)
-    guard !words.isEmpty else { return }
-    if isBeginning { return found(words) }
-    // The shortest of the words is the first.
-    let length = depth + byteStarts[scalars.count] - byteStarts[index]
-    if dictionary.word(words.lowerBound).count == length { found(words.lowerBound..<words.lowerBound + 1) }
+    if isBeginning {
+      let words = dictionary.words(in: range, after: depth, beginningWith: rests[index])
+      if !words.isEmpty { found(words) }
+    } else if let word = dictionary.number(in: range, after: depth, endingWith: rests[index]) {
+      found(word..<word + 1)
+    }
   }
 
   private mutating func found(_ words: Range<Int>) { ranges.append(words) }

@@ -76,7 +76,8 @@ private struct TextBuffers: Sendable {
   var columns: TextColumns {
     TextColumns(
       dictionary: WordDictionary(
-        count: wordLetters.count, starts: wordStarts.pointer, bytes: wordBytes.pointer, letters: wordLetters.pointer),
+        count: wordLetters.count, starts: wordStarts.pointer, bytes: wordBytes.pointer, byteCount: wordBytes.count,
+        letters: wordLetters.pointer),
       postingStarts: postingStarts.pointer, postings: postings.pointer, wordBounds: wordBounds.pointer,
       frequentWords: frequentWords.pointer, frequentCount: frequentWords.count, blockStarts: blockStarts.pointer,
       blocks: blocks.pointer, entryStarts: entryStarts.pointer, entries: entries.pointer, places: places.pointer)

@@ -95,8 +95,18 @@ final class TextSearch {
   /// The number of letters of the query.
   var letters = 0
 
+  /// A Boolean value that indicates whether a name must have a word of the text.
+  private var isNameNeeded = true
+
   /// The upper bounds of a score's part by coverage, by the least number of letters of a name.
   private var coverageBounds: ContiguousArray<Double> = []
+
+  /// The same where a name must have a word of a text of ``boundedLetters``.
+  private var nameCoverageBounds: ContiguousArray<Double> = []
+  private var boundedLetters: Int?
+
+  /// The same where no name needs a word of the text.
+  private static let noCoverage = ContiguousArray(repeating: 0.0, count: 256)
 
   /// The part of a score by importance, in steps of 1/255.
   private let importances: ContiguousArray<Double>
@@ -119,7 +129,7 @@ final class TextSearch {
   /// A Boolean value that indicates whether the first matches are needed in order.
   private var keepsOrder = true
   var postingLimit: Int
-  private var seen: Set<UInt64> = []
+  private var seen = Set<UInt64>(minimumCapacity: 48)
 
   /// All matches where their order is not needed, as bits by slot.
   private var marks: [ContiguousArray<UInt64>] = []
@@ -197,15 +207,17 @@ final class TextSearch {
       })
     letters = terms.reduce(0) { $0 + $1.letters }
     for index in parts.indices { parts[index].setJudgedTerms(terms, at: distinctTerms, rules) }
-    boundCoverage(isNameNeeded: true)
+    isNameNeeded = true
   }
 
-  /// Sets the upper bounds of a score's part by coverage.
-  ///
-  /// - Parameter isNameNeeded: a Boolean value that indicates whether a name must have a word of the text.
-  private func boundCoverage(isNameNeeded: Bool) {
-    coverageBounds = ContiguousArray(
-      (0...255).map { isNameNeeded ? scoring.maximumCoverage(nameLetters: $0, letters: letters) : 0 })
+  /// Sets the upper bounds of a score's part by coverage to those of the terms.
+  private func boundCoverage() {
+    if isNameNeeded, boundedLetters != letters {
+      boundedLetters = letters
+      nameCoverageBounds = ContiguousArray(
+        (0...255).map { scoring.maximumCoverage(nameLetters: $0, letters: letters) })
+    }
+    coverageBounds = isNameNeeded ? nameCoverageBounds : Self.noCoverage
   }
 
   /// Returns the first matches in order, one more than the limit where there are more.
@@ -345,6 +357,7 @@ final class TextSearch {
       slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
       return
     }
+    boundCoverage()
     let part = parts[index]
     guard total > Self.fewPostings else {
       for range in ranges {
@@ -407,8 +420,11 @@ final class TextSearch {
   /// - Parameter isRareWord: a Boolean value that indicates whether the places are all of a word without blocks, so
   ///   that after the important ones they are ordered by the lengths of their names.
   func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart, isRareWord: Bool = false) {
+    boundCoverage()
     let columns = part.columns
     let ids = part.positions.ids
+    // A copy for each place would count references.
+    let filter = filter
     let tombstones = part.tombstones?.pointer
     withExtendedLifetime((part.segment, part.index, part.tombstones, part.judgedTerms, part.wholeTerms)) {
       var judge = PlaceJudge(
@@ -419,7 +435,7 @@ final class TextSearch {
           terms, in: columns, rules, scoring, letters: letters, isCategory: false, isReading: false,
           isAlternative: false, completesLastWord: query.completesLastWord)
       }
-      withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.groupSize) { group in
+      withUnsafeTemporaryAllocation(of: BoundedSlot.self, capacity: Self.groupSize) { group in
         if top.isFull {
           prefetchBounds(of: slots.prefix(Self.groupSize), in: part)
         }
@@ -431,23 +447,29 @@ final class TextSearch {
           }
           var count = 0
           var isComplete = false
+          let isBounded = top.isFull
           for slot in slots[start..<end] {
             let slot = Int(slot)
-            if top.isFull {
+            var bound = Double.infinity
+            if isBounded {
               if isRareWord, !byDistance, boundOfFollowing(columns.places[slot]) < top.last.value {
                 isComplete = true
                 break
               }
-              if bound(of: slot, in: part) < top.last.value { continue }
+              bound = self.bound(of: slot, in: part)
+              if bound < top.last.value { continue }
             }
             if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
             prefetch(columns.entryStarts + slot)
-            if top.isFull { prefetch(ids + slot) }
-            group.initializeElement(at: count, to: slot)
+            if isBounded { prefetch(ids + slot) }
+            group.initializeElement(at: count, to: BoundedSlot(slot: slot, bound: bound))
             count += 1
           }
-          for slot in group[..<count] { prefetch(columns.entries + Int(columns.entryStarts[slot])) }
-          for slot in group[..<count] where canEnter(slot, in: part) { offer(slot, in: part, &judge, &whole) }
+          for place in group[..<count] { prefetch(columns.entries + Int(columns.entryStarts[place.slot])) }
+          for place in group[..<count] {
+            let bound = isBounded || !top.isFull ? place.bound : bound(of: place.slot, in: part)
+            if canEnter(place.slot, bound, in: part) { offer(place.slot, in: part, filter, &judge, &whole) }
+          }
           limit.spend(Self.stepsPerPlace * count + judge.takeSteps() + (whole?.takeSteps() ?? 0))
           if isComplete { return }
         }
@@ -455,12 +477,18 @@ final class TextSearch {
     }
   }
 
-  /// Returns a Boolean value that indicates whether a place can be among the first matches, by its bounds and its id.
+  /// A place with an upper bound of its key.
+  private struct BoundedSlot: BitwiseCopyable {
+    let slot: Int
+    let bound: Double
+  }
+
+  /// Returns a Boolean value that indicates whether a place can be among the first matches, by an upper bound of its
+  /// key and its id.
   @inline(__always)
-  private func canEnter(_ slot: Int, in part: TextPart) -> Bool {
+  private func canEnter(_ slot: Int, _ bound: Double, in part: TextPart) -> Bool {
     guard top.isFull else { return true }
     let last = top.last
-    let bound = bound(of: slot, in: part)
     return bound > last.value || (bound == last.value && part.positions.ids[slot] < last.id)
   }
 
@@ -498,7 +526,9 @@ final class TextSearch {
     }
   }
 
-  private func offer(_ slot: Int, in part: TextPart, _ judge: inout PlaceJudge, _ whole: inout PlaceJudge?) {
+  private func offer(
+    _ slot: Int, in part: TextPart, _ filter: QueryFilter, _ judge: inout PlaceJudge, _ whole: inout PlaceJudge?
+  ) {
     let positions = part.positions
     guard !isFiltered || filtering({ filter.matches(slot, of: part.segment) }),
       tiers.upperBound != .category || isNamed(slot, in: part), let (tier, fraction) = judge.judge(slot),
@@ -606,13 +636,13 @@ extension TextSearch {
     tiers = .category ... .category
     if whole.isEmpty {
       replaceTerms(QueryTerm.terms(of: reading.text, completesLastWord: completesLastWord))
-      boundCoverage(isNameNeeded: false)
+      isNameNeeded = false
       for index in parts.indices { parts[index].namedCategories = nil }
       if completesLastWord { searchPrefixes() } else { for index in parts.indices { searchAllWords(index) } }
     }
     for category in whole.isEmpty ? named : whole {
       replaceTerms(QueryTerm.terms(of: category.rest, completesLastWord: completesLastWord && !category.isAtEnd))
-      boundCoverage(isNameNeeded: false)
+      isNameNeeded = false
       for index in parts.indices { searchPlaces(of: category.categories, in: index) }
     }
   }
@@ -687,7 +717,7 @@ extension TextSearch {
   /// with.
   private func searchCategories() {
     tiers = .category ... .category
-    boundCoverage(isNameNeeded: false)
+    isNameNeeded = false
     for index in parts.indices {
       let part = parts[index]
       guard let (numbers, wordCount) = part.index.categoryNames.categories(endingText: part.exactWords),
@@ -697,7 +727,7 @@ extension TextSearch {
       let others = part.prefixWords.dropLast(wordCount)
       processFewest(others + part.exactWords.suffix(wordCount).map { $0..<$0 + 1 }, in: index)
     }
-    boundCoverage(isNameNeeded: true)
+    isNameNeeded = true
   }
 
   /// Searches for the places of a category that a label or synonym at an end of the text names, and that have the other
@@ -711,7 +741,7 @@ extension TextSearch {
     for reading in readings where !limit.isExpired {
       replaceTerms(
         QueryTerm.terms(of: reading.rest, completesLastWord: query.completesLastWord && !reading.isAtEnd))
-      boundCoverage(isNameNeeded: false)
+      isNameNeeded = false
       for index in parts.indices { searchPlaces(of: reading.categories, in: index) }
     }
     isReading = false
@@ -1047,7 +1077,7 @@ extension TextSearch {
         limit.spend(TextPart.stepsPerTerm)
         let dictionary = part.columns.dictionary
         // The shortest of the words is the first.
-        let words = dictionary.words(in: 0..<dictionary.count, after: 0, beginningWith: bytes)
+        let words = dictionary.words(in: 0..<dictionary.count, after: 0, beginningWith: .init(bytes))
         return !words.isEmpty && predicate(dictionary, words)
       }
     }

@@ -22,6 +22,9 @@ struct WordDictionary: BitwiseCopyable {
   /// The words in UTF-8, one after another.
   let bytes: UnsafePointer<UInt8>
 
+  /// The number of bytes of all words.
+  let byteCount: Int
+
   /// The number of letters of each word, with ``unspacedFlag`` where it is of a script without spaces.
   let letters: UnsafePointer<UInt8>
 
@@ -49,22 +52,50 @@ struct WordDictionary: BitwiseCopyable {
   ///   - range: the words to search.
   ///   - depth: the number of bytes that the words of the range begin with.
   ///   - rest: the following bytes of the prefix.
-  func words(in range: Range<Int>, after depth: Int, beginningWith rest: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+  func words(in range: Range<Int>, after depth: Int, beginningWith rest: Prefix) -> Range<Int> {
     if rest.isEmpty { return range }
     let start = first(in: range) { compare($0, after: depth, rest) >= 0 }
-    // Prefixes of few words are far more frequent than others.
-    var (low, step) = (start, 1)
-    while low < range.upperBound, compare(low, after: depth, rest) == 0 {
-      low += step
-      step *= 2
+    guard start < range.upperBound, compare(start, after: depth, rest) == 0 else { return start..<start }
+    return start..<end(of: start..<range.upperBound) { compare($0, after: depth, rest) == 0 }
+  }
+
+  /// Returns the word of a range that is a prefix of its first bytes, and some more; `nil` if there is none. O(log n).
+  ///
+  /// - Parameters:
+  ///   - range: the words to search.
+  ///   - depth: the number of bytes that the words of the range begin with.
+  ///   - rest: the following bytes of the word.
+  func number(in range: Range<Int>, after depth: Int, endingWith rest: Prefix) -> Int? {
+    // The shortest of the words that begin with the word is the first.
+    let start =
+      rest.isEmpty || range.count == 1
+      ? range.lowerBound : first(in: range) { compare($0, after: depth, rest) >= 0 }
+    guard start < range.upperBound, word(start).count == depth + rest.count, compare(start, after: depth, rest) == 0
+    else { return nil }
+    return start
+  }
+
+  /// Returns the end of the words that have a scalar in common with the first one of a range. O(log n) for n such words.
+  ///
+  /// - Parameters:
+  ///   - range: the words, of which all are longer than `depth`.
+  ///   - depth: the number of bytes that the words of the range begin with.
+  ///   - length: the number of bytes of the first word's scalar behind these.
+  @inline(__always)
+  func end(ofScalarIn range: Range<Int>, after depth: Int, length: Int) -> Int {
+    let scalar = bytes + Int(starts[range.lowerBound]) + depth
+    return end(of: range) { number in
+      let other = bytes + Int(starts[number]) + depth
+      // A word that has the first byte has as many as the scalar.
+      var index = 0
+      while index < length, scalar[index] == other[index] { index += 1 }
+      return index == length
     }
-    if low == start { return start..<start }
-    return start..<first(in: low - step / 2 + 1..<min(low, range.upperBound)) { compare($0, after: depth, rest) > 0 }
   }
 
   /// Returns the words that begin with a prefix. O(log n).
   func words(beginningWith prefix: ContiguousArray<UInt8>) -> Range<Int> {
-    prefix.withUnsafeBufferPointer { words(in: 0..<count, after: 0, beginningWith: $0) }
+    prefix.withUnsafeBufferPointer { words(in: 0..<count, after: 0, beginningWith: Prefix($0)) }
   }
 
   /// Returns the number of a word, where `range` has the words that begin with it; `nil` if it is none.
@@ -74,19 +105,68 @@ struct WordDictionary: BitwiseCopyable {
     return range.lowerBound
   }
 
+  /// A text that words begin with.
+  struct Prefix: BitwiseCopyable {
+    private let bytes: UnsafeBufferPointer<UInt8>
+
+    /// The first 8 bytes, the first one highest, with zeros behind the end.
+    fileprivate let key: UInt64
+
+    /// Creates the prefix of bytes that outlive it.
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+      self.bytes = bytes
+      var key: UInt64 = 0
+      for index in 0..<8 { key = key << 8 | (index < bytes.count ? UInt64(bytes[index]) : 0) }
+      self.key = key
+    }
+
+    @inline(__always)
+    var count: Int { bytes.count }
+
+    @inline(__always)
+    var isEmpty: Bool { bytes.isEmpty }
+
+    /// Returns the prefix of the first bytes.
+    func prefix(_ count: Int) -> Prefix { Prefix(UnsafeBufferPointer(rebasing: bytes[..<count])) }
+
+    /// Returns the byte at an index.
+    @inline(__always)
+    fileprivate subscript(index: Int) -> UInt8 { bytes[index] }
+  }
+
   /// Returns a negative number where the word precedes all that begin with the bytes after `depth`, zero where it
   /// begins with them, otherwise a positive one.
   @inline(__always)
-  private func compare(_ number: Int, after depth: Int, _ rest: UnsafeBufferPointer<UInt8>) -> Int {
-    let word = word(number)
-    let common = min(word.count - depth, rest.count)
-    var index = 0
+  private func compare(_ number: Int, after depth: Int, _ rest: Prefix) -> Int {
+    let start = Int(starts[number]) + depth
+    let length = Int(starts[number + 1]) - start
+    let common = min(length, rest.count)
+    let key = key(ofBytesAt: start, count: common)
+    // No word has a byte 0, so that a word that ends precedes those that go on.
+    if key != rest.key { return key < rest.key ? -1 : 1 }
+    var index = 8
     while index < common {
-      let (left, right) = (word[depth + index], rest[index])
+      let (left, right) = (bytes[start + index], rest[index])
       if left != right { return Int(left) - Int(right) }
       index += 1
     }
     return common == rest.count ? 0 : -1
+  }
+
+  /// Returns the first 8 bytes of some, the first one highest, with zeros behind their end.
+  @inline(__always)
+  private func key(ofBytesAt start: Int, count: Int) -> UInt64 {
+    guard start + 8 <= byteCount else { return lastKey(ofBytesAt: start, count: count) }
+    let key = UInt64(bigEndian: UnsafeRawPointer(bytes + start).loadUnaligned(as: UInt64.self))
+    return count < 8 ? key & ~(UInt64.max &>> UInt64(8 * count)) : key
+  }
+
+  /// Returns ``key(ofBytesAt:count:)`` of the last bytes, behind which no memory is read.
+  @inline(never)
+  private func lastKey(ofBytesAt start: Int, count: Int) -> UInt64 {
+    var key: UInt64 = 0
+    for index in 0..<8 { key = key << 8 | (index < count ? UInt64(bytes[start + index]) : 0) }
+    return key
   }
 
   @inline(__always)
@@ -97,6 +177,18 @@ struct WordDictionary: BitwiseCopyable {
       if predicate(middle) { high = middle } else { low = middle + 1 }
     }
     return low
+  }
+
+  /// Returns the end of the elements at the beginning of a range for which a closure returns `true`. It does for the
+  /// first, and for none behind one for which it does not. O(log n) for n such elements, of which there are mostly few.
+  @inline(__always)
+  private func end(of range: Range<Int>, where predicate: (Int) -> Bool) -> Int {
+    var (low, step) = (range.lowerBound + 1, 1)
+    while low < range.upperBound, predicate(low) {
+      step *= 2
+      low += step
+    }
+    return first(in: low - step + 1..<min(low, range.upperBound)) { !predicate($0) }
   }
 
   /// Returns the scalar of a word at an offset in bytes, with its length.
