@@ -324,16 +324,16 @@ struct PlaceJudge {
 
   /// Returns a word of a place with the terms that it matches without typos.
   @inline(__always)
-  private func matched(_ entry: UInt32, _ words: UnsafeMutablePointer<MatchedWord>) -> MatchedWord {
+  private mutating func matched(_ entry: UInt32, _ words: UnsafeMutablePointer<MatchedWord>) -> MatchedWord {
     let word = entry & TextColumns.wordMask
     let position = Int(word) & (JudgedTerms.wordsOfMemory - 1)
     if words[position].word != word { words[position] = matched(word) }
     return words[position]
   }
 
-  /// Matches a word of a place with all terms.
+  /// Matches a word of a place with all terms. Mutating, since the judgement would be copied otherwise.
   @inline(never)
-  private func matched(_ number: UInt32) -> MatchedWord {
+  private mutating func matched(_ number: UInt32) -> MatchedWord {
     let word = Int(number)
     var (sets, covered) = (TermSets(), 0)
     for (index, term) in terms.enumerated() {

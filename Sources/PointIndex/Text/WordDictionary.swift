@@ -83,12 +83,12 @@ struct WordDictionary: BitwiseCopyable {
   ///   - length: the number of bytes of the first word's scalar behind these.
   @inline(__always)
   func end(ofScalarIn range: Range<Int>, after depth: Int, length: Int) -> Int {
-    let scalar = bytes + Int(starts[range.lowerBound]) + depth
+    let scalar = bytes + (Int(starts[range.lowerBound]) &+ depth)
     return end(of: range) { number in
-      let other = bytes + Int(starts[number]) + depth
+      let other = bytes + (Int(starts[number]) &+ depth)
       // A word that has the first byte has as many as the scalar.
       var index = 0
-      while index < length, scalar[index] == other[index] { index += 1 }
+      while index < length, scalar[index] == other[index] { index &+= 1 }
       return index == length
     }
   }
@@ -112,12 +112,16 @@ struct WordDictionary: BitwiseCopyable {
     /// The first 8 bytes, the first one highest, with zeros behind the end.
     fileprivate let key: UInt64
 
+    /// The bits of these bytes.
+    fileprivate let mask: UInt64
+
     /// Creates the prefix of bytes that outlive it.
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
       self.bytes = bytes
       var key: UInt64 = 0
       for index in 0..<8 { key = key << 8 | (index < bytes.count ? UInt64(bytes[index]) : 0) }
       self.key = key
+      mask = bytes.count < 8 ? ~(.max >> UInt64(8 * bytes.count)) : .max
     }
 
     @inline(__always)
@@ -138,43 +142,44 @@ struct WordDictionary: BitwiseCopyable {
   /// begins with them, otherwise a positive one.
   @inline(__always)
   private func compare(_ number: Int, after depth: Int, _ rest: Prefix) -> Int {
-    let start = Int(starts[number]) + depth
-    let length = Int(starts[number + 1]) - start
-    let common = min(length, rest.count)
-    let key = key(ofBytesAt: start, count: common)
-    // No word has a byte 0, so that a word that ends precedes those that go on.
-    if key != rest.key { return key < rest.key ? -1 : 1 }
-    var index = 8
+    let start = Int(starts[number]) &+ depth
+    guard start &+ 8 <= byteCount else { return compareLast(number, after: depth, rest) }
+    // No word has a byte 0. Behind the end of a word, these are bytes of the next.
+    let key = UInt64(bigEndian: UnsafeRawPointer(bytes + start).loadUnaligned(as: UInt64.self)) & rest.mask
+    if key < rest.key { return -1 }
+    let length = Int(starts[number &+ 1]) &- start
+    if length < 8, length < rest.count {
+      return key & ~(UInt64.max &>> UInt64(truncatingIfNeeded: 8 &* length)) < rest.key ? -1 : 1
+    }
+    if key != rest.key { return 1 }
+    return rest.count <= 8 ? 0 : compare(number, after: depth, rest, from: 8)
+  }
+
+  /// Returns the same for one of the last words, behind which no memory is read.
+  @inline(never)
+  private func compareLast(_ number: Int, after depth: Int, _ rest: Prefix) -> Int {
+    compare(number, after: depth, rest, from: 0)
+  }
+
+  /// Returns the same for a word that has the first bytes of the rest.
+  private func compare(_ number: Int, after depth: Int, _ rest: Prefix, from first: Int) -> Int {
+    let word = word(number)
+    let common = min(word.count - depth, rest.count)
+    var index = first
     while index < common {
-      let (left, right) = (bytes[start + index], rest[index])
+      let (left, right) = (word[depth + index], rest[index])
       if left != right { return Int(left) - Int(right) }
       index += 1
     }
     return common == rest.count ? 0 : -1
   }
 
-  /// Returns the first 8 bytes of some, the first one highest, with zeros behind their end.
-  @inline(__always)
-  private func key(ofBytesAt start: Int, count: Int) -> UInt64 {
-    guard start + 8 <= byteCount else { return lastKey(ofBytesAt: start, count: count) }
-    let key = UInt64(bigEndian: UnsafeRawPointer(bytes + start).loadUnaligned(as: UInt64.self))
-    return count < 8 ? key & ~(UInt64.max &>> UInt64(8 * count)) : key
-  }
-
-  /// Returns ``key(ofBytesAt:count:)`` of the last bytes, behind which no memory is read.
-  @inline(never)
-  private func lastKey(ofBytesAt start: Int, count: Int) -> UInt64 {
-    var key: UInt64 = 0
-    for index in 0..<8 { key = key << 8 | (index < count ? UInt64(bytes[start + index]) : 0) }
-    return key
-  }
-
   @inline(__always)
   private func first(in range: Range<Int>, where predicate: (Int) -> Bool) -> Int {
     var (low, high) = (range.lowerBound, range.upperBound)
     while low < high {
-      let middle = low + (high - low) / 2
-      if predicate(middle) { high = middle } else { low = middle + 1 }
+      let middle = low &+ (high &- low) &>> 1
+      if predicate(middle) { high = middle } else { low = middle &+ 1 }
     }
     return low
   }
@@ -185,8 +190,8 @@ struct WordDictionary: BitwiseCopyable {
   private func end(of range: Range<Int>, where predicate: (Int) -> Bool) -> Int {
     var (low, step) = (range.lowerBound + 1, 1)
     while low < range.upperBound, predicate(low) {
-      step *= 2
-      low += step
+      step &*= 2
+      low &+= step
     }
     return first(in: low - step + 1..<min(low, range.upperBound)) { !predicate($0) }
   }
