@@ -98,14 +98,12 @@ final class TextSearch {
   /// A Boolean value that indicates whether a name must have a word of the text.
   private var isNameNeeded = true
 
-  /// The upper bounds of a score's part by coverage, by the least number of letters of a name.
+  /// The upper bounds of a score's part by coverage, by the least number of letters of a name, for a text of
+  /// ``boundedLetters``, which are 0 where no name needs a word of it.
   private var coverageBounds: ContiguousArray<Double> = []
-
-  /// The same where a name must have a word of a text of ``boundedLetters``.
-  private var nameCoverageBounds: ContiguousArray<Double> = []
   private var boundedLetters: Int?
 
-  /// The same where no name needs a word of the text.
+  /// The bounds where no name needs a word of the text.
   private static let noCoverage = ContiguousArray(repeating: 0.0, count: 256)
 
   /// The part of a score by importance, in steps of 1/255.
@@ -212,12 +210,13 @@ final class TextSearch {
 
   /// Sets the upper bounds of a score's part by coverage to those of the terms.
   private func boundCoverage() {
-    if isNameNeeded, boundedLetters != letters {
-      boundedLetters = letters
-      nameCoverageBounds = ContiguousArray(
-        (0...255).map { scoring.maximumCoverage(nameLetters: $0, letters: letters) })
-    }
-    coverageBounds = isNameNeeded ? nameCoverageBounds : Self.noCoverage
+    let letters = isNameNeeded ? letters : 0
+    if boundedLetters == letters { return }
+    boundedLetters = letters
+    coverageBounds =
+      letters == 0
+      ? Self.noCoverage
+      : ContiguousArray((0...255).map { scoring.maximumCoverage(nameLetters: $0, letters: letters) })
   }
 
   /// Returns the first matches in order, one more than the limit where there are more.
@@ -424,7 +423,7 @@ final class TextSearch {
     let columns = part.columns
     let ids = part.positions.ids
     // A copy for each place would count references.
-    let filter = filter
+    let filter = isFiltered ? filter : nil
     let tombstones = part.tombstones?.pointer
     withExtendedLifetime((part.segment, part.index, part.tombstones, part.judgedTerms, part.wholeTerms)) {
       var judge = PlaceJudge(
@@ -527,10 +526,10 @@ final class TextSearch {
   }
 
   private func offer(
-    _ slot: Int, in part: TextPart, _ filter: QueryFilter, _ judge: inout PlaceJudge, _ whole: inout PlaceJudge?
+    _ slot: Int, in part: TextPart, _ filter: QueryFilter?, _ judge: inout PlaceJudge, _ whole: inout PlaceJudge?
   ) {
     let positions = part.positions
-    guard !isFiltered || filtering({ filter.matches(slot, of: part.segment) }),
+    guard !isFiltered || filtering({ filter?.matches(slot, of: part.segment) ?? true }),
       tiers.upperBound != .category || isNamed(slot, in: part), let (tier, fraction) = judge.judge(slot),
       tiers.contains(tier)
     else { return }
