@@ -281,7 +281,8 @@ actor GroupCommitWriter {
     if batch.putCount + removals.count > Self.maximumPublished { return changes.interrupt() }
     changes.publish(
       .init(
-        from: former, to: next, puts: batch.puts.points.map(\.id), removals: removals, position: changeLog.position))
+        from: former, to: next, puts: (0..<batch.puts.count).map { batch.puts.id(at: $0) }, removals: removals,
+        position: changeLog.position))
   }
 
   /// The number of changes of a batch above which subscribers read the log.

@@ -112,8 +112,9 @@ final class MemoryChangeLog: ChangeLog {
         return
       }
       let start = state.entries.count
-      for point in batch.puts.points {
-        state.entries.append(Entry(version: point.version, id: point.id, isRemoval: false))
+      for index in 0..<batch.puts.count {
+        let (id, version) = (batch.puts.id(at: index), batch.puts.version(at: index))
+        state.entries.append(Entry(version: version, id: id, isRemoval: false))
       }
       for removal in removals {
         state.entries.append(Entry(version: removal.version, id: removal.id, isRemoval: true))

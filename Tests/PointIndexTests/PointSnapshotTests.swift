@@ -32,6 +32,32 @@ import Testing
     #expect(zip(snapshot.parts, snapshot.parts.dropFirst()).allSatisfy { $0.count > $1.count })
   }
 
+  @Test func singleChangesIndexFewOtherPlacesAgain() throws {
+    var snapshot = PointSnapshot(try Self.points(0..<10_000))
+    var indexed = 0
+
+    for number in 0..<500 as Range<UInt64> {
+      let former = snapshot.parts.map(\.segment)
+      snapshot = snapshot.applying(.init(puts: try Self.points([number])))
+      for part in snapshot.parts where !former.contains(where: { $0 === part.segment }) {
+        indexed += part.segment.count
+      }
+    }
+
+    #expect(snapshot.count == 10_000)
+    #expect(snapshot.parts.count <= 6)
+    #expect(indexed <= 500 * 50)
+  }
+
+  @Test(arguments: [1, 17, 300])
+  func segmentOfFewPlacesHasTheirPositionsBySlot(_ count: UInt64) throws {
+    let segment = Segment(PointBuffer(try Self.points(0..<count)), text: .init())
+
+    for slot in 0..<segment.count {
+      #expect(segment.columns.positions[slot] == EarthCentred(segment.point(at: slot).draft.coordinate))
+    }
+  }
+
   @Test func additionLeavesLargePartsAsTheyAre() throws {
     let former = PointSnapshot().applying(.init(puts: try Self.points(0..<5_000)))
 

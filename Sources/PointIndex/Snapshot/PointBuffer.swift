@@ -42,6 +42,8 @@ public struct PointBuffer: Sendable {
 
   package func id(at index: Int) -> PointID { ids[index] }
 
+  package func version(at index: Int) -> Int64 { stamps.stamps[Int(records[index].stamp)].version }
+
   package func point(at index: Int) -> PointOfInterest {
     let (record, stamp) = (records[index], stamps.stamps[Int(records[index].stamp)])
     func text(_ start: Int, _ length: Int) -> String {

@@ -300,7 +300,7 @@ public struct PointChanges: Sendable {
 
 extension PointSnapshot {
   /// The size up to which parts are built again with each addition, so that there are fewer to search.
-  private static let smallPart = (places: 256, textBytes: 1 << 20)
+  private static let smallPart = (places: 64, textBytes: 1 << 20)
 
   /// Returns the snapshot after a batch of changes.
   ///

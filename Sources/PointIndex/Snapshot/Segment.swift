@@ -67,12 +67,13 @@ final class Segment: Sendable {
     let count = buffer.count
     precondition(count > 0 && count < UInt32.max)
     self.count = count
-    let order: FixedBuffer<UInt32>
-    (order, records) = Self.recordsInSpatialOrder(buffer)
+    let (order, knownPositions): (FixedBuffer<UInt32>, FixedBuffer<EarthCentred>?)
+    (order, knownPositions, records) = Self.recordsInSpatialOrder(buffer)
     (buffer.records, buffer.stamps, buffer.texts) = ([], StampNumbers(), [])
     let (positionColumn, otherColumns) = Parallel.both(where: count > Parallel.maximumUndivided) {
       [coordinates = buffer.coordinates] in
-      FixedBuffer<EarthCentred>(count: count) { memory in
+      if let knownPositions { return knownPositions }
+      return FixedBuffer<EarthCentred>(count: count) { memory in
         for slot in 0..<count {
           (memory + slot).initialize(to: EarthCentred(coordinates[Int(order.pointer[slot])]))
         }
@@ -438,18 +439,24 @@ extension FixedBuffer {
 }
 
 extension Segment {
-  /// Returns the indices of places in the order of their slots, and their records by slot.
-  private static func recordsInSpatialOrder(_ buffer: borrowing PointBuffer) -> (FixedBuffer<UInt32>, PointRecords) {
-    let (order, beginnings) = Parallel.both(where: buffer.count > Parallel.maximumUndivided) {
+  /// Returns the indices of places in the order of their slots, their positions by slot, and their records by slot.
+  ///
+  /// The positions of many places are `nil`: they would take memory while the texts are copied.
+  private static func recordsInSpatialOrder(
+    _ buffer: borrowing PointBuffer
+  ) -> (FixedBuffer<UInt32>, FixedBuffer<EarthCentred>?, PointRecords) {
+    let isLarge = buffer.count > Parallel.maximumUndivided
+    let ((order, positions), beginnings) = Parallel.both(where: isLarge) {
       [coordinates = buffer.coordinates] in
-      FixedBuffer(inSpatialOrder(coordinates).lazy.map(\.index))
+      let items = inSpatialOrder(coordinates)
+      return (FixedBuffer(items.lazy.map(\.index)), isLarge ? nil : FixedBuffer(items.lazy.map(\.position)))
     } and: { [records = buffer.records, texts = buffer.texts] in
       TagBeginnings(records, texts: texts)
     }
     // The texts are held twice while they are copied: no other column may need memory then.
     let records = PointRecords(
       buffer.records, buffer.stamps, texts: buffer.texts, sharing: beginnings, sources: buffer.sources, in: order)
-    return (order, records)
+    return (order, positions, records)
   }
 
   /// Returns the places in the order of their slots.
