@@ -15,7 +15,7 @@ let computing = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 /// The modules with a README: libraries and features.
 let documented: Set = [
   "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpenStreetMap", "OpeningHours", "PointMapping",
-  "PostgresClient", "PrometheusMetrics", "TileFiles", "VectorTiles", "Webhooks",
+  "PostgresClient", "PrometheusMetrics", "TileFiles", "VectorTiles",
 ]
 
 /// Returns a library target and its tests.
@@ -175,10 +175,6 @@ let package = Package(
     module("PrometheusMetrics", [metrics]),
     module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "OpeningHours", "Points"], settings: computing),
     module(
-      "Webhooks",
-      ["Basics", "JSONText", "PointFormats", "Points", logging, .product(name: "Crypto", package: "swift-crypto")],
-      tests: ["Geo", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport", "SQLiteJournal"]),
-    module(
       "PointMapping",
       [
         "Basics", "CBuiltInCategories", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
@@ -212,7 +208,7 @@ let package = Package(
       [
         "AccessControl", "Basics", "CBaseMap", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText",
         "OpeningHours", "PointFormats",
-        "Points", "TileFiles", "VectorTiles", "Webhooks", logging,
+        "Points", "TileFiles", "VectorTiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -226,6 +222,58 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ]
     ),
+    // The features. None imports another.
+    [
+      .target(
+        name: "AreasAPI",
+        dependencies: [
+          "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", logging,
+          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/AreasAPI", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Backup",
+        dependencies: [
+          "HTTPServer", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Backup", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Changes",
+        dependencies: [
+          "AccessControl", "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Changes", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Duplicates",
+        dependencies: [
+          "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Duplicates", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "SearchAnalytics",
+        dependencies: [
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/SearchAnalytics", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "SuggestedEdits",
+        dependencies: [
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/SuggestedEdits", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Webhooks",
+        dependencies: [
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", logging,
+          .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Webhooks", exclude: ["README.md"], swiftSettings: strict),
+    ],
     [
       .executableTarget(
         name: "waymark",
@@ -236,7 +284,8 @@ let package = Package(
           "MemoryStore",
           "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
           "PostgresStore",
-          "PrometheusMetrics", "SQLiteJournal", "TileFiles", "Webhooks",
+          "PrometheusMetrics", "SQLiteJournal", "TileFiles",
+          "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Webhooks",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),

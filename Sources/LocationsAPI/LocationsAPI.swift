@@ -1,10 +1,6 @@
 package import AccessControl
 package import HTTPServer
 package import Points
-package import Webhooks
-
-/// A function that copies the file in which places are kept.
-package typealias BackupAction = @Sendable () async throws(PointStoreError) -> BackupFile
 
 /// The service's HTTP interface, as one table of calls. The handler of each stands with the call's declaration, its
 /// arguments, the operation and the response.
@@ -14,29 +10,14 @@ package struct LocationsAPI: Sendable {
     /// The places.
     package var service: PointsService
 
-    /// The changes of the places; without them the call that returns them is 501.
+    /// The changes of the places; `nil` if the store has none.
     package var changes: (any PointFeed)?
 
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
-    /// The decisions on pairs of places that may be the same; without them there are no calls of duplicates.
-    package var duplicates: DuplicateDecisions?
-
-    /// The streams of changes.
-    package var changeStreams = ChangeStreams()
-
     /// The memory of imports.
     package var importMemory = ImportMemory()
-
-    /// The sender of changes to webhooks; without it their calls are 501.
-    package var webhooks: WebhookSender?
-
-    /// The suggested edits; without them there are no such calls.
-    package var suggestions: Suggestions?
-
-    /// The time for which suggested edits can be decided.
-    package var suggestionLifetime = Duration.seconds(30 * 86_400)
 
     package var access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
@@ -50,11 +31,8 @@ package struct LocationsAPI: Sendable {
     /// The metrics of the last hour; without them the call that returns them does not exist.
     package var statusHistory: StatusHistory?
 
-    /// The history of searches; without it the call that reports them is 404.
-    package var searches: (any SearchHistory)?
-
-    /// The function that copies the store's file; without it the call that does is 501.
-    package var backup: BackupAction?
+    /// A Boolean value that indicates whether there is a report on searches, which the status page shows.
+    package var hasSearches = false
     package var filtering = Filtering()
 
     /// The time of day. It is monotonic, and shared with a store that has the times of its changes.
@@ -88,8 +66,8 @@ package struct LocationsAPI: Sendable {
     package var restriction: Restriction?
   }
 
-  let configuration: Configuration
-  let program: ProgramTag
+  package let configuration: Configuration
+  package let program: ProgramTag
   let revalidation: Revalidation
   let tiles: TileResponder
 
@@ -145,7 +123,7 @@ package struct LocationsAPI: Sendable {
   package func endpoints(joining others: [Endpoint] = []) -> [Endpoint] {
     let openScopes = configuration.access.openScopes
     let pages = PageRoute.endpoints(
-      baseMap: configuration.baseMap, openScopes: openScopes, hasSearches: configuration.searches != nil)
+      baseMap: configuration.baseMap, openScopes: openScopes, hasSearches: configuration.hasSearches)
     let (version, address) = (configuration.version, configuration.address)
     let index = IndexRoute.call.handled { IndexRoute(linking: $0, version: version, address: address) }
     let documents = OpenAPIRoute.calls.map { openAPI, call in
@@ -207,57 +185,16 @@ package struct LocationsAPI: Sendable {
       ExportRoute(
         service: service, changes: configuration.changes, filtering: filtering, areas: configuration.areas,
         restriction: configuration.restriction),
-      ChangesRoute(
-        changes: configuration.changes, service: service, filtering: filtering, access: configuration.access,
-        streams: configuration.changeStreams, areas: configuration.areas, restriction: configuration.restriction),
       LiveRoute(),
       ReadyRoute(
         service: service, areas: configuration.areas, uptime: configuration.uptime, isDraining: configuration.isDraining
       ),
     ]
-    handlers += areaHandlers
-    if let decisions = configuration.duplicates {
-      handlers += [
-        DuplicatesRoute(service: service, decisions: decisions, filtering: filtering, address: configuration.address),
-        DecideDuplicateRoute(service: service, decisions: decisions),
-      ]
-    }
     if let metrics = configuration.metrics {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
     if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
-    if let suggestions = configuration.suggestions {
-      let calls = SuggestedEditCalls(
-        suggestions: suggestions, service: service, address: configuration.address, clock: configuration.clock,
-        lifetime: configuration.suggestionLifetime)
-      handlers += calls.handlers
-    }
-    handlers += WebhookCalls(
-      configuration.webhooks, filtering, areas: configuration.areas, usesIndex: service.usesIndex
-    )
-    .handlers(address: configuration.address)
-    handlers += [
-      SearchesRoute(history: configuration.searches, clock: configuration.clock),
-      BackupRoute(backup: configuration.backup),
-    ]
     return handlers.map(\.endpoint)
-  }
-}
-
-extension LocationsAPI {
-  private var areaHandlers: [any CallHandler] {
-    let (areas, requiresIfMatch) = (configuration.areas, configuration.requiresIfMatch)
-    return [
-      AreasRoute(areas: areas, policy: configuration.caching, program: program, address: configuration.address),
-      AreaRoute(areas: areas, policy: configuration.caching),
-      LocationAreasRoute(areas: areas, service: configuration.service, policy: configuration.caching),
-      CreateAreaRoute(areas: areas, address: configuration.address),
-      ReplaceAreaRoute(areas: areas, address: configuration.address, requiresIfMatch: requiresIfMatch),
-      ChangeAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
-      DeleteAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
-      ImportAreasRoute(areas: areas, service: configuration.service, memory: configuration.importMemory),
-      ExportAreasRoute(areas: areas),
-    ]
   }
 }
 

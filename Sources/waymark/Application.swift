@@ -63,8 +63,6 @@ struct Application {
       access.sender(of: request, proxies: proxies)
     }
     self.http = http
-    let changeStreams = ChangeStreams(
-      limit: configuration.maximumChangeStreams, conditionBytes: configuration.http.limits.bufferedBytes / 4)
     let processCollectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)]
     var collectors = processCollectors + store.collectors
     if let tokenKeys {
@@ -73,22 +71,18 @@ struct Application {
     if let analytics {
       collectors.append(ValueCollector(MetricCatalogue.analytics, factory: metrics) { analytics.dropped })
     }
-    collectors.append(ValueCollector(MetricCatalogue.changeStreams, factory: metrics) { changeStreams.counts })
     service = PointsService(
       store: store.store, observers: store.observers, analytics: analytics ?? NoAnalytics(),
       recordsTexts: configuration.search.minimumTextCount != nil)
     var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
     api.changes = store.changes
     api.areas = ObservedAreas(store.areas, observers: store.observers)
-    api.duplicates = DuplicateDecisions(store.records)
-    api.changeStreams = changeStreams
     api.importMemory = ImportMemory(limit: AvailableMemory.ofProcess.importBytes)
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
-    api.searches = store.searchLog
-    api.backup = store.backup
+    api.hasSearches = store.searchLog != nil
     api.filtering = Filtering(queryables: queryables, timeLimit: configuration.filterTimeLimit)
     api.filtering.categories = configuration.search.categories
     api.address = configuration.address

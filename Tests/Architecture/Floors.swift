@@ -61,7 +61,6 @@ enum Floor: Int, Comparable {
     "SQLiteJournal": "Core/Stores/SQLiteJournal",
     "TileFiles": "Libraries/TileFiles",
     "VectorTiles": "Libraries/VectorTiles",
-    "Webhooks": "Features/Webhooks",
   ]
 }
 

@@ -2,7 +2,7 @@ import Basics
 import CQL2
 import Geo
 import JSONText
-import Points
+package import Points
 
 /// The position at which a page ended, as an opaque text for the `cursor` parameter.
 ///
@@ -10,7 +10,7 @@ import Points
 /// skipping places. It has no secret and needs none: a forged cursor gives a page that starts elsewhere.
 ///
 /// At the end it has the minute of a query for places that are open now, so that all pages are of one moment.
-enum Cursor {
+package enum Cursor {
   private static let version: UInt8 = 1
 
   private static let byteCount = 1 + 8 + 8 + 8 + 4
@@ -27,7 +27,7 @@ enum Cursor {
   static let maximumLength = Base64URL.length(ofByteCount: byteCount + idByteCount)
 
   /// Returns the text of a position among the pairs of a search for duplicates.
-  static func text(for rank: DuplicateCandidate.Rank, of fingerprint: QueryFingerprint) -> String {
+  package static func text(for rank: DuplicateCandidate.Rank, of fingerprint: QueryFingerprint) -> String {
     NextLink.string(atMost: maximumLength) { text in
       write(pairVersion, Double(rank.score), rank.pair.lower, fingerprint.check(), to: &text) { bytes in
         bytes.write(bigEndian: rank.pair.upper.high)
@@ -37,7 +37,7 @@ enum Cursor {
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another search for duplicates.
-  static func position(
+  package static func position(
     from text: some StringProtocol, of fingerprint: QueryFingerprint
   ) -> DuplicateCandidate.Rank? {
     guard let bytes = Base64URL.decode(text, count: byteCount + idByteCount),
@@ -167,7 +167,7 @@ enum Cursor {
 
 /// A hash of the parameters that the pages of a list have in common: of their names and the values that were read, in
 /// whatever order they are added. A value that is the default is left out.
-struct QueryFingerprint: Sendable {
+package struct QueryFingerprint: Sendable {
   private var sum: UInt64 = 0
 
   /// Adds the value of a parameter, unless pages may have different ones.
@@ -178,9 +178,9 @@ struct QueryFingerprint: Sendable {
     if !parameter.mayDifferBetweenPages { add(name: parameter.key.bytes, combine) }
   }
 
-  mutating func add(_ parameter: Parameter, _ text: String) { add(parameter) { $0.combine(bytes: text.utf8) } }
+  package mutating func add(_ parameter: Parameter, _ text: String) { add(parameter) { $0.combine(bytes: text.utf8) } }
 
-  mutating func add(_ parameter: Parameter, number: Double) { add(parameter) { $0.combine(number: number) } }
+  package mutating func add(_ parameter: Parameter, number: Double) { add(parameter) { $0.combine(number: number) } }
 
   mutating func add(_ parameter: Parameter, json value: JSONValue) { add(parameter) { $0.combine(bytes: value.text) } }
 

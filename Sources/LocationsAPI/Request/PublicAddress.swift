@@ -12,7 +12,7 @@ package struct PublicAddress: Sendable {
   private static let maximumPrefixLength = 256
 
   private let url: String?
-  let proxies: TrustedProxies
+  package let proxies: TrustedProxies
 
   /// Creates an address.
   ///
@@ -40,7 +40,7 @@ package struct PublicAddress: Sendable {
   /// - Parameters:
   ///   - path: the path of the resource in the service, with or without a query.
   ///   - relative: a reference from the request's own path to the same resource.
-  func target(path: @autoclosure () -> String, relative: String, for request: HTTPRequest) -> String {
+  package func target(path: @autoclosure () -> String, relative: String, for request: HTTPRequest) -> String {
     if let url { return url + path() }
     return prefix(of: request).map { $0 + path() } ?? relative
   }

@@ -1,16 +1,16 @@
 import Basics
 import Geo
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-import Points
+package import Points
 import Synchronization
 
 /// The areas as a request reads them: for the one that it names by `in`, for those that the words of its text name, and
 /// for the addresses in its response.
 ///
 /// Functions take an optional value, which is `nil` for a request that needs no areas.
-final class RequestAreas: Sendable {
-  let areas: Areas
+package final class RequestAreas: Sendable {
+  package let areas: Areas
 
   /// A Boolean value that indicates whether the response has addresses, which areas complete.
   private let completesAddresses: Bool
@@ -22,7 +22,7 @@ final class RequestAreas: Sendable {
   /// The readings of the request's text; `nil` until they are needed.
   private let readings = Mutex<(areas: [Area], readings: [TextQuery.AreaReading])?>(nil)
 
-  init(_ areas: Areas, completesAddresses: Bool = false) {
+  package init(_ areas: Areas, completesAddresses: Bool = false) {
     self.areas = areas
     self.completesAddresses = completesAddresses
   }
@@ -66,7 +66,7 @@ final class RequestAreas: Sendable {
   }
 
   /// The area that the request names, once it is found.
-  var named: Area? { found.withLock { $0 } }
+  package var named: Area? { found.withLock { $0 } }
 
   /// Returns the area of an id or a name; `nil` if there is none.
   func area(named text: String, near coordinate: Coordinate?) -> Area? {
@@ -146,11 +146,11 @@ extension RequestAreas? {
 
 extension Area {
   /// A text that no other area, and no other version of this one, has.
-  var tag: String { String(id.low ^ id.high, radix: 36) + "v" + String(version, radix: 36) }
+  package var tag: String { String(id.low ^ id.high, radix: 36) + "v" + String(version, radix: 36) }
 }
 
 /// The uses of areas by a call, which are read before its other parameters.
-enum AreaUse: Sendable {
+package enum AreaUse: Sendable {
   /// The area that `in` names.
   case named
   /// Also the areas that the words of `q` name, and those that complete the addresses of labels, where `fields` has them.
@@ -161,7 +161,7 @@ enum AreaUse: Sendable {
 
 /// The handler of a call that reads areas before its other parameters, as ``Call/areas`` declares. The area that `in`
 /// names is stated in `Waymark-Area`.
-protocol AreaCallHandler: CallHandler {
+package protocol AreaCallHandler: CallHandler {
   var areas: any AreaStore { get }
 
   /// Responds to a request.
@@ -173,7 +173,7 @@ protocol AreaCallHandler: CallHandler {
 extension AreaCallHandler {
   // Without areas there is no further asynchronous call, which takes memory.
   @inline(__always)
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  package func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let values = try ParameterValues(request, allowing: Self.call.parameters)
     guard let use = Self.call.areas, areas.areNeeded(for: values, use) else {
       return try await respond(to: request, with: values)
@@ -306,7 +306,7 @@ extension AreaStore {
   /// Returns the areas for a request.
   ///
   /// - Throws: `Problem` of the store's error.
-  func forRequest(
+  package func forRequest(
     _ request: HTTPRequest, completesAddresses: Bool = false
   ) async throws(Problem) -> RequestAreas {
     let current = try await request.result(of: await areas(isCurrent: false, notBefore: request.minimumPosition))

@@ -1,8 +1,8 @@
-import Basics
+package import Basics
 import Geo
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-import Points
+package import Points
 
 extension PointQuery {
   /// The number of places up to which a page is short. A longer one takes more than a millisecond and much memory.
@@ -52,7 +52,7 @@ extension PointsService {
   ///   - operation: the operation of the store.
   ///   - text: the text that the places are to match.
   /// - Throws: `Problem` 501 where there is no index, or that of the store's error.
-  func requiredSnapshot(
+  package func requiredSnapshot(
     as operation: StoreOperation, for request: HTTPRequest, text: ExactText? = nil
   ) async throws(Problem) -> any IndexSnapshot {
     if text != nil { try requireTextSearch() }

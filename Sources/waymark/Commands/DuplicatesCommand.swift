@@ -1,10 +1,10 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Basics
+import Duplicates
 import Foundation
 import Geo
 import JSONText
-import LocationsAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats

@@ -7,7 +7,8 @@ import PrometheusMetrics
 /// The features that the server can do without, in the order of the documentation.
 enum Features {
   static let all: [any ServerFeature.Type] = [
-    SuggestedEditsFeature.self, WebhookFeature.self, OGCFeature.self, PhotonFeature.self,
+    ChangesFeature.self, AreasFeature.self, DuplicatesFeature.self, SuggestedEditsFeature.self, WebhookFeature.self,
+    SearchAnalyticsFeature.self, BackupFeature.self, OGCFeature.self, PhotonFeature.self,
   ]
 }
 

@@ -1,6 +1,7 @@
 import CoreMetrics
 import LocationsAPI
 import Logging
+import SuggestedEdits
 
 /// Suggested edits: their calls, and the removal of old ones.
 struct SuggestedEditsFeature: ServerFeature {
@@ -22,11 +23,13 @@ struct SuggestedEditsFeature: ServerFeature {
     to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
   ) -> FeatureParts {
     let suggestions = Suggestions(store.records)
-    api.suggestions = suggestions
-    api.suggestionLifetime = lifetime
     let pruning = Pruning(subject: "suggestions or their senders", retention: .zero, logger: logger) { now in
       try await suggestions.prune(at: now)
     }
-    return FeatureParts(services: [pruning.service])
+    return FeatureParts(
+      endpoints: { [lifetime] api in
+        SuggestedEditCalls(api, suggestions: suggestions, lifetime: lifetime).endpoints
+      },
+      services: [pruning.service])
   }
 }

@@ -4,6 +4,7 @@ import LocationsAPI
 import Logging
 import Points
 import PrometheusMetrics
+import SuggestedEdits
 import Webhooks
 
 /// Webhooks: their calls, the messages to them, and the metrics of these.
@@ -42,11 +43,11 @@ struct WebhookFeature: ServerFeature {
     self.authorities = settings[authorities].map { AuthorityFile(variable: authorities.setting.name, path: $0) }
   }
 
-  /// Adds nothing if the store does not keep records.
+  /// Adds calls that are 501 if the store does not keep records.
   func add(
     to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
   ) -> FeatureParts {
-    guard store.keepsRecords else { return FeatureParts() }
+    guard store.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
     let sender = WebhookSender(
       store: Webhooks(store.records), changes: store.changes,
       suggestions: { [suggestions = Suggestions(store.records)] now throws(PointStoreError) in
@@ -57,8 +58,8 @@ struct WebhookFeature: ServerFeature {
       },
       placeURL: { [address = api.address] id in address.target(path: "/locations/\(id)") },
       logger: logger)
-    api.webhooks = sender
     return FeatureParts(
+      endpoints: { WebhookCalls($0, sender: sender).endpoints },
       collectors: [ValueCollector(Self.collected, factory: metrics) { sender.counts }],
       services: [BackgroundService { await sender.run() }])
   }

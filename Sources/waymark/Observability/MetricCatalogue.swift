@@ -1,4 +1,5 @@
 import AccessControl
+import Changes
 import CoreMetrics
 import IndexedStore
 import LocationsAPI

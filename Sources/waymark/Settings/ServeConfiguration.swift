@@ -49,9 +49,6 @@ struct ServeConfiguration {
   /// The time for which changes are kept.
   let changesRetention: Duration
 
-  /// The maximum number of streams of changes.
-  let maximumChangeStreams: Int
-
   let features: [any ServerFeature]
 
   let access: AccessConfiguration
@@ -133,7 +130,6 @@ struct ServeConfiguration {
     drainTimeout = try settings.duration(Setting.shutdown.timeout)
     let analytics = try settings.choice(Setting.observability.analytics)
     analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
-    maximumChangeStreams = try settings.integer(Setting.limits.changeStreams)
     changesRetention = .seconds(86_400 * (try settings.integer(Setting.places.changesRetention)))
     features = try Features.all.map { feature throws(ConfigurationError) in try feature.init(settings) }
     self.analytics = isUnitTesting ? .off : analytics

@@ -78,7 +78,7 @@ extension Schema {
     .named("FilterLanguage", order: 110)
 
   /// Returns the members of a body for parameters.
-  static func members(for parameters: [Parameter]) -> [Property] {
+  package static func members(for parameters: [Parameter]) -> [Property] {
     parameters.map { .optional($0.name, member(for: $0)) }
   }
 

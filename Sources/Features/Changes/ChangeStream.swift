@@ -3,6 +3,7 @@ import Basics
 import Geo
 import HTTPServer
 import JSONText
+import LocationsAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -553,7 +554,7 @@ private final class ChangeStream: Sendable {
     if let present = areas[area.id] {
       if present.version == area.version { return true }
       return try await reset(
-        reason: "the area has changed", ChangesArguments.mark(route.restriction, present), writer)
+        reason: "the area has changed", Restriction.mark(route.restriction, present), writer)
     }
     var text = ByteBuffer()
     ChangeEvents.writeEnd(code: ParameterProblem.invalid.rawValue, detail: "the area was deleted", to: &text)

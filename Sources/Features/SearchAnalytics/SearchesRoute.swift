@@ -1,15 +1,32 @@
 import Basics
 import HTTPServer
 import JSONText
+package import LocationsAPI
 import NIOHTTP1
 import PointFormats
-import Points
+package import Points
+
+/// The call that reports searches.
+package struct SearchReportCalls: Sendable {
+  private let api: LocationsAPI
+  private let history: (any SearchHistory)?
+
+  /// Creates the call.
+  ///
+  /// - Parameter history: the history of searches; `nil` if none is kept, so that the call is 404.
+  package init(_ api: LocationsAPI, history: (any SearchHistory)?) {
+    self.api = api
+    self.history = history
+  }
+
+  package var endpoints: [Endpoint] { [SearchesRoute(history: history, clock: api.configuration.clock).endpoint] }
+}
 
 /// `GET /analytics/searches`: a report of the searches in a period.
 struct SearchesRoute: CallHandler {
   static let call = Call(
     .GET, "/analytics/searches", scope: .admin, id: "getSearchReport", group: .operations, link: "searches",
-    summary: "Get a report of the searches in a period", parameters: [.limit, .format, .since, .until],
+    summary: "Get a report of the searches in a period", parameters: [.limit, .format, .periodStart, .periodEnd],
     describing: ["f": .format([.json])], caching: .forbidden,
     responses: [.init(200, "The report.", media: .json(.searchReport))], problems: [.notFound])
 
@@ -42,8 +59,8 @@ struct SearchesArguments: Hashable {
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest, now: Timestamp) throws(Problem) {
     var values = try ParameterValues(request, allowing: SearchesRoute.call.parameters)
-    until = values.time(.until, before: now) ?? now
-    since = values.time(.since, before: now) ?? until.earlier(by: SearchesRoute.defaultSpan)
+    until = values.time(.periodEnd, before: now) ?? now
+    since = values.time(.periodStart, before: now) ?? until.earlier(by: SearchesRoute.defaultSpan)
     limit = values.limit()
     if since >= until { values.note(.invalid, "since", "must be before until") }
     try values.check()
@@ -52,11 +69,11 @@ struct SearchesArguments: Hashable {
 }
 
 extension Parameter {
-  static let since = Parameter("since", order: 120) {
+  static let periodStart = Parameter("since", order: 120) {
     .init("Beginning of the period; a day before its end by default.", timeSchema)
   }
 
-  static let until = Parameter("until") {
+  static let periodEnd = Parameter("until") {
     .init("End of the period; now by default.", timeSchema)
   }
 

@@ -1,10 +1,10 @@
 import Basics
 import HTTPServer
 import JSONText
+package import LocationsAPI
 import NIOHTTP1
 import PointFormats
 package import Points
-import Webhooks
 
 /// `POST /webhooks`: registers an endpoint that changes are sent to.
 struct CreateWebhookRoute: CallHandler {
@@ -230,7 +230,7 @@ struct ReplayWebhookRoute: CallHandler {
 }
 
 /// The parts that the calls of webhooks share.
-struct WebhookCalls: Sendable {
+package struct WebhookCalls: Sendable {
   /// The number of seconds after which an address may be checked again beside too many others. A look-up may take as
   /// long.
   private static let lookupRetrySeconds = 10
@@ -240,21 +240,26 @@ struct WebhookCalls: Sendable {
   let filtering: Filtering
   let areas: any AreaStore
   private let usesIndex: Bool
+  private let address: PublicAddress
 
-  init(_ sender: WebhookSender?, _ filtering: Filtering, areas: any AreaStore, usesIndex: Bool) {
+  /// Creates the calls.
+  ///
+  /// - Parameter sender: the sender; `nil` if the store keeps nothing, so that they are 501.
+  package init(_ api: LocationsAPI, sender: WebhookSender?) {
     optionalSender = sender
-    self.filtering = filtering
-    self.areas = areas
-    self.usesIndex = usesIndex
+    filtering = api.configuration.filtering
+    areas = api.configuration.areas
+    usesIndex = api.configuration.service.usesIndex
+    address = api.configuration.address
   }
 
-  /// The handlers of the calls.
-  func handlers(address: PublicAddress) -> [any CallHandler] {
-    [
+  package var endpoints: [Endpoint] {
+    let handlers: [any CallHandler] = [
       CreateWebhookRoute(calls: self, address: address), ListWebhooksRoute(calls: self), WebhookRoute(calls: self),
       ChangeWebhookRoute(calls: self), RemoveWebhookRoute(calls: self), TestWebhookRoute(calls: self),
       ReplayWebhookRoute(calls: self),
     ]
+    return handlers.map(\.endpoint)
   }
 
   /// Returns the sender.
@@ -351,17 +356,6 @@ struct WebhookDraft: Sendable {
       }
     }
     try reader.check()
-  }
-}
-
-extension ProblemError {
-  /// Returns the error of a part of a body that has a pointer of its own.
-  func inside(_ pointer: String) -> ProblemError {
-    switch location {
-    case .pointer(let inner): ProblemError(.pointer(pointer + inner), detail)
-    case .parameter(let name): ProblemError(.pointer("\(pointer)/\(JSONPointer.escape(name))"), detail)
-    case .row: self
-    }
   }
 }
 

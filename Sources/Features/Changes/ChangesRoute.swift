@@ -2,11 +2,32 @@ import AccessControl
 import Basics
 import HTTPServer
 import JSONText
+package import LocationsAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
 import Synchronization
+
+/// The call that returns the changes of places.
+package struct ChangeCalls: Sendable {
+  private let api: LocationsAPI
+  private let streams: ChangeStreams
+
+  package init(_ api: LocationsAPI, streams: ChangeStreams) {
+    self.api = api
+    self.streams = streams
+  }
+
+  package var endpoints: [Endpoint] {
+    let configuration = api.configuration
+    let changes = ChangesRoute(
+      changes: configuration.changes, service: configuration.service, filtering: configuration.filtering,
+      access: configuration.access, streams: streams, areas: configuration.areas,
+      restriction: configuration.restriction)
+    return [changes.endpoint]
+  }
+}
 
 /// `GET /changes`: what has changed since a position, as a page or as a stream.
 struct ChangesRoute: AreaCallHandler {
@@ -20,9 +41,7 @@ struct ChangesRoute: AreaCallHandler {
       + " positions of before a change of the area are expired.",
     parameters: .changeFilters.union([.since, .limit, .wait]),
     describing: [
-      "since": .init(
-        "Position after which changes are returned: `position` of a response, or `Waymark-Position` of an export.",
-        Schema(.string, nil, ["minLength": 1], example: "2bv0aw9dz0.1k3.1k3")),
+      "since": Parameter.since.description,
       "limit": .init(
         "Maximum number of changes.",
         Schema(
@@ -259,24 +278,6 @@ extension ChangePage {
   }
 }
 
-extension HTTPRequest {
-  /// Returns the problem of an error of the change log, which is logged where operators need it.
-  func problem(for error: ChangeReadError) -> Problem {
-    switch error {
-    case .store(let error):
-      log(error)
-      return Problem(error)
-    case .malformed:
-      return .badRequest(
-        [ProblemError(.parameter(Parameter.since.name), "must be a position, taken from a response")], code: .invalid)
-    case .expired(let reason):
-      return Problem(
-        .gone, code: ProblemCode.positionExpired.rawValue, title: "Position expired",
-        detail: "the changes since this position are not known: \(reason); begin again with an export")
-    }
-  }
-}
-
 extension Parameter {
   static let wait = Parameter("wait", .integer, order: 260) {
     .init(
@@ -287,21 +288,6 @@ extension Parameter {
           "minimum": .count(ChangesRoute.waits.lowerBound), "maximum": .count(ChangesRoute.waits.upperBound),
           "default": 0,
         ]))
-  }
-}
-
-extension [Parameter] {
-  /// The parameters that filter changes: those of places that do not order them, and whose meaning does not change.
-  static let changeFilters = filters.subtracting([.route])
-}
-
-extension ParameterValues {
-  /// Returns the conditions of ``Swift/Set/changeFilters``.
-  mutating func changeFilters(by filtering: Filtering) -> PointQuery {
-    if has(.latitude) || has(.longitude), !has(.radius) {
-      note(.missing, Parameter.radius.name, "must be given where lat and long are")
-    }
-    return filters(by: filtering)
   }
 }
 
@@ -357,7 +343,7 @@ struct ChangesArguments: Sendable {
     (since, mark) = (position?.position, position?.mark)
     area = values.areas?.named
     conditions = ChangeConditions(text: request.query, shape: query.area, area: area)
-    ownMark = Self.mark(restriction, area)
+    ownMark = Restriction.mark(restriction, area)
     wait = .seconds(values.integer(.wait, in: ChangesRoute.waits) ?? 0)
     if values.has(.wait), !values.has(.since) {
       values.note(.missing, Parameter.since.name, "must be given where wait is")
@@ -372,12 +358,6 @@ struct ChangesArguments: Sendable {
       }
     }
     self.query = query
-  }
-
-  /// Returns the mark of positions of a restriction and an area; `nil` if there are neither.
-  static func mark(_ restriction: Restriction?, _ area: Area?) -> String? {
-    guard let restriction else { return area?.tag }
-    return restriction.mark + (area?.tag ?? "")
   }
 
   /// Returns a position as responses have it: with the restriction and the area of `in`, so that a change of these is
@@ -421,6 +401,16 @@ extension ChangeJSON {
     json.endObject()
     return json.sink
   }
+}
+
+extension Examples {
+  fileprivate static let changes: JSONValue = [
+    "changes": [
+      ["id": .string(id), "version": 3, "place": place],
+      ["id": "0199a1c2-7b3f-7c44-8a11-2f6d5e9b0c22", "version": 8, "deleted": true],
+    ],
+    "position": "2bv0aw9dz0.1k3.1k3", "more": false,
+  ]
 }
 
 extension Schema {

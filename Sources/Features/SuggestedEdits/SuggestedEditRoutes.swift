@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import HTTPServer
 import JSONText
+package import LocationsAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -223,7 +224,7 @@ struct RejectSuggestedEditRoute: CallHandler {
 }
 
 /// The parts that the calls of suggested edits share.
-struct SuggestedEditCalls: Sendable {
+package struct SuggestedEditCalls: Sendable {
   let suggestions: Suggestions
   let service: PointsService
   let address: PublicAddress
@@ -238,12 +239,25 @@ struct SuggestedEditCalls: Sendable {
   /// The number of seconds after which a sender with too many open suggestions may try again.
   private static let retrySeconds = 3600
 
-  /// The handlers of the calls.
-  var handlers: [any CallHandler] {
-    [
+  /// Creates the calls of a store's suggestions.
+  ///
+  /// - Parameter lifetime: the time for which suggestions can be decided.
+  package init(
+    _ api: LocationsAPI, suggestions: Suggestions, lifetime: Duration = .seconds(30 * 86_400)
+  ) {
+    self.suggestions = suggestions
+    service = api.configuration.service
+    address = api.configuration.address
+    clock = api.configuration.clock
+    self.lifetime = lifetime
+  }
+
+  package var endpoints: [Endpoint] {
+    let handlers: [any CallHandler] = [
       SuggestEditRoute(calls: self), SuggestPlaceRoute(calls: self), ListSuggestedEditsRoute(calls: self),
       SuggestedEditRoute(calls: self), AcceptSuggestedEditRoute(calls: self), RejectSuggestedEditRoute(calls: self),
     ]
+    return handlers.map(\.endpoint)
   }
 
   /// Returns the suggestion that a request names.

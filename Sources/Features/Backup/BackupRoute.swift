@@ -1,30 +1,21 @@
 import HTTPServer
+package import LocationsAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
-import Points
+package import Points
 import Synchronization
 
-/// A copy of the file in which places are kept, removed with the last reference to it.
-package final class BackupFile: Sendable {
-  /// The path of the copy.
-  package let path: String
+/// The call that copies the file in which places are kept.
+package struct BackupCalls: Sendable {
+  private let route: BackupRoute
 
-  /// The size of the copy.
-  package let byteCount: Int
-
-  private let remove: @Sendable () -> Void
-
-  /// Creates a copy that exists.
+  /// Creates the call.
   ///
-  /// - Parameter remove: removes the file.
-  package init(path: String, byteCount: Int, remove: @escaping @Sendable () -> Void) {
-    self.path = path
-    self.byteCount = byteCount
-    self.remove = remove
-  }
+  /// - Parameter backup: the function that copies the store's file; `nil` if there is none, so that the call is 501.
+  package init(_ backup: BackupAction?) { route = BackupRoute(backup: backup) }
 
-  deinit { remove() }
+  package var endpoints: [Endpoint] { [route.endpoint] }
 }
 
 /// `POST /backup`: a copy of the file of the memory store, streamed. One backup runs at a time.

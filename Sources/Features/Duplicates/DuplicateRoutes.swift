@@ -2,9 +2,32 @@ import Basics
 import Geo
 import HTTPServer
 import JSONText
+package import LocationsAPI
 import NIOHTTP1
 import PointFormats
 package import Points
+
+/// The calls of pairs of places that are likely the same.
+package struct DuplicateCalls: Sendable {
+  private let api: LocationsAPI
+  private let decisions: DuplicateDecisions
+
+  package init(_ api: LocationsAPI, decisions: DuplicateDecisions) {
+    self.api = api
+    self.decisions = decisions
+  }
+
+  package var endpoints: [Endpoint] {
+    let configuration = api.configuration
+    let handlers: [any CallHandler] = [
+      DuplicatesRoute(
+        service: configuration.service, decisions: decisions, filtering: configuration.filtering,
+        address: configuration.address),
+      DecideDuplicateRoute(service: configuration.service, decisions: decisions),
+    ]
+    return handlers.map(\.endpoint)
+  }
+}
 
 /// `GET /duplicates`: pairs of places of two data sets that are likely the same.
 struct DuplicatesRoute: CallHandler {
@@ -374,6 +397,10 @@ package struct DuplicateDecisions: Sendable {
 }
 
 // MARK: Descriptions
+
+extension Examples {
+  static let pair = id + ".0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1c"
+}
 
 extension Schema {
   private static let duplicateScore = Schema(.number, nil, ["minimum": 0, "maximum": 1])

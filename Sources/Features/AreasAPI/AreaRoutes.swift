@@ -4,10 +4,36 @@ import Gzip
 import HTTPServer
 import JSONText
 import Logging
+package import LocationsAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
+
+/// The calls of named areas.
+package struct AreasAPI: Sendable {
+  private let api: LocationsAPI
+
+  package init(_ api: LocationsAPI) { self.api = api }
+
+  package var endpoints: [Endpoint] {
+    let configuration = api.configuration
+    let (areas, policy, address) = (configuration.areas, configuration.caching, configuration.address)
+    let requiresIfMatch = configuration.requiresIfMatch
+    let handlers: [any CallHandler] = [
+      AreasRoute(areas: areas, policy: policy, program: api.program, address: address),
+      AreaRoute(areas: areas, policy: policy),
+      LocationAreasRoute(areas: areas, service: configuration.service, policy: policy),
+      CreateAreaRoute(areas: areas, address: address),
+      ReplaceAreaRoute(areas: areas, address: address, requiresIfMatch: requiresIfMatch),
+      ChangeAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
+      DeleteAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
+      ImportAreasRoute(areas: areas, service: configuration.service, memory: configuration.importMemory),
+      ExportAreasRoute(areas: areas),
+    ]
+    return handlers.map(\.endpoint)
+  }
+}
 
 /// `GET /areas`: named areas, by name, position, box and kind.
 struct AreasRoute: CallHandler {
@@ -25,7 +51,7 @@ struct AreasRoute: CallHandler {
         "Words of a name, each at least at its beginning.",
         Schema(.string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)], example: "vienna")),
       "bbox": .init("Only areas whose least box intersects this one.", Parameter.box.description.schema),
-      "f": .format(formats),
+      "f": .areaFormat,
     ],
     caching: .tagged(isAlwaysTagged: false),
     responses: [
@@ -233,6 +259,10 @@ extension [MediaDescription] {
 extension ParameterDescription {
   fileprivate static let areaID = ParameterDescription(
     "Id of the area.", Schema(.string, nil, ["format": "uuid"], example: .string(Examples.id)), isRequired: true)
+
+  fileprivate static let areaFormat = ParameterDescription(
+    Parameter.format.description.description,
+    Schema.enumeration(AreasRoute.formats.map(\.rawValue)).named("AreaFormat", order: 930))
 }
 
 /// `GET /areas/{id}`: one area with its geometry.
@@ -240,7 +270,7 @@ struct AreaRoute: CallHandler {
   static let call = Call(
     .GET, "/areas/{id}", scope: .read, joinsRestriction: true, id: "getArea", group: .areas, link: "area",
     summary: "Get an area",
-    parameters: [.format], describing: ["id": .areaID, "f": .format(AreasRoute.formats)], caching: .tagged(),
+    parameters: [.format], describing: ["id": .areaID, "f": .areaFormat], caching: .tagged(),
     responses: [.init(200, "The area.", media: .area)])
 
   let areas: any AreaStore
@@ -353,7 +383,7 @@ struct CreateAreaRoute: CallHandler {
     description:
       "The service gives the id; one in the body is ignored. A repeat with the same `Idempotency-Key` gets the area as"
       + " it is then.",
-    parameters: [.format], describing: ["f": .format(AreasRoute.formats)], body: .area,
+    parameters: [.format], describing: ["f": .areaFormat], body: .area,
     responses: [.written(201, "The new area.", media: .area)])
 
   let areas: any AreaStore
@@ -377,7 +407,7 @@ struct ReplaceAreaRoute: CallHandler {
   static let call = Call(
     .PUT, "/areas/{id}", scope: .write, id: "replaceArea", group: .areas,
     summary: "Replace an area, or create it with this id", parameters: [.format],
-    describing: ["id": .areaID, "f": .format(AreasRoute.formats)], body: .area,
+    describing: ["id": .areaID, "f": .areaFormat], body: .area,
     responses: [.written(200, "The replaced area.", media: .area), .written(201, "The new area.", media: .area)])
 
   let areas: any AreaStore
@@ -403,7 +433,7 @@ struct ChangeAreaRoute: CallHandler {
   static let call = Call(
     .PATCH, "/areas/{id}", scope: .write, id: "changeArea", group: .areas, summary: "Change fields of an area",
     description: "A JSON merge patch (RFC 7396).", parameters: [.format],
-    describing: ["id": .areaID, "f": .format(AreasRoute.formats)],
+    describing: ["id": .areaID, "f": .areaFormat],
     body: .mergePatch(.areaPatch),
     responses: [.written(200, "The changed area.", media: .area)])
 
