@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocationsAPI
 
-/// Responses of `GET /locations` without waiting.
+/// Responses of `GET /locations`, and with a place, without waiting.
 @Suite struct ListAtOnceTests {
   private static func driver() async throws -> ServiceDriver {
     let places = try (0..<40).map { index in
@@ -65,6 +65,35 @@ import Testing
 
     #expect(atOnce == nil)
     #expect(waiting.headers.first(name: "content-encoding") == "gzip")
+  }
+
+  @Test(arguments: [
+    "", "?fields=name,tags", "?format=geojson", "?format=csv", "?nothing=1", "?view=details&format=csv",
+  ])
+  func placeIsTheSameAsWithWaiting(query: String) async throws {
+    let driver = try await Self.driver()
+    let list = try await driver.send(.GET, "/locations?limit=1&fields=id")
+    let id = try #require(list.text.split(separator: "\"").dropFirst(3).first)
+    for target in ["/locations/\(id)", "/locations/00000000-0000-4000-8000-000000000000", "/locations/none"] {
+      let (atOnce, waiting) = await driver.bothResponses(target + query)
+
+      let response = try #require(atOnce)
+      #expect(response.status == waiting.status)
+      #expect(response.headers.map { "\($0): \($1)" } == waiting.headers.map { "\($0): \($1)" })
+      #expect(try await Self.bytes(of: response) == Self.bytes(of: waiting))
+      guard let tag = response.headers.first(name: "etag") else { continue }
+      let known = await driver.bothResponses(target + query, headers: ["if-none-match": "\"1\", \(tag)"])
+      #expect(known.atOnce?.status == .notModified)
+      #expect(known.waiting.status == .notModified)
+      #expect(known.atOnce?.headers.first(name: "etag") == tag)
+    }
+  }
+
+  @Test(arguments: ["?lang=de", "?fields=attribution", "?fields=openState", "?view=details"])
+  func placeThatDependsOnMoreIsNotThereAtOnce(query: String) async throws {
+    let (atOnce, _) = try await Self.driver().bothResponses("/locations/00000000-0000-4000-8000-000000000000" + query)
+
+    #expect(atOnce == nil)
   }
 
   /// An index whose places change once, right after they were taken for a search.

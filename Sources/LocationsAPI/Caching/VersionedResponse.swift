@@ -17,20 +17,40 @@ extension HTTPRequest {
     version: Int64, in format: PointFormat, _ program: ProgramTag = .none, isWeak: Bool = false,
     isIdentified: Bool = true, caching policy: CachePolicy, _ make: () async throws(Problem) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
-    func tag(_ coding: ContentCoding) -> String {
-      EntityTag.of(version: version, format: format, coding: coding, program: program)
-    }
-    let known = isIdentified ? headers.entityTags("if-none-match") : []
     var response = HTTPResponse(status: .notModified)
-    var coding: ContentCoding?
-    if !known.isEmpty { coding = [.identity, .gzip].first { EntityTag.matches(tag($0), ifNoneMatch: known) } }
+    var coding = isIdentified ? knownCoding(version: version, in: format, program) : nil
     if coding == nil {
       response = try await make()
       if ContentCoding.isAsked(by: self) { try await ContentCoding.apply(to: &response, of: self) }
       if !isWeak, response.headers.contains(name: "content-encoding") { coding = .gzip }
     }
-    response.addCaching(by: policy, etag: (isWeak ? "W/" : "") + tag(coding ?? .identity))
+    let tag = EntityTag.of(version: version, format: format, coding: coding ?? .identity, program: program)
+    response.addCaching(by: policy, etag: (isWeak ? "W/" : "") + tag)
     return response
+  }
+
+  /// Returns the response as ``response(version:in:_:isWeak:isIdentified:caching:_:)`` does, for one that depends on
+  /// the version alone and is not compressed.
+  func uncompressedResponse(
+    version: Int64, in format: PointFormat, caching policy: CachePolicy, _ make: () -> HTTPResponse
+  ) -> HTTPResponse {
+    let coding = knownCoding(version: version, in: format)
+    var response = coding == nil ? make() : HTTPResponse(status: .notModified)
+    let tag = EntityTag.of(version: version, format: format, coding: coding ?? .identity, program: .none)
+    response.addCaching(by: policy, etag: tag)
+    return response
+  }
+
+  /// Returns the coding in which the client has the resource, as `If-None-Match` says; `nil` for none.
+  private func knownCoding(
+    version: Int64, in format: PointFormat, _ program: ProgramTag = .none
+  ) -> ContentCoding? {
+    guard headers.contains(name: "if-none-match") else { return nil }
+    let known = headers.entityTags("if-none-match")
+    return [.identity, .gzip].first { coding in
+      let tag = EntityTag.of(version: version, format: format, coding: coding, program: program)
+      return EntityTag.matches(tag, ifNoneMatch: known)
+    }
   }
 
   /// Returns 304 with fields if `If-None-Match` has an entity tag; else `nil`.

@@ -11,6 +11,8 @@ struct LiveRoute: CallHandler {
     .GET, "/health/live", id: "isLive", group: .operations, link: "live", summary: "Check that the process responds",
     ignoresQuery: true, caching: .forbidden, responses: [.init(200, "It does.", media: .json(.health))])
 
+  func respondAtOnce(to request: HTTPRequest) -> HTTPResponse? { .healthy() }
+
   func respond(to request: HTTPRequest) -> HTTPResponse { .healthy() }
 }
 

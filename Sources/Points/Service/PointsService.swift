@@ -195,6 +195,11 @@ public final class PointsService: Sendable {
     try compute(.count) { () throws(PointStoreError) in try snapshot.count(matching: query) }
   }
 
+  /// Returns the place of an id in a snapshot, or `nil`.
+  package func point(id: PointID, in snapshot: any IndexSnapshot) throws(PointStoreError) -> PointOfInterest? {
+    try compute(.point) { snapshot.point(id: id) }
+  }
+
   /// Returns every category with the number of its places in a snapshot.
   public func categoryCounts(
     in box: BoundingBox?, of snapshot: any IndexSnapshot
