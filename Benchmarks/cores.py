@@ -35,9 +35,11 @@ class CoresBench(Bench):
             return sum(processor_seconds(pid) for pid in processes(server))
 
         before = seconds()
-        generator = self.start_load(server, self.nearest, connections=16 * len(self.cores))
-        pin(generator.pid, sorted(os.sched_getaffinity(0) - set(self.cores)))
-        rate = self.load_result(generator)[0]
+        # A generator has one thread, and one for each core of a server keeps them all busy.
+        generators = [self.start_load(server, self.nearest, connections=16) for _ in self.cores]
+        for generator in generators:
+            pin(generator.pid, sorted(os.sched_getaffinity(0) - set(self.cores)))
+        rate = sum(self.load_result(generator)[0] for generator in generators)
         return (seconds() - before) / (rate * self.options.seconds) * 1e6, rate
 
 

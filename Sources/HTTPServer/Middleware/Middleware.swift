@@ -86,24 +86,59 @@ extension SynchronousMiddleware {
 
 /// The rest of a chain of middlewares, up to the responder at its end.
 public struct MiddlewareChain: HTTPResponder {
-  // A class, because the use of a structure in an array would copy both existential values.
-  private final class Link: Sendable {
+  /// A middleware. Its subclass calls it where it is stored: a call of an existential value copies that first, and all
+  /// threads would count references to the one copy.
+  ///
+  /// It is immutable.
+  private class Link: @unchecked Sendable {
     let middleware: any Middleware
-    let synchronous: (any SynchronousMiddleware)?
 
-    init(_ middleware: any Middleware) {
-      self.middleware = middleware
-      synchronous = middleware as? any SynchronousMiddleware
+    init(_ middleware: any Middleware) { self.middleware = middleware }
+
+    func intercepts(_ request: HTTPRequest) -> Bool { true }
+    func change(_ response: inout HTTPResponse, to request: HTTPRequest) {}
+    func requestCompleted(_ request: CompletedRequest) {}
+
+    static func of(_ middleware: any Middleware) -> Link {
+      func typed(_ middleware: some Middleware) -> Link { TypedLink(middleware) }
+      func synchronous(_ middleware: some SynchronousMiddleware) -> Link { SynchronousLink(middleware) }
+      if let middleware = middleware as? any SynchronousMiddleware { return synchronous(middleware) }
+      return typed(middleware)
+    }
+  }
+
+  private class TypedLink<Wrapped: Middleware>: Link, @unchecked Sendable {
+    let wrapped: Wrapped
+
+    init(_ wrapped: Wrapped) {
+      self.wrapped = wrapped
+      super.init(wrapped)
+    }
+
+    override func intercepts(_ request: HTTPRequest) -> Bool { wrapped.intercepts(request) }
+    override func requestCompleted(_ request: CompletedRequest) { wrapped.requestCompleted(request) }
+  }
+
+  private final class SynchronousLink<Wrapped: SynchronousMiddleware>: TypedLink<Wrapped>, @unchecked Sendable {
+    override func change(_ response: inout HTTPResponse, to request: HTTPRequest) {
+      wrapped.change(&response, to: request)
     }
   }
 
   private final class Links: Sendable {
     let all: [Link]
     let end: any HTTPResponder
+    private let uncounted: [Unmanaged<Link>]
 
-    init(all: [Link], end: any HTTPResponder) {
-      self.all = all
+    init(_ middlewares: [any Middleware], end: any HTTPResponder) {
+      all = middlewares.map { Link.of($0) }
+      uncounted = all.map { .passUnretained($0) }
       self.end = end
+    }
+
+    /// Calls a link without counting a reference to it.
+    func with<Value>(_ index: Int, _ call: (Link) -> Value) -> Value {
+      uncounted[index]._withUnsafeGuaranteedRef(call)
     }
   }
 
@@ -116,7 +151,7 @@ public struct MiddlewareChain: HTTPResponder {
   ///   - middlewares: the middlewares in the order in which a request passes them.
   ///   - responder: the responder at the end of the chain.
   public init(_ middlewares: [any Middleware], endingIn responder: any HTTPResponder) {
-    links = Links(all: middlewares.map(Link.init), end: responder)
+    links = Links(middlewares, end: responder)
   }
 
   /// Returns the response of the end of the chain if no middleware intercepts the request and it has one at once.
@@ -145,7 +180,7 @@ public struct MiddlewareChain: HTTPResponder {
   @inline(never)
   private func indexOfInterceptor(of request: HTTPRequest) -> Int {
     var index = start
-    while index < links.all.count, !links.all[index].middleware.intercepts(request) { index += 1 }
+    while index < links.all.count, !links.with(index, { $0.intercepts(request) }) { index += 1 }
     return index
   }
 
@@ -160,13 +195,13 @@ public struct MiddlewareChain: HTTPResponder {
     var index = end
     while index > start {
       index -= 1
-      links.all[index].synchronous?.change(&response, to: request)
+      links.with(index) { $0.change(&response, to: request) }
     }
   }
 
   /// Reports the request to each middleware, in the order of the list.
   public func requestCompleted(_ request: CompletedRequest) {
-    for link in links.all { link.middleware.requestCompleted(request) }
+    for index in links.all.indices { links.with(index) { $0.requestCompleted(request) } }
   }
 }
 

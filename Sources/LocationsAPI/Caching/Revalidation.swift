@@ -32,11 +32,15 @@ final class Revalidation: Sendable {
   /// The fields of a response without a version.
   private let unnamed: HTTPHeaders
 
-  /// The fields of responses of a version and a representation.
-  private struct NamedFields {
+  /// The fields of responses of a version and a representation. A class, so that the lock is held for one reference.
+  private final class NamedFields: Sendable {
     let version: DataVersion
     let suffix: String
     let fields: HTTPHeaders
+
+    init(version: DataVersion, suffix: String, fields: HTTPHeaders) {
+      (self.version, self.suffix, self.fields) = (version, suffix, fields)
+    }
   }
 
   /// The fields of the last response.

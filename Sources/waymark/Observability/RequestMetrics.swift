@@ -104,6 +104,9 @@ enum MethodLabel: UInt8 {
 struct AccessLog: SynchronousMiddleware {
   private let logger: Logger
   private let level: Logger.Level
+
+  /// The level of the logger, which each query would copy.
+  private let leastLevel: Logger.Level
   private let clientFaults: PeriodicCount
 
   /// Creates an access log.
@@ -115,6 +118,7 @@ struct AccessLog: SynchronousMiddleware {
     logger: Logger, isOn: Bool, sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   ) {
     self.logger = logger
+    leastLevel = logger.logLevel
     clientFaults = PeriodicCount(interval: Self.interval, sleep: sleep) { count in
       logger.warning(
         "requests with an unsupported method or HTTP version were rejected",
@@ -126,7 +130,7 @@ struct AccessLog: SynchronousMiddleware {
   func requestCompleted(_ request: CompletedRequest) {
     if request.isClientFault { clientFaults.add() }
     let level = level(for: request)
-    guard level >= logger.logLevel else { return }
+    guard level >= leastLevel else { return }
     var metadata: Logger.Metadata = [
       "request-id": .string(request.id),
       "route": .string(request.route ?? "none"),
