@@ -275,6 +275,14 @@ let package = Package(
         path: "Sources/Features/Webhooks", exclude: ["README.md"], swiftSettings: strict),
     ],
     [
+      .target(
+        name: "ServerFeatures",
+        dependencies: [
+          "Basics", "LocationsAPI", "Points", "PrometheusMetrics", logging, metrics,
+          .product(name: "ArgumentParser", package: "swift-argument-parser"),
+          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        ],
+        path: "Sources/Core/ServerFeatures", swiftSettings: strict),
       .executableTarget(
         name: "waymark",
         dependencies: [
@@ -284,7 +292,7 @@ let package = Package(
           "MemoryStore",
           "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
           "PostgresStore",
-          "PrometheusMetrics", "SQLiteJournal", "TileFiles",
+          "PrometheusMetrics", "SQLiteJournal", "ServerFeatures", "TileFiles",
           "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Webhooks",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -300,7 +308,7 @@ let package = Package(
         dependencies: [
           "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
           "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
-          "PrometheusMetrics",
+          "PrometheusMetrics", "ServerFeatures",
           "HTTPTestSupport", "TestSupport", "Webhooks",
           logging,
           metrics,

@@ -8,6 +8,7 @@ import OpeningHours
 import Points
 import PostgresStore
 import PrometheusMetrics
+import ServerFeatures
 import ServiceLifecycle
 import UnixSignals
 
@@ -86,9 +87,12 @@ struct Application {
     api.filtering = Filtering(queryables: queryables, timeLimit: configuration.filterTimeLimit)
     api.filtering.categories = configuration.search.categories
     api.address = configuration.address
+    let core = Core(
+      records: store.records, keepsRecords: store.keepsRecords, changes: store.changes, areas: store.areas,
+      searches: store.searchLog, backup: store.backup, metrics: metrics, logger: logger)
     var endpointsOfFeatures: [@Sendable (LocationsAPI) -> [Endpoint]] = []
     for feature in configuration.features {
-      let parts = feature.add(to: &api, store: store, metrics: metrics, logger: logger)
+      let parts = feature.add(to: &api, of: core)
       endpointsOfFeatures.append(parts.endpoints)
       collectors += parts.collectors
       featureServices += parts.services

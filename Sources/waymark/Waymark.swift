@@ -1,4 +1,5 @@
 import ArgumentParser
+import ServerFeatures
 
 /// The program and its commands.
 @main

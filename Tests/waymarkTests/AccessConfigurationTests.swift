@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import AccessControl
 import LocationsAPI
+import ServerFeatures
 import Testing
 
 @testable import waymark

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Points
+import ServerFeatures
 import Testing
 
 @testable import waymark

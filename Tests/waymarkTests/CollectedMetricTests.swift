@@ -1,4 +1,5 @@
 import PrometheusMetrics
+import ServerFeatures
 import Synchronization
 import Testing
 

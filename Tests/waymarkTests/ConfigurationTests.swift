@@ -4,6 +4,7 @@ import HTTPServer
 import Logging
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 import Testing
 
 @testable import waymark

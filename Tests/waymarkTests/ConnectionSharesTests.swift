@@ -1,3 +1,4 @@
+import ServerFeatures
 import Testing
 
 @testable import waymark

@@ -1,4 +1,5 @@
 import IndexedStore
+import ServerFeatures
 import Testing
 
 @testable import waymark

@@ -1,5 +1,6 @@
 import CoreMetrics
 import PrometheusMetrics
+import ServerFeatures
 import Testing
 
 @testable import waymark

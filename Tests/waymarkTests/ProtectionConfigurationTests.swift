@@ -2,6 +2,7 @@ import Foundation
 import AccessControl
 import HTTPServer
 import NIOHTTP1
+import ServerFeatures
 import Testing
 
 @testable import waymark

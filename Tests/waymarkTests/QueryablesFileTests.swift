@@ -3,6 +3,7 @@ import CQL2
 import Foundation
 import JSONText
 import Points
+import ServerFeatures
 import Testing
 
 @testable import waymark

@@ -3,6 +3,7 @@ import HTTPServer
 import Logging
 import NIOCore
 import NIOHTTP1
+import ServerFeatures
 import Testing
 
 @testable import waymark

@@ -1,4 +1,5 @@
 import Points
+import ServerFeatures
 import Testing
 
 @testable import waymark

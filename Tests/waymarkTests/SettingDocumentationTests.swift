@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Points
+import ServerFeatures
 import Testing
 
 @testable import waymark

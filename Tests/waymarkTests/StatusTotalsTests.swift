@@ -1,6 +1,7 @@
 import Basics
 import CoreMetrics
 import PrometheusMetrics
+import ServerFeatures
 import Testing
 
 @testable import waymark

@@ -1,5 +1,6 @@
 import AccessControl
 import HTTPServer
+import ServerFeatures
 import Testing
 
 @testable import waymark

@@ -7,6 +7,7 @@ import PointFormats
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 
 extension ImportCommand {
   /// Imports areas, all in one transaction.

@@ -4,6 +4,7 @@ import Geo
 import HTTPServer
 import PointFormats
 import Points
+import ServerFeatures
 
 /// The settings of the server.
 enum ServerSettings: SettingSelection {

@@ -13,6 +13,7 @@ import PointMapping
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 import Synchronization
 
 /// `waymark duplicates`: writes the pairs of places of two data sets that are likely the same.

@@ -5,6 +5,7 @@ import PointFormats
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 import Synchronization
 
 /// `waymark export`: writes all places of PostgreSQL, or of a server, to a file.

@@ -6,6 +6,7 @@ import PointMapping
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 import Synchronization
 
 /// `waymark import`: imports files of places into PostgreSQL, or sends them to a server.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 
 /// `waymark migrate`: creates or upgrades the tables.
 struct MigrateCommand: AsyncParsableCommand {

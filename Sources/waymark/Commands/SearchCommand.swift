@@ -3,6 +3,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import ServerFeatures
 
 /// `waymark search`: finds places by name on a running server.
 struct SearchCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Logging
 import Points
+import ServerFeatures
 import UnixSignals
 
 /// `waymark serve`: serves clients until shutdown.

@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import ServerFeatures
 
 /// A running server that a command sends requests to.
 struct ServerTarget: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 
 /// `waymark sources`: lists the data sets of the places with licence and attribution.
 struct SourcesCommand: AsyncParsableCommand {

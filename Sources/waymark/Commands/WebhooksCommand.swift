@@ -3,6 +3,7 @@ import Foundation
 import HTTPServer
 import NIOHTTP1
 import Points
+import ServerFeatures
 
 /// `waymark webhooks`: lists, tests and replays the webhooks of a running server.
 struct WebhooksCommand: AsyncParsableCommand {

@@ -1,17 +1,12 @@
 import AreasAPI
-import CoreMetrics
 import LocationsAPI
-import Logging
+import ServerFeatures
 
 /// The calls of named areas.
 struct AreasFeature: ServerFeature {
-  static let settings: [Setting] = []
-
   init(_ settings: Settings) {}
 
-  func add(
-    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
-  ) -> FeatureParts {
+  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
     FeatureParts { AreasAPI($0).endpoints }
   }
 }

@@ -1,13 +1,10 @@
 import Changes
-import CoreMetrics
 import LocationsAPI
-import Logging
 import PrometheusMetrics
+import ServerFeatures
 
 /// The changes of places over HTTP, as pages and as streams.
 struct ChangesFeature: ServerFeature {
-  static let settings: [Setting] = []
-
   private let streams: ChangeStreams
 
   init(_ settings: Settings) throws(ConfigurationError) {
@@ -17,11 +14,10 @@ struct ChangesFeature: ServerFeature {
       limit: try settings.integer(Setting.limits.changeStreams), conditionBytes: bufferedBytes / 4)
   }
 
-  func add(
-    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
-  ) -> FeatureParts {
+  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
     FeatureParts(
       endpoints: { [streams] api in ChangeCalls(api, streams: streams).endpoints },
-      collectors: [ValueCollector(MetricCatalogue.changeStreams, factory: metrics) { [streams] in streams.counts }])
+      collectors: [ValueCollector(MetricCatalogue.changeStreams, factory: core.metrics) { [streams] in streams.counts }]
+    )
   }
 }

@@ -1,26 +1,29 @@
-import CoreMetrics
 import LocationsAPI
-import Logging
+import ServerFeatures
 
 /// The calls of OGC API Features and Tiles.
 struct OGCFeature: ServerFeature {
-  static let settings: [Setting] = []
+  private static let key = Setting.Key(
+    "OGC_COLLECTIONS", .text("collections"), affects: .responses, default: .described("none: `places` alone"),
+    "Further collections of OGC API Features, each with its categories, such as food=cafe,restaurant;culture=museum.",
+    details: "See [OGC API Features](ogc-api-features.md#collections).")
+
+  static let settings = [key.setting]
+  static let settingsTitle = "Filters and features"
 
   private let collections: PointCollections
 
   init(_ settings: Settings) throws(ConfigurationError) {
-    guard let collections = PointCollections(settings[Setting.filters.collections] ?? "") else {
+    guard let collections = PointCollections(settings[Self.key] ?? "") else {
       throw settings.error(
-        Setting.filters.collections,
+        Self.key,
         "must be collections such as food=cafe,restaurant;culture=museum, each with a name of letters, digits, - and _"
           + " other than places")
     }
     self.collections = collections
   }
 
-  func add(
-    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
-  ) -> FeatureParts {
+  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
     FeatureParts { [collections] api in FeaturesAPI(api, collections: collections).endpoints }
   }
 }

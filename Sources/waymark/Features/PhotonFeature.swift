@@ -1,16 +1,11 @@
-import CoreMetrics
 import LocationsAPI
-import Logging
+import ServerFeatures
 
 /// The calls of Photon and Nominatim.
 struct PhotonFeature: ServerFeature {
-  static let settings: [Setting] = []
-
   init(_ settings: Settings) {}
 
-  func add(
-    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
-  ) -> FeatureParts {
+  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
     FeatureParts { PhotonAPI($0).endpoints }
   }
 }

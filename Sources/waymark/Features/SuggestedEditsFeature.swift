@@ -1,6 +1,5 @@
-import CoreMetrics
 import LocationsAPI
-import Logging
+import ServerFeatures
 import SuggestedEdits
 
 /// Suggested edits: their calls, and the removal of old ones.
@@ -19,11 +18,9 @@ struct SuggestedEditsFeature: ServerFeature {
     lifetime = .seconds(86_400 * (try settings.integer(Self.days)))
   }
 
-  func add(
-    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
-  ) -> FeatureParts {
-    let suggestions = Suggestions(store.records)
-    let pruning = Pruning(subject: "suggestions or their senders", retention: .zero, logger: logger) { now in
+  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+    let suggestions = Suggestions(core.records)
+    let pruning = Pruning(subject: "suggestions or their senders", retention: .zero, logger: core.logger) { now in
       try await suggestions.prune(at: now)
     }
     return FeatureParts(

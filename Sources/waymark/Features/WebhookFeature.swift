@@ -1,9 +1,8 @@
 import ArgumentParser
-import CoreMetrics
 import LocationsAPI
-import Logging
 import Points
 import PrometheusMetrics
+import ServerFeatures
 import SuggestedEdits
 import Webhooks
 
@@ -44,23 +43,21 @@ struct WebhookFeature: ServerFeature {
   }
 
   /// Adds calls that are 501 if the store does not keep records.
-  func add(
-    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
-  ) -> FeatureParts {
-    guard store.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
+  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+    guard core.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
     let sender = WebhookSender(
-      store: Webhooks(store.records), changes: store.changes,
-      suggestions: { [suggestions = Suggestions(store.records)] now throws(PointStoreError) in
+      store: Webhooks(core.records), changes: core.changes,
+      suggestions: { [suggestions = Suggestions(core.records)] now throws(PointStoreError) in
         try await suggestions.open(at: now)
       }, transport: WebhookRequests(networks: networks, authorities: authorities),
-      conditions: { [filtering = api.filtering, areas = store.areas] filter in
+      conditions: { [filtering = api.filtering, areas = core.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },
       placeURL: { [address = api.address] id in address.target(path: "/locations/\(id)") },
-      logger: logger)
+      logger: core.logger)
     return FeatureParts(
       endpoints: { WebhookCalls($0, sender: sender).endpoints },
-      collectors: [ValueCollector(Self.collected, factory: metrics) { sender.counts }],
+      collectors: [ValueCollector(Self.collected, factory: core.metrics) { sender.counts }],
       services: [BackgroundService { await sender.run() }])
   }
 }

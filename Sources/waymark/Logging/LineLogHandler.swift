@@ -3,6 +3,7 @@ import Glibc
 import JSONText
 import Logging
 import Points
+import ServerFeatures
 
 /// The level and the format of the log.
 struct LogConfiguration {

@@ -5,62 +5,8 @@ import LocationsAPI
 import Points
 import PostgresStore
 import PrometheusMetrics
+import ServerFeatures
 import Synchronization
-
-/// A metric whose values are looked up at each report, and how they follow from what is looked up.
-struct CollectedMetric<Values: Sendable>: Sendable {
-  typealias Reader = @Sendable (Values) -> Double
-
-  let description: MetricDescription
-  fileprivate let isTotal: Bool
-  fileprivate let series: [(dimensions: [(String, String)], read: Reader)]
-
-  static func gauge(_ name: String, _ help: String, _ read: @escaping Reader) -> Self {
-    Self(description: MetricDescription(name, help), isTotal: false, series: [([], read)])
-  }
-
-  static func gauge(_ name: String, _ help: String, by label: String, _ readers: [String: Reader]) -> Self {
-    Self(description: MetricDescription(name, help), isTotal: false, series: readers.map { ([(label, $0)], $1) })
-  }
-
-  static func total(_ name: String, _ help: String, _ read: @escaping Reader) -> Self {
-    Self(description: MetricDescription(name, help), isTotal: true, series: [([], read)])
-  }
-
-  static func total(_ name: String, _ help: String, by label: String, _ readers: [String: Reader]) -> Self {
-    Self(description: MetricDescription(name, help), isTotal: true, series: readers.map { ([(label, $0)], $1) })
-  }
-
-  /// Returns the functions that update the series of a backend.
-  fileprivate func updates(_ factory: any MetricsFactory) -> [@Sendable (Values) -> Void] {
-    series.map { dimensions, read in
-      if isTotal {
-        let total = TotalFollower(description, dimensions, factory: factory)
-        return { total.follow(read($0)) }
-      }
-      let meter = Meter(label: description.name, dimensions: dimensions, factory: factory)
-      return { meter.set(read($0)) }
-    }
-  }
-}
-
-/// Collects metrics whose values are looked up together.
-struct ValueCollector<Values: Sendable>: MetricsCollector {
-  private let updates: [@Sendable (Values) -> Void]
-  private let values: @Sendable () async -> Values
-
-  init(
-    _ metrics: [CollectedMetric<Values>], factory: any MetricsFactory, of values: @escaping @Sendable () async -> Values
-  ) {
-    updates = metrics.flatMap { $0.updates(factory) }
-    self.values = values
-  }
-
-  func collect() async {
-    let values = await values()
-    for update in updates { update(values) }
-  }
-}
 
 /// Collects the times of the last imports of data sets.
 ///
@@ -222,12 +168,6 @@ struct StatusTotals {
   private static func isOwn(_ labels: [MetricLabel]) -> Bool {
     labels.contains { $0.name == "route" && ownRoutes.contains($0.value) }
   }
-}
-
-/// A source of metrics that are looked up rather than counted, at each report.
-protocol MetricsCollector: Sendable {
-  /// Updates the metrics. It never fails: an unknown value stays unchanged.
-  func collect() async
 }
 
 /// Counts events and reports their number once an interval, where there were any.

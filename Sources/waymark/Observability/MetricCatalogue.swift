@@ -5,6 +5,7 @@ import IndexedStore
 import LocationsAPI
 import PostgresClient
 import PrometheusMetrics
+import ServerFeatures
 import Synchronization
 
 enum MetricCatalogue {
@@ -133,26 +134,6 @@ final class HandleCache<Key: Hashable & Sendable, Handle: Sendable>: Sendable {
       let handle = make()
       handles[key] = handle
       return handle
-    }
-  }
-}
-
-/// A counter that follows a total that is kept elsewhere.
-final class TotalFollower: Sendable {
-  private let counter: FloatingPointCounter
-  private let last = Mutex(0.0)
-
-  /// Creates a follower of a total that begins at 0.
-  init(_ metric: MetricDescription, _ dimensions: [(String, String)] = [], factory: any MetricsFactory) {
-    counter = FloatingPointCounter(label: metric.name, dimensions: dimensions, factory: factory)
-  }
-
-  /// Raises the counter to the total; a total that is not above the last one changes nothing.
-  func follow(_ total: Double) {
-    last.withLock { last in
-      guard total > last else { return }
-      counter.increment(by: total - last)
-      last = total
     }
   }
 }

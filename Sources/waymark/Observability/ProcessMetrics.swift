@@ -1,6 +1,7 @@
 import CoreMetrics
 import Glibc
 import PrometheusMetrics
+import ServerFeatures
 
 /// Collects the system's figures of this process, by the names that Prometheus' client libraries have for them.
 struct ProcessMetrics: MetricsCollector {

@@ -4,6 +4,7 @@ import HTTPServer
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import ServerFeatures
 import Webhooks
 
 /// The networks whose addresses webhooks may have.

@@ -2,6 +2,7 @@ import Foundation
 import IndexedStore
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 
 /// The connection to PostgreSQL and its limits.
 struct DatabaseConfiguration: Hashable {

@@ -3,6 +3,7 @@ import Basics
 import Glibc
 import HTTPServer
 import LocationsAPI
+import ServerFeatures
 
 extension HTTPServerConfiguration {
   /// Creates the configuration of the listening address and of the limits of clients.

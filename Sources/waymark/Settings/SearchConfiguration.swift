@@ -4,6 +4,7 @@ import Foundation
 import JSONText
 import PointMapping
 import Points
+import ServerFeatures
 
 /// The configuration of searches for places by name and category.
 struct SearchConfiguration: Hashable {

@@ -3,6 +3,7 @@ import HTTPServer
 import LocationsAPI
 import Logging
 import Points
+import ServerFeatures
 import TileFiles
 
 /// The configuration of `waymark serve`, parsed and validated once. Nothing below the composition root knows where a
@@ -123,7 +124,7 @@ struct ServeConfiguration {
     }
     queryablesFile = settings[Setting.filters.queryables]
     filterTimeLimit = try settings.duration(Setting.filters.timeout)
-    responseDigest = settings.responseDigest()
+    responseDigest = settings.responseDigest(of: Setting.ofServer)
     logsRequests = try settings.boolean(Setting.observability.accessLog)
     tellsTiming = try settings.choice(Setting.observability.level) <= .debug
     drainDelay = try settings.duration(Setting.shutdown.delay)

@@ -1,6 +1,7 @@
 import Logging
 import Points
 import PostgresClient
+import ServerFeatures
 
 // The declarations of all settings but those of features, in the groups and the order of the documentation. A new
 // setting is one property.
@@ -83,7 +84,7 @@ struct PlacesSettings: SettingGroup {
     "Days for which clients of /changes may be away; their positions are valid for so long.",
     details: "Needs `DATABASE_URL` or `MEMORY_STORE_PATH`: without a file the memory store keeps the last changes of "
       + "the process alone. See [Changes](changes.md#retention).")
-  let features = Features.all.flatMap { $0.settings }
+  let features = Features.settings(in: "Places")
   let migrationsPath = Setting.Key(
     "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("those of the program"),
     "Folder of migrations of your own, instead of those that are part of the program.",
@@ -116,10 +117,7 @@ struct FilterSettings: SettingGroup {
     "Longest time that a search with a filter, an area, a route or a long text, and other computations beside the"
       + " event loop may wait and take; then 503.",
     details: "See [Long computations](operations.md#long-computations).")
-  let collections = Setting.Key(
-    "OGC_COLLECTIONS", .text("collections"), affects: .responses, default: .described("none: `places` alone"),
-    "Further collections of OGC API Features, each with its categories, such as food=cafe,restaurant;culture=museum.",
-    details: "See [OGC API Features](ogc-api-features.md#collections).")
+  let features = Features.settings(in: "Filters and features")
 }
 
 struct MapSettings: SettingGroup {

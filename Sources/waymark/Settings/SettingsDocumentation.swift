@@ -1,4 +1,5 @@
 import ArgumentParser
+import ServerFeatures
 
 /// The texts that describe the settings, generated from their declarations.
 enum SettingsDocumentation {

@@ -9,6 +9,7 @@ import Points
 import PostgresClient
 import PostgresStore
 import SQLiteJournal
+import ServerFeatures
 import ServiceLifecycle
 
 /// The configured store, filled or connected, and closed at shutdown.

@@ -5,27 +5,27 @@ import Foundation
 ///
 /// Every accessor throws ``ConfigurationError`` with the setting, its value and the accepted values. An empty value
 /// counts as not set.
-struct Settings {
+package struct Settings {
   private let options: [String: String]
   private let environment: [String: String]
 
   /// Creates the settings of this process. Nothing else reads the environment.
-  init(options: [String: String] = [:]) {
+  package init(options: [String: String] = [:]) {
     self.init(options: options, environment: ProcessInfo.processInfo.environment)
   }
 
-  init(options: [String: String] = [:], environment: [String: String]) {
+  package init(options: [String: String] = [:], environment: [String: String]) {
     self.options = options
     self.environment = environment
   }
 
   /// The text of a setting; `nil` if it is not set or empty.
-  subscript(key: some DeclaredSetting) -> String? {
+  package subscript(key: some DeclaredSetting) -> String? {
     let value = options[key.setting.name] ?? environment[key.setting.name] ?? ""
     return value.isEmpty ? nil : value
   }
 
-  func text(_ key: Setting.Key<String>) -> String { textOrDefault(key) }
+  package func text(_ key: Setting.Key<String>) -> String { textOrDefault(key) }
 
   private func textOrDefault(_ key: some DeclaredSetting) -> String {
     if let text = self[key] { return text }
@@ -40,14 +40,14 @@ struct Settings {
   /// - Parameters:
   ///   - range: the accepted range where it is narrower than the declared one.
   ///   - fallback: the default where it is declared in words.
-  func integer(
+  package func integer(
     _ key: Setting.Key<Int>, in range: ClosedRange<Int>? = nil, default fallback: @autoclosure () -> Int? = nil
   ) throws(ConfigurationError) -> Int {
     if self[key] == nil, let fallback = fallback() { return fallback }
     return try integer(of: key, in: range)
   }
 
-  func duration(_ key: Setting.Key<Duration>) throws(ConfigurationError) -> Duration {
+  package func duration(_ key: Setting.Key<Duration>) throws(ConfigurationError) -> Duration {
     .milliseconds(try integer(of: key))
   }
 
@@ -66,7 +66,7 @@ struct Settings {
   }
 
   /// Returns a number that is in the declared range or 0.
-  func number(_ key: Setting.Key<Double>) throws(ConfigurationError) -> Double {
+  package func number(_ key: Setting.Key<Double>) throws(ConfigurationError) -> Double {
     guard case .numberOrZero(let range) = key.setting.kind else {
       preconditionFailure("\(key.setting.name) is not declared as a number")
     }
@@ -77,7 +77,7 @@ struct Settings {
   }
 
   /// Returns a Boolean value: `1`, `true` or `yes`, and `0`, `false` or `no`, in either case.
-  func boolean(_ key: Setting.Key<Bool>) throws(ConfigurationError) -> Bool {
+  package func boolean(_ key: Setting.Key<Bool>) throws(ConfigurationError) -> Bool {
     switch textOrDefault(key).lowercased() {
     case "1", "true", "yes": return true
     case "0", "false", "no": return false
@@ -88,7 +88,7 @@ struct Settings {
   /// Returns a case of an enumeration by its raw value, in either case.
   ///
   /// - Parameter fallback: the default where it is declared in words.
-  func choice<Choice: CaseIterable & RawRepresentable<String>>(
+  package func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ key: Setting.Key<Choice>, default fallback: Choice? = nil
   ) throws(ConfigurationError) -> Choice {
     if self[key] == nil, let fallback { return fallback }
@@ -103,18 +103,18 @@ struct Settings {
   /// not set.
   ///
   /// - Throws: ``ConfigurationError`` for a value without parts, which would otherwise mean the default, or nothing.
-  func list(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [String] {
+  package func list(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [String] {
     guard let value = self[key] else { return [] }
     let parts = value.split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
     guard !parts.isEmpty else { throw error(key, "must be a list with commas between its parts") }
     return parts
   }
 
-  /// Returns a digest of everything that the operator chose and responses depend on, for entity tags: the values of the
-  /// settings that affect responses, and the contents of the files that they name.
-  func responseDigest() -> UInt64 {
+  /// Returns a digest of everything that the operator chose and responses depend on, for entity tags: the values of those
+  /// of the settings that affect responses, and the contents of the files that they name.
+  package func responseDigest(of all: [Setting]) -> UInt64 {
     var hash = FNV1a()
-    for setting in Setting.ofServer where setting.effect == .responses {
+    for setting in all where setting.effect == .responses {
       var value = self[setting]
       if case .value(let fallback) = setting.fallback { value = value ?? fallback }
       guard let value else { continue }
@@ -131,35 +131,35 @@ struct Settings {
   }
 
   /// Returns the error for the value of a setting, which it shows unless it is a secret.
-  func error(_ key: some DeclaredSetting, _ expectation: String) -> ConfigurationError {
+  package func error(_ key: some DeclaredSetting, _ expectation: String) -> ConfigurationError {
     ConfigurationError(key, value: key.setting.isSecret ? nil : self[key], expectation: expectation)
   }
 }
 
 /// The error of a setting that is invalid, or that is set without another one that it needs. It stops the start with
 /// one line.
-struct ConfigurationError: Error, Hashable, CustomStringConvertible {
+package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
   /// The environment variable.
-  let variable: String
+  package let variable: String
 
   /// The invalid value without secrets; `nil` when it is one, or when not the value but its presence is the error.
-  let value: String?
+  package let value: String?
 
   /// The rest of a sentence whose subject is the variable, such as `must be an integer from 0 to 65535`.
-  let expectation: String
+  package let expectation: String
 
-  init(variable: String, value: String?, expectation: String) {
+  package init(variable: String, value: String?, expectation: String) {
     self.variable = variable
     self.value = value.map(Self.withoutSecrets)
     self.expectation = expectation
   }
 
-  init(_ key: some DeclaredSetting, value: String?, expectation: String) {
+  package init(_ key: some DeclaredSetting, value: String?, expectation: String) {
     self.init(variable: key.setting.name, value: value, expectation: expectation)
   }
 
   /// Returns the error of a setting that contradicts others, such as one without the setting that it needs.
-  static func conflict(_ key: some DeclaredSetting, _ reason: String) -> ConfigurationError {
+  package static func conflict(_ key: some DeclaredSetting, _ reason: String) -> ConfigurationError {
     ConfigurationError(key, value: nil, expectation: reason)
   }
 
@@ -180,7 +180,7 @@ struct ConfigurationError: Error, Hashable, CustomStringConvertible {
     return shown
   }
 
-  var description: String {
+  package var description: String {
     "\(variable) \(expectation)\(value.map { ", got '\($0)'" } ?? "")"
   }
 }

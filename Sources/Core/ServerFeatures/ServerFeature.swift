@@ -1,0 +1,94 @@
+package import ArgumentParser
+package import CoreMetrics
+package import LocationsAPI
+package import Logging
+package import Points
+package import PrometheusMetrics
+
+/// The values of a feature's settings, and what the feature adds to the server.
+///
+/// The settings, the metrics and the commands of the program are collected from the list of its features, which is the
+/// one place outside a feature's folder that names it.
+package protocol ServerFeature: Sendable {
+  /// The settings.
+  static var settings: [Setting] { get }
+
+  /// The title of the group of settings at whose end the documentation shows them.
+  static var settingsTitle: String { get }
+
+  /// A Boolean value that indicates whether the settings have an effect only if places are kept.
+  static var needsKeptPlaces: Bool { get }
+
+  /// The metrics that its collectors update.
+  static var metrics: [MetricDescription] { get }
+
+  /// A command that calls a running server.
+  static var command: (any ParsableCommand.Type)? { get }
+
+  init(_ settings: Settings) throws(ConfigurationError)
+
+  /// Returns what the feature adds to the server. The configuration has the addresses and the filters.
+  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts
+}
+
+extension ServerFeature {
+  package static var settings: [Setting] { [] }
+  package static var settingsTitle: String { "Places" }
+  package static var needsKeptPlaces: Bool { false }
+  package static var metrics: [MetricDescription] { [] }
+  package static var command: (any ParsableCommand.Type)? { nil }
+}
+
+/// What a feature adds to the server.
+package struct FeatureParts {
+  /// Returns the calls to places: to all, or to those that a key with a filter sees.
+  package var endpoints: @Sendable (LocationsAPI) -> [Endpoint]
+  package var collectors: [any MetricsCollector]
+  package var services: [BackgroundService]
+
+  package init(
+    endpoints: @escaping @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] },
+    collectors: [any MetricsCollector] = [], services: [BackgroundService] = []
+  ) {
+    (self.endpoints, self.collectors, self.services) = (endpoints, collectors, services)
+  }
+}
+
+/// What the server offers to its features.
+package struct Core: Sendable {
+  /// The records of features.
+  package let records: any RecordStore
+
+  /// A Boolean value that indicates whether the records outlast the process.
+  package let keepsRecords: Bool
+
+  /// The changes of the places.
+  package let changes: any PointFeed
+
+  /// The named areas.
+  package let areas: any AreaStore
+
+  /// The history of searches; `nil` where searches are not kept.
+  package let searches: (any SearchHistory)?
+
+  /// Copies the file in which the places are kept; `nil` where there is none.
+  package let backup: BackupAction?
+
+  /// The backend of metrics.
+  package let metrics: any MetricsFactory
+  package let logger: Logger
+
+  package init(
+    records: any RecordStore, keepsRecords: Bool, changes: any PointFeed, areas: any AreaStore,
+    searches: (any SearchHistory)?, backup: BackupAction?, metrics: any MetricsFactory, logger: Logger
+  ) {
+    self.records = records
+    self.keepsRecords = keepsRecords
+    self.changes = changes
+    self.areas = areas
+    self.searches = searches
+    self.backup = backup
+    self.metrics = metrics
+    self.logger = logger
+  }
+}
