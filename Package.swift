@@ -50,6 +50,7 @@ let package = Package(
   platforms: [.macOS(.v26)],
   products: [
     .executable(name: "waymark", targets: ["waymark"]),
+    .executable(name: "waymark-core", targets: ["waymark-core"]),
     // The modules under test by the fuzzers in Fuzz/; not for other packages.
     .library(
       name: "WaymarkParts",
@@ -278,36 +279,50 @@ let package = Package(
       .target(
         name: "ServerFeatures",
         dependencies: [
-          "Basics", "LocationsAPI", "Points", "PrometheusMetrics", logging, metrics,
-          .product(name: "ArgumentParser", package: "swift-argument-parser"),
-          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        ],
-        path: "Sources/Core/ServerFeatures", swiftSettings: strict),
-      .executableTarget(
-        name: "waymark",
-        dependencies: [
-          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "Geo", "Gzip", "HTTPServer",
-          "IndexedStore", "JSONText",
-          "LocationsAPI",
-          "MemoryStore",
-          "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
-          "PostgresStore",
-          "PrometheusMetrics", "SQLiteJournal", "ServerFeatures", "TileFiles",
-          "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Webhooks",
-          logging, metrics,
+          "Basics", "HTTPServer", "LocationsAPI", "Points", "PrometheusMetrics", logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        ] + nio,
+        path: "Sources/Core/ServerFeatures", swiftSettings: strict),
+      .target(
+        name: "Hosting",
+        dependencies: [
+          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "HTTPServer", "IndexedStore", "JSONText",
+          "LocationsAPI", "MemoryStore", "OpeningHours", "PointFormats", "PointIndex", "PointMapping", "Points",
+          "PostgresClient", "PostgresStore", "PrometheusMetrics", "SQLiteJournal", "ServerFeatures", "TileFiles",
+          logging, metrics,
+          .product(name: "AsyncHTTPClient", package: "async-http-client"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
+          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        ],
+        path: "Sources/Core/Hosting", swiftSettings: strict),
+      // The server without features.
+      .executableTarget(
+        name: "waymark-core", dependencies: ["Hosting", "ServerFeatures"], swiftSettings: strict),
+      .executableTarget(
+        name: "waymark",
+        dependencies: [
+          "AccessControl", "Basics", "Geo", "Gzip", "HTTPServer", "Hosting", "JSONText", "LocationsAPI", "MemoryStore",
+          "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
+          "PrometheusMetrics", "SQLiteJournal", "ServerFeatures",
+          "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Webhooks",
+          .product(name: "ArgumentParser", package: "swift-argument-parser"),
+          .product(name: "AsyncHTTPClient", package: "async-http-client"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ] + nio,
         swiftSettings: strict
       ),
       .testTarget(
         name: "waymarkTests",
         dependencies: [
-          "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
-          "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
+          "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "Hosting", "IndexedStore", "JSONText",
+          "LocationsAPI", "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient",
+          "PostgresStore",
           "PrometheusMetrics", "ServerFeatures",
           "HTTPTestSupport", "TestSupport", "Webhooks",
           logging,
@@ -346,8 +361,8 @@ let package = Package(
       .testTarget(
         name: "EndToEndTests",
         dependencies: [
-          "waymark", "Geo", "HTTPServer", "HTTPTestSupport", "PointFormats", "Points", "PostgresTestSupport",
-          "SyntheticData", "TestSupport", logging,
+          "waymark", "waymark-core", "Geo", "HTTPServer", "HTTPTestSupport", "PointFormats", "Points",
+          "PostgresTestSupport", "SyntheticData", "TestSupport", logging,
           .product(name: "WaymarkClient", package: "waymark-client"),
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -6,7 +6,7 @@ enum Floor: Int, Comparable {
   case core
   /// The parts that a service may leave out.
   case features
-  /// The program and its commands.
+  /// The programs and the commands.
   case program
 
   /// Creates the floor of a folder below `Sources`; `nil` if it belongs to none.
@@ -15,7 +15,7 @@ enum Floor: Int, Comparable {
     case "Libraries": self = .libraries
     case "Core": self = .core
     case "Features": self = .features
-    case "waymark": self = .program
+    case "waymark", "waymark-core": self = .program
     default: return nil
     }
   }
@@ -30,7 +30,7 @@ enum Floor: Int, Comparable {
     "CBaseMap": "Features/Maps/CBaseMap",
     "CBuiltInCategories": "Features/Imports/CBuiltInCategories",
     "CBuiltInMappings": "Features/Imports/CBuiltInMappings",
-    "CBundledSample": "waymark/CBundledSample",
+    "CBundledSample": "Core/Hosting/CBundledSample",
     "CExpat": "Libraries/CExpat",
     "CHolidays": "Libraries/CHolidays",
     "CLibPQ": "Libraries/CLibPQ",

@@ -3,6 +3,7 @@ import PrometheusMetrics
 import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct ProcessMetricsTests {
@@ -22,7 +23,7 @@ import Testing
   }
 
   @Test func figuresOfThisProcessAreReported() async throws {
-    let metrics = PrometheusMetrics(MetricCatalogue.all)
+    let metrics = PrometheusMetrics(MetricCatalogue.all(with: Features.all))
     await ProcessMetrics(factory: metrics).collect()
 
     var values: [String: Double] = [:]

@@ -6,7 +6,7 @@ import Points
 import ServerFeatures
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct QueryablesFileTests {
   /// Returns the declarations of a file with this text.

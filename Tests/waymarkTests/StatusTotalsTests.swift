@@ -4,7 +4,7 @@ import PrometheusMetrics
 import ServerFeatures
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct StatusTotalsTests {
   /// Sets a figure at each look-up.

@@ -27,8 +27,8 @@ package protocol ServerFeature: Sendable {
 
   init(_ settings: Settings) throws(ConfigurationError)
 
-  /// Returns what the feature adds to the server. The configuration has the addresses and the filters.
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts
+  /// Returns what the feature adds to the server.
+  func parts(of core: Core) -> FeatureParts
 }
 
 extension ServerFeature {
@@ -68,6 +68,15 @@ package struct Core: Sendable {
   /// The named areas.
   package let areas: any AreaStore
 
+  /// The types of tags in filters, and the time that a filter may take.
+  package let filtering: Filtering
+
+  /// The address under which clients reach the service.
+  package let address: PublicAddress
+
+  /// The maximum number of bytes of responses that are buffered for slow clients.
+  package let bufferedBytes: Int
+
   /// The history of searches; `nil` where searches are not kept.
   package let searches: (any SearchHistory)?
 
@@ -80,15 +89,22 @@ package struct Core: Sendable {
 
   package init(
     records: any RecordStore, keepsRecords: Bool, changes: any PointFeed, areas: any AreaStore,
-    searches: (any SearchHistory)?, backup: BackupAction?, metrics: any MetricsFactory, logger: Logger
+    filtering: Filtering, address: PublicAddress, bufferedBytes: Int, searches: (any SearchHistory)?,
+    backup: BackupAction?, metrics: any MetricsFactory, logger: Logger
   ) {
     self.records = records
     self.keepsRecords = keepsRecords
     self.changes = changes
     self.areas = areas
+    self.filtering = filtering
+    self.address = address
+    self.bufferedBytes = bufferedBytes
     self.searches = searches
     self.backup = backup
     self.metrics = metrics
     self.logger = logger
   }
 }
+
+/// The version of this program.
+package let waymarkVersion = "0.1.0"

@@ -161,16 +161,27 @@ extension Setting.TypedKind where Value: CaseIterable & RawRepresentable<String>
   package static func choice(of: Value.Type) -> Self { Self(kind: .choice(Value.allCases.map(\.rawValue))) }
 }
 
-/// Settings that the documentation shows together, each a property of the type ``Setting/Key``, or several in a list.
+/// Settings that the documentation shows together, each a property of the type ``Setting/Key``.
 package protocol SettingGroup: Sendable {
   var title: String { get }
 }
 
 extension SettingGroup {
-  /// The settings in the order of their declarations.
-  package var settings: [Setting] {
+  /// The settings in the order of their declarations, but for those of features.
+  package var settings: [Setting] { settings(with: []) }
+
+  /// Returns the settings in the order of their declarations, with those of features where the group has its property
+  /// of the type ``FeatureSettings``.
+  package func settings(with features: [any ServerFeature.Type]) -> [Setting] {
     Mirror(reflecting: self).children.flatMap { child in
-      (child.value as? any DeclaredSetting).map { [$0.setting] } ?? child.value as? [Setting] ?? []
+      child.value is FeatureSettings
+        ? features.filter { $0.settingsTitle == title }.flatMap { $0.settings }
+        : (child.value as? any DeclaredSetting).map { [$0.setting] } ?? []
     }
   }
+}
+
+/// The place of the settings of features among the others of their group.
+package struct FeatureSettings: Sendable {
+  package init() {}
 }

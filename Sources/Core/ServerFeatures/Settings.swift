@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+package import HTTPServer
 
 /// The values of settings: those of command-line options first, then those of the environment.
 ///
@@ -108,6 +109,20 @@ package struct Settings {
     let parts = value.split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
     guard !parts.isEmpty else { throw error(key, "must be a list with commas between its parts") }
     return parts
+  }
+
+  /// Returns the networks of a list.
+  package func networks(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [IPNetwork] {
+    var networks: [IPNetwork] = []
+    for text in try list(key) {
+      guard let network = IPNetwork(text) else {
+        throw ConfigurationError(
+          key, value: text,
+          expectation: "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
+      }
+      networks.append(network)
+    }
+    return networks
   }
 
   /// Returns a digest of everything that the operator chose and responses depend on, for entity tags: the values of those

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Geo
+import Hosting
 import JSONText
 import OpenStreetMap
 import PointFormats

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import AccessControl
 import HTTPServer
+import Hosting
 import LocationsAPI
 import MemoryStore
 import NIOSSL
@@ -39,7 +40,7 @@ struct CheckCommand: AsyncParsableCommand {
     let configuration: ServeConfiguration
     do {
       _ = try LogConfiguration(settings)
-      configuration = try ServeConfiguration(settings)
+      configuration = try ServeConfiguration(settings, features: Features.all)
       report.note(.fine("the settings"))
     } catch {
       report.note(.problem("\(error)"))

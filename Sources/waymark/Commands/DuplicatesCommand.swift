@@ -4,6 +4,7 @@ import Basics
 import Duplicates
 import Foundation
 import Geo
+import Hosting
 import JSONText
 import NIOCore
 import NIOHTTP1

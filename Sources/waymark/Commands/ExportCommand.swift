@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Hosting
 import NIOHTTP1
 import PointFormats
 import Points

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Hosting
 import Points
 import ServerFeatures
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Hosting
 import NIOCore
 import NIOHTTP1
 import NIOPosix

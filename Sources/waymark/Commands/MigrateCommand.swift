@@ -1,4 +1,5 @@
 import ArgumentParser
+import Hosting
 import PostgresClient
 import PostgresStore
 import ServerFeatures

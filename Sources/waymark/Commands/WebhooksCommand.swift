@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HTTPServer
+import Hosting
 import NIOHTTP1
 import Points
 import ServerFeatures

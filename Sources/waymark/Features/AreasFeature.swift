@@ -6,7 +6,7 @@ import ServerFeatures
 struct AreasFeature: ServerFeature {
   init(_ settings: Settings) {}
 
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+  func parts(of core: Core) -> FeatureParts {
     FeatureParts { AreasAPI($0).endpoints }
   }
 }

@@ -6,7 +6,7 @@ import ServerFeatures
 struct BackupFeature: ServerFeature {
   init(_ settings: Settings) {}
 
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+  func parts(of core: Core) -> FeatureParts {
     FeatureParts { [calls = BackupCalls(core.backup)] _ in calls.endpoints }
   }
 }

@@ -6,7 +6,7 @@ import ServerFeatures
 struct DuplicatesFeature: ServerFeature {
   init(_ settings: Settings) {}
 
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+  func parts(of core: Core) -> FeatureParts {
     FeatureParts { [decisions = DuplicateDecisions(core.records)] api in
       DuplicateCalls(api, decisions: decisions).endpoints
     }

@@ -6,9 +6,4 @@ enum Features {
     ChangesFeature.self, AreasFeature.self, DuplicatesFeature.self, SuggestedEditsFeature.self, WebhookFeature.self,
     SearchAnalyticsFeature.self, BackupFeature.self, OGCFeature.self, PhotonFeature.self,
   ]
-
-  /// Returns the settings that the documentation shows in the group with a title.
-  static func settings(in title: String) -> [Setting] {
-    all.filter { $0.settingsTitle == title }.flatMap { $0.settings }
-  }
 }

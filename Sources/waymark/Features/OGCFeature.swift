@@ -23,7 +23,7 @@ struct OGCFeature: ServerFeature {
     self.collections = collections
   }
 
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+  func parts(of core: Core) -> FeatureParts {
     FeatureParts { [collections] api in FeaturesAPI(api, collections: collections).endpoints }
   }
 }

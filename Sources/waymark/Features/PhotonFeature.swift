@@ -5,7 +5,7 @@ import ServerFeatures
 struct PhotonFeature: ServerFeature {
   init(_ settings: Settings) {}
 
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+  func parts(of core: Core) -> FeatureParts {
     FeatureParts { PhotonAPI($0).endpoints }
   }
 }

@@ -6,7 +6,7 @@ import ServerFeatures
 struct SearchAnalyticsFeature: ServerFeature {
   init(_ settings: Settings) {}
 
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+  func parts(of core: Core) -> FeatureParts {
     FeatureParts { [history = core.searches] api in SearchReportCalls(api, history: history).endpoints }
   }
 }

@@ -18,7 +18,7 @@ struct SuggestedEditsFeature: ServerFeature {
     lifetime = .seconds(86_400 * (try settings.integer(Self.days)))
   }
 
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+  func parts(of core: Core) -> FeatureParts {
     let suggestions = Suggestions(core.records)
     let pruning = Pruning(subject: "suggestions or their senders", retention: .zero, logger: core.logger) { now in
       try await suggestions.prune(at: now)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Hosting
 import LocationsAPI
 import Points
 import PrometheusMetrics
@@ -43,17 +44,17 @@ struct WebhookFeature: ServerFeature {
   }
 
   /// Adds calls that are 501 if the store does not keep records.
-  func add(to api: inout LocationsAPI.Configuration, of core: Core) -> FeatureParts {
+  func parts(of core: Core) -> FeatureParts {
     guard core.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
     let sender = WebhookSender(
       store: Webhooks(core.records), changes: core.changes,
       suggestions: { [suggestions = Suggestions(core.records)] now throws(PointStoreError) in
         try await suggestions.open(at: now)
       }, transport: WebhookRequests(networks: networks, authorities: authorities),
-      conditions: { [filtering = api.filtering, areas = core.areas] filter in
+      conditions: { [filtering = core.filtering, areas = core.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },
-      placeURL: { [address = api.address] id in address.target(path: "/locations/\(id)") },
+      placeURL: { [address = core.address] id in address.target(path: "/locations/\(id)") },
       logger: core.logger)
     return FeatureParts(
       endpoints: { WebhookCalls($0, sender: sender).endpoints },

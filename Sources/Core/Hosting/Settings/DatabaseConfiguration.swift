@@ -1,11 +1,11 @@
 import Foundation
 import IndexedStore
-import PostgresClient
-import PostgresStore
-import ServerFeatures
+package import PostgresClient
+package import PostgresStore
+package import ServerFeatures
 
 /// The connection to PostgreSQL and its limits.
-struct DatabaseConfiguration: Hashable {
+package struct DatabaseConfiguration: Hashable {
   /// A libpq URI or conninfo. It may hold a password: it is never logged.
   let conninfo: String
 
@@ -20,12 +20,12 @@ struct DatabaseConfiguration: Hashable {
   let waitTime: Duration
 
   /// The folder of the migrations; `nil` for those of the program.
-  let migrationsPath: String?
+  package let migrationsPath: String?
 
   let index: IndexConfiguration
 
   /// Creates the configuration of the settings, of which `DATABASE_URL` is required.
-  init(_ settings: Settings) throws(ConfigurationError) {
+  package init(_ settings: Settings) throws(ConfigurationError) {
     guard let conninfo = settings[Setting.postgres.url] else {
       throw .conflict(
         Setting.postgres.url, "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string"
@@ -82,7 +82,7 @@ struct ConnectionShares: Hashable {
 
 extension DatabaseConfiguration {
   /// Returns the migrations of the configured folder, or of the program.
-  func migrations() throws(MigrationError) -> [Migration] {
+  package func migrations() throws(MigrationError) -> [Migration] {
     guard let migrationsPath else { return Migration.builtIn }
     return try Migration.all(inDirectory: migrationsPath)
   }
@@ -90,14 +90,14 @@ extension DatabaseConfiguration {
   /// Returns the store of the places, which connects when it is first used.
   ///
   /// - Throws: ``ConfigurationError``, or `MigrationError` if the migrations can't be read.
-  func makeStore() throws -> PostgresStore {
+  package func makeStore() throws -> PostgresStore {
     try PostgresStore(configuration: PostgresConfiguration(self), migrations: migrations())
   }
 }
 
 extension PostgresConfiguration {
   /// Creates the configuration of the settings.
-  init(_ database: DatabaseConfiguration) throws(ConfigurationError) {
+  package init(_ database: DatabaseConfiguration) throws(ConfigurationError) {
     do {
       let milliseconds = database.statementTimeout / .milliseconds(1)
       try self.init(url: database.conninfo, statementTimeoutMilliseconds: Int(milliseconds))

@@ -3,8 +3,8 @@ import NIOCore
 import NIOHTTP1
 
 /// A response that HTTP does not allow.
-struct InvalidResponse: Error, CustomStringConvertible {
-  let description: String
+package struct InvalidResponse: Error, CustomStringConvertible {
+  package let description: String
 }
 
 /// A check of the heads of responses, between the parser and the HTTP client.

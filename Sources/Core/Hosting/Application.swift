@@ -13,7 +13,7 @@ import ServiceLifecycle
 import UnixSignals
 
 /// The composition root: builds the configured parts, in the order in which they depend on each other, and runs them.
-struct Application {
+package struct Application {
   /// The handler of all requests, with or without a socket.
   let responder: any HTTPResponder
 
@@ -46,7 +46,7 @@ struct Application {
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
     let queryables = try configuration.queryables
     let tokens = try await Self.buildTokenVerifier(configuration, queryables)
-    let metrics = PrometheusMetrics(MetricCatalogue.all)
+    let metrics = PrometheusMetrics(MetricCatalogue.all(with: configuration.features.map { type(of: $0) }))
     Meter(label: MetricCatalogue.build.name, dimensions: [("version", waymarkVersion)], factory: metrics).set(1)
     // One clock for the store, whose changes it dates, and for the age in responses.
     let clock = MonotoneClock()
@@ -89,10 +89,11 @@ struct Application {
     api.address = configuration.address
     let core = Core(
       records: store.records, keepsRecords: store.keepsRecords, changes: store.changes, areas: store.areas,
+      filtering: api.filtering, address: api.address, bufferedBytes: configuration.http.limits.bufferedBytes,
       searches: store.searchLog, backup: store.backup, metrics: metrics, logger: logger)
     var endpointsOfFeatures: [@Sendable (LocationsAPI) -> [Endpoint]] = []
     for feature in configuration.features {
-      let parts = feature.add(to: &api, of: core)
+      let parts = feature.parts(of: core)
       endpointsOfFeatures.append(parts.endpoints)
       collectors += parts.collectors
       featureServices += parts.services

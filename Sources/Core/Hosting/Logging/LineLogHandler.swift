@@ -1,37 +1,37 @@
 import Basics
 import Glibc
 import JSONText
-import Logging
+package import Logging
 import Points
-import ServerFeatures
+package import ServerFeatures
 
 /// The level and the format of the log.
-struct LogConfiguration {
+package struct LogConfiguration {
   /// The lowest level that is logged.
   let level: Logger.Level
 
   let format: LineLogHandler.Format
 
-  init(_ settings: Settings, isTerminal: Bool = StandardError.isTerminal) throws(ConfigurationError) {
+  package init(_ settings: Settings, isTerminal: Bool = StandardError.isTerminal) throws(ConfigurationError) {
     level = try settings.choice(Setting.observability.level)
     format = try settings.choice(Setting.observability.format, default: isTerminal ? .text : .json)
   }
 
-  var logger: Logger {
+  package var logger: Logger {
     Logger(label: "waymark") { [level, format] _ in LineLogHandler(format: format, level: level) }
   }
 }
 
-enum StandardError {
-  static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+package enum StandardError {
+  package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
   /// Writes a warning as one line.
-  static func warn(_ text: String) { write(Array("waymark: warning: \(text.escapingControls())\n".utf8)) }
+  package static func warn(_ text: String) { write(Array("waymark: warning: \(text.escapingControls())\n".utf8)) }
 
   /// Writes bytes, as one chunk where the system takes them at once. Bytes that can't be written are lost: no other
   /// output is left to report it.
   @Sendable
-  static func write(_ bytes: [UInt8]) {
+  package static func write(_ bytes: [UInt8]) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let written = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -44,12 +44,12 @@ enum StandardError {
   }
 }
 
-enum StandardOutput {
+package enum StandardOutput {
   /// Writes a line for people.
-  static func print(_ line: String) { Swift.print(line.escapingControls()) }
+  package static func print(_ line: String) { Swift.print(line.escapingControls()) }
 
   /// Writes a line of texts with tabs between them.
-  static func print(columns: [String]) {
+  package static func print(columns: [String]) {
     Swift.print(columns.map { $0.escapingControls() }.joined(separator: "\t"))
   }
 }
@@ -62,7 +62,7 @@ extension String {
   /// Every text that a command writes for people is escaped so, as it may have come from a file or a server.
   ///
   /// - Parameter kept: the characters that stay, such as line ends of a text of several lines.
-  func escapingControls(except kept: String = "") -> String {
+  package func escapingControls(except kept: String = "") -> String {
     guard unicodeScalars.contains(where: \.isControl) else { return self }
     var text = ""
     for scalar in unicodeScalars {

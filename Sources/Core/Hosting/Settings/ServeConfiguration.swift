@@ -1,15 +1,15 @@
 import AccessControl
-import HTTPServer
-import LocationsAPI
+package import HTTPServer
+package import LocationsAPI
 import Logging
-import Points
-import ServerFeatures
+package import Points
+package import ServerFeatures
 import TileFiles
 
 /// The configuration of `waymark serve`, parsed and validated once. Nothing below the composition root knows where a
 /// value came from, or that there is an environment.
-struct ServeConfiguration {
-  enum Store: Hashable {
+package struct ServeConfiguration {
+  package enum Store: Hashable {
     /// In memory, and durably in a file where one is named. An empty store is filled from data files, or from the
     /// bundled sample where there are none and the store is not kept. The index of a kept store is kept in a folder.
     case memory(dataFiles: [String], keptIn: String?, indexPath: String? = nil)
@@ -17,7 +17,7 @@ struct ServeConfiguration {
   }
 
   /// The values of `ANALYTICS`.
-  enum AnalyticsKind: String, CaseIterable {
+  package enum AnalyticsKind: String, CaseIterable {
     case off
     case log
     case postgres
@@ -29,20 +29,20 @@ struct ServeConfiguration {
     case postgres
   }
 
-  let http: HTTPServerConfiguration
+  package let http: HTTPServerConfiguration
 
   /// The files of the server's TLS identity; `nil` where there is no TLS.
-  let tls: TLSFiles?
+  package let tls: TLSFiles?
 
   let cors: CORSPolicy
-  let store: Store
+  package let store: Store
 
-  let analytics: AnalyticsKind
+  package let analytics: AnalyticsKind
 
   let search: SearchConfiguration
 
   /// The base map of the map page; `nil` where there is none.
-  let baseMap: BaseMapSource?
+  package let baseMap: BaseMapSource?
 
   /// The time for which searches are kept in PostgreSQL.
   let analyticsRetention: Duration
@@ -52,7 +52,7 @@ struct ServeConfiguration {
 
   let features: [any ServerFeature]
 
-  let access: AccessConfiguration
+  package let access: AccessConfiguration
 
   /// The address under which clients reach the service.
   let address: PublicAddress
@@ -65,10 +65,10 @@ struct ServeConfiguration {
   let cacheControl: String
 
   /// The file of the types of tags in filters; `nil` where there is none.
-  let queryablesFile: String?
+  package let queryablesFile: String?
 
   /// The types of tags in filters.
-  var queryables: Queryables {
+  package var queryables: Queryables {
     get throws(ConfigurationError) {
       guard let queryablesFile else { return Queryables() }
       return try Queryables(path: queryablesFile)
@@ -96,13 +96,15 @@ struct ServeConfiguration {
 
   /// A Boolean value that indicates whether nothing is built that reaches outside the process: no listening socket, no
   /// database, no file that is written to, no analytics.
-  let isUnitTesting: Bool
+  package let isUnitTesting: Bool
 
   /// Creates the configuration of the settings.
   ///
+  /// - Parameter features: the features of the server.
   /// - Throws: ``ConfigurationError`` for the first invalid value.
-  init(_ settings: Settings) throws(ConfigurationError) {
-    try Self.rejectAddresses(settings)
+  package init(_ settings: Settings, features: [any ServerFeature.Type]) throws(ConfigurationError) {
+    let all = Setting.ofServer(with: features)
+    try Self.rejectAddresses(settings, in: all)
     isUnitTesting = try settings.boolean(Setting.testing.isUnitTesting)
     http = try HTTPServerConfiguration(settings)
     tls = try TLSFiles(settings)
@@ -124,7 +126,7 @@ struct ServeConfiguration {
     }
     queryablesFile = settings[Setting.filters.queryables]
     filterTimeLimit = try settings.duration(Setting.filters.timeout)
-    responseDigest = settings.responseDigest(of: Setting.ofServer)
+    responseDigest = settings.responseDigest(of: all)
     logsRequests = try settings.boolean(Setting.observability.accessLog)
     tellsTiming = try settings.choice(Setting.observability.level) <= .debug
     drainDelay = try settings.duration(Setting.shutdown.delay)
@@ -132,7 +134,7 @@ struct ServeConfiguration {
     let analytics = try settings.choice(Setting.observability.analytics)
     analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
     changesRetention = .seconds(86_400 * (try settings.integer(Setting.places.changesRetention)))
-    features = try Features.all.map { feature throws(ConfigurationError) in try feature.init(settings) }
+    self.features = try features.map { feature throws(ConfigurationError) in try feature.init(settings) }
     self.analytics = isUnitTesting ? .off : analytics
     search = try SearchConfiguration(settings, analytics: analytics)
     baseMap = try Self.baseMap(settings)
@@ -141,7 +143,7 @@ struct ServeConfiguration {
     guard analytics != .postgres || kind == .postgres else {
       throw settings.error(Setting.observability.analytics, "must be off or log without POINT_STORE=postgres")
     }
-    try Self.rejectIgnored(settings, kind, analytics)
+    try Self.rejectIgnored(settings, kind, analytics, features)
     switch kind {
     case .memory:
       let path = settings[Setting.places.memoryStorePath]
@@ -179,15 +181,15 @@ struct ServeConfiguration {
   }
 
   /// Rejects addresses in place of paths: later messages would show them with their passwords.
-  private static func rejectAddresses(_ settings: Settings) throws(ConfigurationError) {
-    for setting in Setting.ofServer where setting.namesFiles && settings[setting]?.contains("://") == true {
+  private static func rejectAddresses(_ settings: Settings, in all: [Setting]) throws(ConfigurationError) {
+    for setting in all where setting.namesFiles && settings[setting]?.contains("://") == true {
       throw settings.error(setting, "must be a path, not an address")
     }
   }
 
   /// Rejects settings that would be ignored: the operator expects an effect of them.
   private static func rejectIgnored(
-    _ settings: Settings, _ kind: StoreKind, _ analytics: AnalyticsKind
+    _ settings: Settings, _ kind: StoreKind, _ analytics: AnalyticsKind, _ features: [any ServerFeature.Type]
   ) throws(ConfigurationError) {
     func reject(_ setting: some DeclaredSetting, _ reason: String) throws(ConfigurationError) {
       if settings[setting] != nil { throw .conflict(setting, reason) }
@@ -203,7 +205,7 @@ struct ServeConfiguration {
       try reject(Setting.places.memoryStorePath, "is for the memory store, but POINT_STORE is postgres")
     }
     if kind == .memory, settings[Setting.places.memoryStorePath] == nil {
-      let ofFeatures = Features.all.filter { $0.needsKeptPlaces }.flatMap { $0.settings }
+      let ofFeatures = features.filter { $0.needsKeptPlaces }.flatMap { $0.settings }
       for setting in [Setting.places.indexPath.setting, Setting.places.changesRetention.setting] + ofFeatures {
         try reject(setting, "needs DATABASE_URL or MEMORY_STORE_PATH")
       }
@@ -213,14 +215,14 @@ struct ServeConfiguration {
 }
 
 /// The base map that the operator has chosen instead of the built-in one.
-enum BaseMapSource {
+package enum BaseMapSource {
   case tiles(BaseMap)
   case file(path: String, attribution: String?)
 
   /// Returns the base map.
   ///
   /// - Throws: ``ConfigurationError`` for a file that can't be used.
-  func open() throws(ConfigurationError) -> BaseMap {
+  package func open() throws(ConfigurationError) -> BaseMap {
     switch self {
     case .tiles(let baseMap): return baseMap
     case .file(let path, let attribution):

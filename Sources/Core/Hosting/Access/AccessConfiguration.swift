@@ -1,20 +1,20 @@
-import AccessControl
+package import AccessControl
 import AsyncHTTPClient
-import Foundation
+package import Foundation
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
-import Points
-import ServerFeatures
+package import Points
+package import ServerFeatures
 
 /// The credentials that clients need.
-struct AccessConfiguration: Hashable {
+package struct AccessConfiguration: Hashable {
   /// The file of the API keys; `nil` where there are none.
-  let keysFile: String?
+  package let keysFile: String?
 
   /// The tokens that are accepted; `nil` where there are none.
-  let tokens: TokenConfiguration?
+  package let tokens: TokenConfiguration?
 
   /// A Boolean value that indicates whether reading needs a key or a token too.
   let readRequiresKey: Bool
@@ -34,15 +34,15 @@ struct AccessConfiguration: Hashable {
 }
 
 /// The tokens that are accepted.
-struct TokenConfiguration: Hashable {
+package struct TokenConfiguration: Hashable {
   /// The place of the issuer's public keys, a JSON Web Key Set.
-  enum KeySet: Hashable {
+  package enum KeySet: Hashable {
     case file(String)
     /// An address, with a file of the authorities that may have signed the server's certificate.
     case address(URL, authorities: AuthorityFile?)
   }
 
-  let keySet: KeySet
+  package let keySet: KeySet
   let issuer: String
   let audience: String
 
@@ -91,7 +91,7 @@ extension KeyFile {
   /// - Parameter queryables: the types of the tags in filters.
   /// - Throws: ``ConfigurationError`` that names the file and the line, but nothing of the line's content beside its
   ///   filter; also for a file without keys.
-  init(path: String, queryables: Queryables = Queryables()) throws(ConfigurationError) {
+  package init(path: String, queryables: Queryables = Queryables()) throws(ConfigurationError) {
     let key = Setting.access.keysFile
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
       throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
@@ -110,7 +110,7 @@ extension TokenKeySet {
   /// Creates the key set of a file.
   ///
   /// - Throws: ``ConfigurationError`` that names the file, but nothing of a key.
-  init(path: String) async throws(ConfigurationError) {
+  package init(path: String) async throws(ConfigurationError) {
     let key = Setting.access.tokenKeys
     guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
       throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
@@ -166,7 +166,7 @@ extension Reloading.Part {
 /// The request by which an issuer's keys are fetched.
 ///
 /// Each has a client of its own: the next one comes minutes later, and the file of authorities may have changed.
-struct TokenKeyRequest: TokenKeyFetcher {
+package struct TokenKeyRequest: TokenKeyFetcher {
   /// The timeout of the whole fetch.
   static let timeLimit = Duration.seconds(5)
 
@@ -179,16 +179,16 @@ struct TokenKeyRequest: TokenKeyFetcher {
   /// Creates a request.
   ///
   /// - Throws: ``ConfigurationError`` where the file of authorities can't be used.
-  init(_ url: URL, authorities: AuthorityFile?) throws(ConfigurationError) {
+  package init(_ url: URL, authorities: AuthorityFile?) throws(ConfigurationError) {
     self.url = url
     self.authorities = authorities
     _ = try authorities?.certificates()
   }
 
   /// The address without its query, which may hold a secret.
-  var address: String { url.absoluteString.split(separator: "?", maxSplits: 1).first.map(String.init) ?? "" }
+  package var address: String { url.absoluteString.split(separator: "?", maxSplits: 1).first.map(String.init) ?? "" }
 
-  func fetch() async throws(TokenKeyFetchError) -> TokenKeyDocument {
+  package func fetch() async throws(TokenKeyFetchError) -> TokenKeyDocument {
     let roots: [NIOSSLCertificate]?
     do {
       roots = try authorities?.certificates()
@@ -226,7 +226,7 @@ struct TokenKeyRequest: TokenKeyFetcher {
       return .failure(TokenKeyFetchError("the response is longer than \(Self.maximumBytes) bytes"))
     } catch {
       return .failure(
-        TokenKeyFetchError(ServerTarget.reason(error, authorityFileNames: "SSL_CERT_FILE")))
+        TokenKeyFetchError(HTTPClient.reason(of: error, authorityFileNames: "SSL_CERT_FILE")))
     }
   }
 }

@@ -1,17 +1,18 @@
 import ArgumentParser
+import Hosting
 import ServerFeatures
 
 /// The texts that describe the settings, generated from their declarations.
 enum SettingsDocumentation {
   /// The text of `docs/configuration.md`.
   static var page: String {
-    let tables = Setting.groupsOfServer.map { "## \($0.title)\n\n\(table($0))" }
+    let tables = Setting.groupsOfServer.map { "## \($0.title)\n\n\(table($0.settings(with: Features.all)))" }
     let commands = Features.all.compactMap { $0.command?.configuration.commandName }.map { "`\($0)`" }
       .joined(separator: ", ")
     return """
       # Configuration
 
-      <!-- Generated from Sources/waymark/Settings: swift run waymark settings --markdown > docs/configuration.md -->
+      <!-- Generated from Sources/Core/Hosting/Settings: swift run waymark settings --markdown > docs/configuration.md -->
 
       Settings are environment variables, or options of the same name in kebab case (`--http-port`); the option wins. An \
       empty value counts as not set. A boolean is `1`, `true` or `yes`, or `0`, `false` or `no`; times are whole \
@@ -27,7 +28,7 @@ enum SettingsDocumentation {
       Settings of the commands that call a running server: `search`, `follow`, \(commands), `backup`, and with `--url` \
       `import`, `export` and `duplicates`.
 
-      \(table(Setting.client))
+      \(table(Setting.client.settings))
 
       `health`, and without `--url` `search`, \(commands) and `backup`, read `HTTP_HOST`, `HTTP_PORT` and \
       `TLS_CERTIFICATE_FILE` to find the server on this machine. The commands that work on a database (`migrate`, \
@@ -44,7 +45,7 @@ enum SettingsDocumentation {
   /// The text of `deploy/waymark.example.env`: every setting of the server with its default, commented out.
   static var environmentFile: String {
     let groups = Setting.groupsOfServer.map { group in
-      let entries = group.settings.map { setting in
+      let entries = group.settings(with: Features.all).map { setting in
         var value = ""
         if case .value(let text) = setting.fallback { value = text }
         return "# \(setting.help.withoutBackticks) (\(setting.values); default: "
@@ -59,8 +60,8 @@ enum SettingsDocumentation {
       """
   }
 
-  private static func table(_ group: some SettingGroup) -> String {
-    let rows = group.settings.map { setting in
+  private static func table(_ settings: [Setting]) -> String {
+    let rows = settings.map { setting in
       var meaning = setting.help
       if !setting.details.isEmpty { meaning += " " + setting.details }
       switch setting.option {

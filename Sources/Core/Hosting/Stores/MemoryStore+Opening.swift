@@ -1,6 +1,6 @@
 import CBundledSample
 import Logging
-import MemoryStore
+package import MemoryStore
 import PointFormats
 import Points
 import Synchronization
@@ -39,7 +39,7 @@ extension MemoryStore {
   }
 
   /// The name that stands for the bundled sample in `DATA_FILE`.
-  static let sampleName = "sample"
+  package static let sampleName = "sample"
 }
 
 /// The landmarks that come with the program.

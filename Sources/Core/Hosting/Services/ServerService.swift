@@ -50,10 +50,10 @@ final class DrainState: Sendable {
 }
 
 /// The handling of signals while the server starts.
-enum StartSignals {
+package enum StartSignals {
   /// Has SIGTERM and SIGINT end the process with exit code 0: a start has nothing to complete. SIGHUP is ignored: no file
   /// has been read that it would reload.
-  static func handle() {
+  package static func handle() {
     signal(SIGHUP, SIG_IGN)
     for number in [SIGTERM, SIGINT] {
       signal(number) { _ in
@@ -85,12 +85,12 @@ struct StopSignals: Service {
 }
 
 /// The error of an address that can't be listened on.
-struct ListeningFailed: Error, CustomStringConvertible {
+package struct ListeningFailed: Error, CustomStringConvertible {
   let host: String
   let port: Int
   let reason: String
 
-  var description: String { "can't listen on \(host):\(port): \(reason)" }
+  package var description: String { "can't listen on \(host):\(port): \(reason)" }
 
   /// Creates the error from the system's.
   init(host: String, port: Int, _ error: any Error) {
@@ -106,7 +106,7 @@ struct ListeningFailed: Error, CustomStringConvertible {
   /// Checks that the server can listen on an address, before work that may take long.
   ///
   /// - Throws: ``ListeningFailed``.
-  static func check(host: String, port: Int) throws(ListeningFailed) {
+  package static func check(host: String, port: Int) throws(ListeningFailed) {
     do {
       let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
       let descriptor = socket(address.protocol.rawValue, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -1,9 +1,9 @@
 import AccessControl
 import Basics
 import Glibc
-import HTTPServer
+package import HTTPServer
 import LocationsAPI
-import ServerFeatures
+package import ServerFeatures
 
 extension HTTPServerConfiguration {
   /// Creates the configuration of the listening address and of the limits of clients.
@@ -75,22 +75,6 @@ struct RateLimitConfiguration {
   }
 }
 
-extension Settings {
-  /// Returns the networks of a list.
-  func networks(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [IPNetwork] {
-    var networks: [IPNetwork] = []
-    for text in try list(key) {
-      guard let network = IPNetwork(text) else {
-        throw ConfigurationError(
-          key, value: text,
-          expectation: "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
-      }
-      networks.append(network)
-    }
-    return networks
-  }
-}
-
 /// The memory that the process may use: the limit of its control group, else the machine's memory.
 struct AvailableMemory: Hashable {
   let bytes: Int
@@ -143,9 +127,9 @@ struct AvailableMemory: Hashable {
 }
 
 /// The files of the server's TLS identity.
-struct TLSFiles: Hashable {
+package struct TLSFiles: Hashable {
   /// The server's certificate and its chain up to a root.
-  let certificate: String
+  package let certificate: String
 
   let privateKey: String
 
@@ -168,7 +152,7 @@ extension TLSIdentity {
   /// Creates the identity from the configured files.
   ///
   /// - Throws: ``ConfigurationError`` that names the variable and the file.
-  convenience init(_ files: TLSFiles) throws(ConfigurationError) {
+  package convenience init(_ files: TLSFiles) throws(ConfigurationError) {
     do {
       try self.init(certificateFile: files.certificate, privateKeyFile: files.privateKey)
     } catch {

@@ -3,8 +3,8 @@ import CQL2
 import Foundation
 import JSONText
 import PointMapping
-import Points
-import ServerFeatures
+package import Points
+package import ServerFeatures
 
 /// The configuration of searches for places by name and category.
 struct SearchConfiguration: Hashable {
@@ -77,7 +77,7 @@ extension Queryables {
   /// `"population": {"type": "integer", "index": "sorted"}`.
   ///
   /// - Throws: ``ConfigurationError`` that names the file and the member.
-  init(path: String) throws(ConfigurationError) {
+  package init(path: String) throws(ConfigurationError) {
     let key = Setting.filters.queryables
     guard let bytes = FileManager.default.contents(atPath: path) else {
       throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")

@@ -1,5 +1,4 @@
 import AccessControl
-import Changes
 import CoreMetrics
 import IndexedStore
 import LocationsAPI
@@ -97,30 +96,18 @@ enum MetricCatalogue {
       ["ok": { Double($0.successes) }, "failed": { Double($0.failures) }]),
   ]
 
-  static let changeStreams: [CollectedMetric<ChangeStreams.Counts>] = [
-    .gauge("change_streams_open", "Open streams of changes.") { Double($0.open) },
-    .total("change_stream_events_total", "Changes that were sent on streams.") { Double($0.events) },
-    .total("change_stream_bytes_total", "Bytes that were sent on streams of changes.") { Double($0.bytes) },
-    .total(
-      "change_stream_lag_seconds_total",
-      "Sum over the changes on streams of the time since this instance saw the change."
-    ) { $0.lagSeconds },
-    .total(
-      "change_stream_interruptions_total",
-      "Times that a stream was slower than the changes, or they were not published, and it read the change log."
-    ) { Double($0.interruptions) },
-    .total("change_stream_resets_total", "Positions of streams that were not known any more.") { Double($0.resets) },
-  ]
-
-  static let all: [MetricDescription] = [
+  /// Returns the metrics of a server with features.
+  static func all(with features: [any ServerFeature.Type]) -> [MetricDescription] {
     [
-      requests, requestDuration, bodyBytes, incompleteResponses, connections, requestsInFlight, computations,
-      computationWait, rejectedComputations, storeDuration, lastImport, build,
-    ],
-    memoryStore.map(\.description), pool.map(\.description), index.map(\.description), analytics.map(\.description),
-    tokenKeys.map(\.description), changeStreams.map(\.description), Features.all.flatMap { $0.metrics },
-    ProcessMetrics.descriptions,
-  ].flatMap(\.self)
+      [
+        requests, requestDuration, bodyBytes, incompleteResponses, connections, requestsInFlight, computations,
+        computationWait, rejectedComputations, storeDuration, lastImport, build,
+      ],
+      memoryStore.map(\.description), pool.map(\.description), index.map(\.description), analytics.map(\.description),
+      tokenKeys.map(\.description), features.flatMap { $0.metrics },
+      ProcessMetrics.descriptions,
+    ].flatMap(\.self)
+  }
 }
 
 /// A cache of handles of metrics by their labels. A look-up takes a lock for its duration.

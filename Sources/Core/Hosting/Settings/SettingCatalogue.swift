@@ -1,45 +1,45 @@
 import Logging
 import Points
 import PostgresClient
-import ServerFeatures
+package import ServerFeatures
 
 // The declarations of all settings but those of features, in the groups and the order of the documentation. A new
 // setting is one property.
 
 extension Setting {
-  static let listening = ListeningSettings()
-  static let places = PlacesSettings()
+  package static let listening = ListeningSettings()
+  package static let places = PlacesSettings()
   static let search = SearchSettings()
   static let filters = FilterSettings()
   static let maps = MapSettings()
-  static let postgres = PostgresSettings()
+  package static let postgres = PostgresSettings()
   static let access = AccessSettings()
   static let responses = ResponseSettings()
   static let observability = ObservabilitySettings()
   static let shutdown = ShutdownSettings()
   static let limits = LimitSettings()
   static let testing = TestingSettings()
-  static let client = CommandSettings()
+  package static let client = CommandSettings()
 
-  static let groupsOfServer: [any SettingGroup] = [
+  package static let groupsOfServer: [any SettingGroup] = [
     listening, places, search, filters, maps, postgres, access, responses, observability, shutdown, limits, testing,
   ]
 
-  /// The settings of the server, which are the options of `waymark serve`.
-  static let ofServer = groupsOfServer.flatMap(\.settings)
-
-  static let all = ofServer + client.settings
+  /// Returns the settings of a server with features, which are the options of `waymark serve`.
+  package static func ofServer(with features: [any ServerFeature.Type]) -> [Setting] {
+    groupsOfServer.flatMap { $0.settings(with: features) }
+  }
 }
 
-struct ListeningSettings: SettingGroup {
-  let title = "Listening and TLS"
+package struct ListeningSettings: SettingGroup {
+  package let title = "Listening and TLS"
 
-  let host = Setting.Key(
+  package let host = Setting.Key(
     "HTTP_HOST", .text("address"), affects: .operation, default: "127.0.0.1", "Address that the server listens on.")
-  let port = Setting.Key(
+  package let port = Setting.Key(
     "HTTP_PORT", .integer(0...65_535), affects: .operation, default: "8080",
     "Port that the server listens on; 0 selects a free one, which the log names.")
-  let certificateFile = Setting.Key(
+  package let certificateFile = Setting.Key(
     "TLS_CERTIFICATE_FILE", .file, affects: .operation, default: .described("none: no TLS"),
     "File of the server's certificate and its chain up to a root, in PEM; read again at SIGHUP.",
     details: "Needs `TLS_PRIVATE_KEY_FILE`.")
@@ -59,8 +59,8 @@ struct ListeningSettings: SettingGroup {
       + "they removed.")
 }
 
-struct PlacesSettings: SettingGroup {
-  let title = "Places"
+package struct PlacesSettings: SettingGroup {
+  package let title = "Places"
 
   let store = Setting.Key(
     "POINT_STORE", .choice(of: ServeConfiguration.StoreKind.self), affects: .operation,
@@ -84,8 +84,8 @@ struct PlacesSettings: SettingGroup {
     "Days for which clients of /changes may be away; their positions are valid for so long.",
     details: "Needs `DATABASE_URL` or `MEMORY_STORE_PATH`: without a file the memory store keeps the last changes of "
       + "the process alone. See [Changes](changes.md#retention).")
-  let features = Features.settings(in: "Places")
-  let migrationsPath = Setting.Key(
+  let features = FeatureSettings()
+  package let migrationsPath = Setting.Key(
     "MIGRATIONS_PATH", .folder, affects: .operation, default: .described("those of the program"),
     "Folder of migrations of your own, instead of those that are part of the program.",
     details: "Needs `DATABASE_URL`.")
@@ -117,7 +117,7 @@ struct FilterSettings: SettingGroup {
     "Longest time that a search with a filter, an area, a route or a long text, and other computations beside the"
       + " event loop may wait and take; then 503.",
     details: "See [Long computations](operations.md#long-computations).")
-  let features = Features.settings(in: "Filters and features")
+  let features = FeatureSettings()
 }
 
 struct MapSettings: SettingGroup {
@@ -139,10 +139,10 @@ struct MapSettings: SettingGroup {
     details: "Needs `MAP_TILES_URL` or `MAP_TILES_FILE`.")
 }
 
-struct PostgresSettings: SettingGroup {
-  let title = "PostgreSQL"
+package struct PostgresSettings: SettingGroup {
+  package let title = "PostgreSQL"
 
-  let url = Setting.Key(
+  package let url = Setting.Key(
     "DATABASE_URL", .text("conninfo"), affects: .operation,
     "libpq URI or connection string; several hosts and `target_session_attrs` work as in libpq.",
     details: "In a user name or password of a URI, `/`, `@` and other reserved characters are percent-encoded: `%2F`, "
@@ -294,11 +294,7 @@ struct LimitSettings: SettingGroup {
   let bodyBytes = Setting.Key(
     "HTTP_MAX_BODY_BYTES", .integer(0...1 << 40), affects: .operation, default: "1048576",
     "Maximum size of a request body; then 413.")
-  let changeStreams = Setting.Key(
-    "CHANGES_MAX_STREAMS", .integer(0...1_000_000), affects: .operation, default: "10000",
-    "Maximum number of streams of changes; then 503.",
-    details: "One client may have as many as are free beside its own. They count among the connections, but not among "
-      + "the current requests. See [Changes](changes.md#streams).")
+  let features = FeatureSettings()
   let connections = Setting.Key(
     "HTTP_MAX_CONNECTIONS", .integer(1...1_000_000), affects: .operation, default: "10000",
     "Maximum number of open connections, and of current requests on all of them; then 503.")
@@ -334,16 +330,16 @@ struct TestingSettings: SettingGroup {
 }
 
 /// The settings of the commands that call a running server.
-struct CommandSettings: SettingGroup {
-  let title = "Commands"
+package struct CommandSettings: SettingGroup {
+  package let title = "Commands"
 
-  let apiKey = Setting.Key(
+  package let apiKey = Setting.Key(
     "WAYMARK_API_KEY", .text("key"), affects: .operation, "API key that is sent to the server.", isSecret: true,
     option: .named("api-key"))
-  let authorities = Setting.Key(
+  package let authorities = Setting.Key(
     "SSL_CERT_FILE", .file, affects: .operation, default: .described("the authorities that the system trusts"),
     "File of the authorities that may have signed the server's certificate, in PEM.", option: .named("ca-file"))
-  let trace = Setting.Key(
+  package let trace = Setting.Key(
     "TRACEPARENT", .text("context"), affects: .operation,
     "Trace that the requests belong to, as in W3C Trace Context.", option: .none)
 }
