@@ -228,14 +228,15 @@ let package = Package(
       .target(
         name: "AreasAPI",
         dependencies: [
-          "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", logging,
+          "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          logging,
           .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/AreasAPI", exclude: ["README.md"], swiftSettings: strict),
       .target(
         name: "Backup",
         dependencies: [
-          "HTTPServer", "LocationsAPI", "PointFormats", "Points",
+          "HTTPServer", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/Backup", exclude: ["README.md"], swiftSettings: strict),
@@ -243,27 +244,28 @@ let package = Package(
         name: "Changes",
         dependencies: [
           "AccessControl", "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "PrometheusMetrics", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/Changes", exclude: ["README.md"], swiftSettings: strict),
       .target(
         name: "Duplicates",
         dependencies: [
-          "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/Duplicates", exclude: ["README.md"], swiftSettings: strict),
       .target(
         name: "SearchAnalytics",
         dependencies: [
-          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/SearchAnalytics", exclude: ["README.md"], swiftSettings: strict),
       .target(
         name: "SuggestedEdits",
         dependencies: [
-          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/SuggestedEdits", exclude: ["README.md"], swiftSettings: strict),

@@ -1,4 +1,10 @@
+import AreasAPI
+import Backup
+import Changes
+import Duplicates
+import SearchAnalytics
 import ServerFeatures
+import SuggestedEdits
 
 /// The features that the server can do without, in the order of the documentation.
 enum Features {

@@ -1,19 +1,18 @@
-import Changes
 import LocationsAPI
-import PrometheusMetrics
-import ServerFeatures
+package import PrometheusMetrics
+package import ServerFeatures
 
 /// The changes of places over HTTP, as pages and as streams.
-struct ChangesFeature: ServerFeature {
+package struct ChangesFeature: ServerFeature {
   private static let maximumStreams = Setting.Key(
     "CHANGES_MAX_STREAMS", .integer(0...1_000_000), affects: .operation, default: "10000",
     "Maximum number of streams of changes; then 503.",
     details: "One client may have as many as are free beside its own. They count among the connections, but not among "
       + "the current requests. See [Changes](changes.md#streams).")
 
-  static let settings = [maximumStreams.setting]
-  static let settingsTitle = "Limits"
-  static let metrics = collected.map(\.description)
+  package static let settings = [maximumStreams.setting]
+  package static let settingsTitle = "Limits"
+  package static let metrics = collected.map(\.description)
 
   private static let collected: [CollectedMetric<ChangeStreams.Counts>] = [
     .gauge("change_streams_open", "Open streams of changes.") { Double($0.open) },
@@ -32,11 +31,11 @@ struct ChangesFeature: ServerFeature {
 
   private let maximumStreams: Int
 
-  init(_ settings: Settings) throws(ConfigurationError) {
+  package init(_ settings: Settings) throws(ConfigurationError) {
     maximumStreams = try settings.integer(Self.maximumStreams)
   }
 
-  func parts(of core: Core) -> FeatureParts {
+  package func parts(of core: Core) -> FeatureParts {
     let streams = ChangeStreams(limit: maximumStreams, conditionBytes: core.bufferedBytes / 4)
     return FeatureParts(
       endpoints: { api in ChangeCalls(api, streams: streams).endpoints },

@@ -1,24 +1,23 @@
 import LocationsAPI
-import ServerFeatures
-import SuggestedEdits
+package import ServerFeatures
 
 /// Suggested edits: their calls, and the removal of old ones.
-struct SuggestedEditsFeature: ServerFeature {
+package struct SuggestedEditsFeature: ServerFeature {
   private static let days = Setting.Key(
     "SUGGESTION_DAYS", .integer(1...365), affects: .operation, default: "30",
     "Days for which a suggested edit can be decided; then the data of its sender are erased.",
     details: "It is removed after as many more days. See [Suggested edits](suggestions.md#retention).")
 
-  static let settings = [days.setting]
+  package static let settings = [days.setting]
 
   /// The time for which suggested edits can be decided.
   private let lifetime: Duration
 
-  init(_ settings: Settings) throws(ConfigurationError) {
+  package init(_ settings: Settings) throws(ConfigurationError) {
     lifetime = .seconds(86_400 * (try settings.integer(Self.days)))
   }
 
-  func parts(of core: Core) -> FeatureParts {
+  package func parts(of core: Core) -> FeatureParts {
     let suggestions = Suggestions(core.records)
     let pruning = Pruning(subject: "suggestions or their senders", retention: .zero, logger: core.logger) { now in
       try await suggestions.prune(at: now)
