@@ -216,6 +216,7 @@ let package = Package(
       tests: [
         "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
         "SQLiteJournal",
+        "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Webhooks",
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -273,6 +274,13 @@ let package = Package(
           .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/Webhooks", exclude: ["README.md"], swiftSettings: strict),
+      .testTarget(
+        name: "WebhooksTests",
+        dependencies: [
+          "Webhooks", "Basics", "Geo", "MemoryStore", "PointIndex", "Points", "PostgresStore", "PostgresTestSupport",
+          "SQLiteJournal", "TestSupport", logging,
+        ],
+        swiftSettings: strict),
     ],
     [
       .executableTarget(

@@ -16,6 +16,9 @@ package struct LocationsAPI: Sendable {
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
+    /// What messages may tell of besides changes of places.
+    package var messageSources: [MessageSource] = []
+
     /// The memory of imports.
     package var importMemory = ImportMemory()
 

@@ -194,7 +194,7 @@ import Testing
     let store = MemoryStore()
     let driver = ServiceDriver(
       LocationsAPI(
-        .init(service: PointsService(store: store), searches: hasSearches ? NoSearches() : nil, version: "1")))
+        .init(service: PointsService(store: store), hasSearches: hasSearches, version: "1")))
 
     let settings = try await driver.send(.GET, PageRoute.statusSettingsPath)
     let report = try await driver.send(.GET, "/analytics/searches")
@@ -260,12 +260,5 @@ import Testing
     #expect(BaseMap(tiles: tiles, attribution: "") == nil)
     #expect(BaseMap(tiles: tiles, attribution: String(repeating: "a", count: 1000)) != nil)
     #expect(BaseMap(tiles: tiles, attribution: String(repeating: "a", count: 1001)) == nil)
-  }
-}
-
-/// A history without searches.
-private struct NoSearches: SearchHistory {
-  func searches(from start: Timestamp, until end: Timestamp, limit: Int) async throws(PointStoreError) -> SearchReport {
-    SearchReport()
   }
 }

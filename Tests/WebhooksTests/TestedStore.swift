@@ -101,11 +101,11 @@ extension WebhookSender {
   /// Creates a sender of a test.
   static func testing(
     _ store: Webhooks, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock,
-    suggestions: (@Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary)? = nil,
+    sources: [MessageSource] = [],
     areaMark: @escaping @Sendable () -> String? = { nil }
   ) -> WebhookSender {
     WebhookSender(
-      store: store, changes: changes, suggestions: suggestions, transport: endpoint,
+      store: store, changes: changes, sources: sources, transport: endpoint,
       conditions: { filter in
         var query = PointQuery()
         if filter.hasPrefix("terms="), let count = Int(filter.dropFirst(6)) {

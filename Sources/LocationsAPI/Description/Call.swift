@@ -190,7 +190,7 @@ package struct Call: Sendable {
   }
 
   /// Returns the call with its handler.
-  func handled(by handler: any RouteHandler) -> Endpoint { handled { _ in handler } }
+  package func handled(by handler: any RouteHandler) -> Endpoint { handled { _ in handler } }
 
   /// Returns the call with a handler that describes the calls of the service.
   func handled(describing handler: @escaping @Sendable (_ calls: [Call]) -> any RouteHandler) -> Endpoint {

@@ -4,7 +4,8 @@ import LocationsAPI
 import Logging
 import PrometheusMetrics
 
-/// The features that the server can do without, in the order of the documentation.
+/// The features that the server can do without, in the order of the documentation. Those that offer what messages tell
+/// come before those that send messages.
 enum Features {
   static let all: [any ServerFeature.Type] = [
     ChangesFeature.self, AreasFeature.self, DuplicatesFeature.self, SuggestedEditsFeature.self, WebhookFeature.self,

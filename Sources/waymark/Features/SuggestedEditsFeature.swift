@@ -23,6 +23,7 @@ struct SuggestedEditsFeature: ServerFeature {
     to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
   ) -> FeatureParts {
     let suggestions = Suggestions(store.records)
+    api.messageSources.append(suggestions.messages)
     let pruning = Pruning(subject: "suggestions or their senders", retention: .zero, logger: logger) { now in
       try await suggestions.prune(at: now)
     }

@@ -4,7 +4,6 @@ import LocationsAPI
 import Logging
 import Points
 import PrometheusMetrics
-import SuggestedEdits
 import Webhooks
 
 /// Webhooks: their calls, the messages to them, and the metrics of these.
@@ -50,9 +49,7 @@ struct WebhookFeature: ServerFeature {
     guard store.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
     let sender = WebhookSender(
       store: Webhooks(store.records), changes: store.changes,
-      suggestions: { [suggestions = Suggestions(store.records)] now throws(PointStoreError) in
-        try await suggestions.open(at: now)
-      }, transport: WebhookRequests(networks: networks, authorities: authorities),
+      sources: api.messageSources, transport: WebhookRequests(networks: networks, authorities: authorities),
       conditions: { [filtering = api.filtering, areas = store.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },

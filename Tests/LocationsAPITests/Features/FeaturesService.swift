@@ -39,7 +39,7 @@ struct FeaturesService {
         service: PointsService(store: hasIndex ? store : UnindexedStore(store: store)),
         filtering: Filtering(queryables: Queryables(types: types), timeLimit: .seconds(600)), address: address,
         version: "1.2.3"))
-    driver = ServiceDriver(api, collections: try #require(PointCollections(collections)))
+    driver = ServiceDriver(api, features: FeatureCalls(collections: try #require(PointCollections(collections))))
   }
 
   /// Some places: cafés and museums from west to east, named by their longitudes.
