@@ -54,7 +54,8 @@ let package = Package(
     .library(
       name: "WaymarkParts",
       targets: [
-        "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "OpeningHours", "Points",
+        "AreasAPI", "Basics", "CQL2", "Changes", "Duplicates", "Geo", "HTTPServer", "JSONText", "LocationsAPI",
+        "MemoryStore", "OpeningHours", "Points", "SearchAnalytics",
       ]),
   ],
   dependencies: [

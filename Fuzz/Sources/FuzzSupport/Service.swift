@@ -1,5 +1,8 @@
+@testable import AreasAPI
 import CFuzzer
+@testable import Changes
 import Dispatch
+@testable import Duplicates
 import Geo
 import HTTPServer
 @testable import LocationsAPI
@@ -7,6 +10,7 @@ import HTTPServer
 import NIOCore
 import NIOHTTP1
 import Points
+@testable import SearchAnalytics
 import Synchronization
 
 /// A service over a few places that handles requests in process.
@@ -26,10 +30,15 @@ public struct Service: Sendable {
       _ = try? await store.importRows(stream, mode: .partial, dryRun: false)
       let service = PointsService(store: store)
       var configuration = LocationsAPI.Configuration(service: service, version: "0")
-      configuration.duplicates = DuplicateDecisions(store)
       configuration.filtering = Filtering(timeLimit: .seconds(600))
       let api = LocationsAPI(configuration)
-      let router = api.router { FeaturesAPI($0).endpoints + PhotonAPI($0).endpoints }
+      let decisions = DuplicateDecisions(store)
+      let router = api.router { api in
+        ChangeCalls(api, streams: ChangeStreams()).endpoints + AreasAPI(api).endpoints
+          + DuplicateCalls(api, decisions: decisions).endpoints
+          + SearchReportCalls(api, history: nil).endpoints
+          + FeaturesAPI(api).endpoints + PhotonAPI(api).endpoints
+      }
       found.withLock { $0 = router }
     }
     while true {
