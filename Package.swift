@@ -197,9 +197,8 @@ let package = Package(
     module(
       "AccessControl",
       [
-        "Basics", "CQL2", "HTTPServer", "JSONText", "Points", logging,
+        "Basics", "CQL2", "HTTPServer", "JSONText", "Points",
         .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ]
@@ -217,7 +216,7 @@ let package = Package(
       tests: [
         "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
         "SQLiteJournal",
-        "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Webhooks",
+        "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Tokens", "Webhooks",
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -269,6 +268,13 @@ let package = Package(
         ],
         path: "Sources/Features/SuggestedEdits", exclude: ["README.md"], swiftSettings: strict),
       .target(
+        name: "Tokens",
+        dependencies: [
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "Points", logging,
+          .product(name: "JWTKit", package: "jwt-kit"),
+        ],
+        path: "Sources/Features/Tokens", exclude: ["README.md"], swiftSettings: strict),
+      .target(
         name: "Webhooks",
         dependencies: [
           "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", logging,
@@ -294,7 +300,7 @@ let package = Package(
           "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
           "PostgresStore",
           "PrometheusMetrics", "SQLiteJournal", "TileFiles",
-          "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Webhooks",
+          "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Tokens", "Webhooks",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -310,7 +316,7 @@ let package = Package(
           "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
           "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
           "PrometheusMetrics",
-          "HTTPTestSupport", "TestSupport", "Webhooks",
+          "HTTPTestSupport", "TestSupport", "Tokens", "Webhooks",
           logging,
           metrics,
           .product(name: "AsyncHTTPClient", package: "async-http-client"),

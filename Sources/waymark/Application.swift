@@ -9,6 +9,7 @@ import Points
 import PostgresStore
 import PrometheusMetrics
 import ServiceLifecycle
+import Tokens
 import UnixSignals
 
 /// The composition root: builds the configured parts, in the order in which they depend on each other, and runs them.

@@ -9,6 +9,7 @@ import NIOPosix
 import NIOSSL
 import Points
 import Testing
+import Tokens
 import Webhooks
 
 @testable import waymark

@@ -1,6 +1,7 @@
 import AccessControl
 import HTTPServer
 import Testing
+import Tokens
 
 @testable import waymark
 

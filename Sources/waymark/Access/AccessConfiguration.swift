@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Points
+import Tokens
 
 /// The credentials that clients need.
 struct AccessConfiguration: Hashable {

@@ -10,6 +10,7 @@ import Points
 import PostgresClient
 import PostgresStore
 import SQLiteJournal
+import Tokens
 
 /// `waymark check`: examines settings, files and the database before `waymark serve` needs them.
 struct CheckCommand: AsyncParsableCommand {

@@ -6,6 +6,7 @@ import LocationsAPI
 import PostgresClient
 import PrometheusMetrics
 import Synchronization
+import Tokens
 
 enum MetricCatalogue {
   static let requests = MetricDescription(

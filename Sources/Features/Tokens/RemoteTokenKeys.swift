@@ -1,3 +1,4 @@
+package import AccessControl
 package import Logging
 
 /// A way to fetch an issuer's keys.
@@ -178,27 +179,12 @@ package actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant ==
   }
 }
 
-/// A source that may have newer token keys than those in force.
-package protocol TokenKeySource: Sendable {
-  /// Fetches the keys and puts them in force, unless they were fetched a moment ago.
-  func refresh() async -> TokenKeyFreshness
-}
-
-/// The relation of the keys in force to those that the issuer publishes.
-package enum TokenKeyFreshness: Hashable, Sendable {
-  /// The keys in force are those that the issuer published a moment ago.
-  case current
-
-  /// The keys can't be fetched, so that nobody knows whether there are others.
-  case unknown(retryAfterSeconds: Int)
-}
-
 /// The times at which an issuer's keys are fetched. It has no effects.
-struct TokenKeySchedule {
-  typealias Instant = ContinuousClock.Instant
+package struct TokenKeySchedule {
+  package typealias Instant = ContinuousClock.Instant
 
   /// The bounds of the schedule.
-  struct Limits {
+  package struct Limits {
     /// The longest time between two fetches where the issuer does not say how long its keys may be kept.
     var usualInterval = Duration.seconds(600)
 
@@ -220,7 +206,7 @@ struct TokenKeySchedule {
   }
 
   /// The time at which the next fetch is due.
-  private(set) var nextFetch: Instant
+  package private(set) var nextFetch: Instant
 
   /// The number of fetches in a row that failed.
   private(set) var failures = 0
@@ -229,7 +215,7 @@ struct TokenKeySchedule {
   private var lastDemand: Instant?
 
   /// Creates a schedule whose first fetch is due.
-  init(at now: Instant, limits: Limits = Limits()) {
+  package init(at now: Instant, limits: Limits = Limits()) {
     nextFetch = now
     self.limits = limits
   }
@@ -240,7 +226,7 @@ struct TokenKeySchedule {
   ///   - maximumAge: the time for which the issuer's keys may be kept; `nil` where the issuer sets none.
   ///   - jitter: a random number from 0 to 1, which shortens the interval by up to a tenth, so that servers that were
   ///     started together don't fetch together for ever.
-  mutating func succeeded(maximumAge: Duration?, at now: Instant, jitter: Double) {
+  package mutating func succeeded(maximumAge: Duration?, at now: Instant, jitter: Double) {
     let interval = min(max(maximumAge ?? limits.usualInterval, limits.shortestInterval), limits.longestInterval)
     failures = 0
     nextFetch = now + interval * (1 - jitter / 10)
@@ -249,21 +235,21 @@ struct TokenKeySchedule {
   /// Notes a fetch that failed.
   ///
   /// - Parameter jitter: a random number from 0 to 1, which shortens the pause by up to half.
-  mutating func failed(at now: Instant, jitter: Double) {
+  package mutating func failed(at now: Instant, jitter: Double) {
     failures += 1
     let pause = min(limits.longestPause, limits.firstPause * (1 << min(failures - 1, 20)))
     nextFetch = now + pause * (1 - jitter / 2)
   }
 
   /// Returns a Boolean value that indicates whether the keys may be fetched because of a token, which they then are.
-  mutating func allowsDemand(at now: Instant) -> Bool {
+  package mutating func allowsDemand(at now: Instant) -> Bool {
     if let lastDemand, now < lastDemand + limits.shortestDemandInterval { return false }
     lastDemand = now
     return true
   }
 
   /// Returns the whole seconds until the next fetch is due, 1 at least.
-  func secondsUntilNextFetch(at now: Instant) -> Int {
+  package func secondsUntilNextFetch(at now: Instant) -> Int {
     let pause = now.duration(to: nextFetch).components
     return max(1, Int(pause.seconds) + (pause.attoseconds > 0 ? 1 : 0))
   }
