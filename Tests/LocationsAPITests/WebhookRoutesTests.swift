@@ -28,7 +28,7 @@ import Testing
 
   private let places = MemoryStore()
 
-  private var webhooks: Webhooks { Webhooks(places) }
+  private var webhooks: WebhookRecords { WebhookRecords(places) }
 
   private var changes: any PointFeed { places.changes }
 

@@ -690,7 +690,7 @@ import Testing
         let killed = KilledStore(
           store.records, afterCalls: Int.random(in: 0...8, using: &random),
           isAfterEffect: Bool.random(using: &random))
-        let sender = WebhookSender.testing(Webhooks(killed), store.changes, endpoint, clock)
+        let sender = WebhookSender.testing(WebhookRecords(killed), store.changes, endpoint, clock)
         for _ in 0..<3 { await sender.runOnce() }
         clock.advance(by: WebhookSender.leaseDuration)
       }

@@ -17,7 +17,7 @@ package struct Webhook: Codable, Sendable {
   /// The hash of the request that created it, if that had an idempotency key.
   fileprivate var requestHash: UInt64?
 
-  /// Grows with each stored change; see ``Webhooks/replace(_:)``.
+  /// Grows with each stored change; see ``WebhookRecords/replace(_:)``.
   package var revision: Int64 = 1
 
   /// The address that messages are sent to.
@@ -294,7 +294,7 @@ package struct WebhookSecrets: Codable, Sendable {
 }
 
 /// The webhooks of a store of records.
-package struct Webhooks: Sendable {
+package struct WebhookRecords: Sendable {
   private static let collection = RecordCollection("webhooks")
 
   /// The collection of the lease of the sender, which is one record.

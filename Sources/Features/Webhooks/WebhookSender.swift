@@ -76,7 +76,7 @@ package final class WebhookSender: Sendable {
   /// The time to wait until the changes of a message were sent to subscriptions.
   private static let deliveryTimeout = Duration.seconds(10)
 
-  package let store: Webhooks
+  package let store: WebhookRecords
   package let changes: any PointFeed
   private let sources: [MessageSource]
   package let transport: any WebhookTransport
@@ -130,7 +130,7 @@ package final class WebhookSender: Sendable {
   ///   - placeURL: returns the address of a place.
   ///   - jitter: returns a random number from 0 to 1.
   package init(
-    store: Webhooks, changes: any PointFeed,
+    store: WebhookRecords, changes: any PointFeed,
     sources: [MessageSource] = [],
     transport: any WebhookTransport,
     conditions: @escaping @Sendable (String) async throws -> (query: PointQuery, areaMark: String?),

@@ -48,7 +48,7 @@ struct WebhookFeature: ServerFeature {
   ) -> FeatureParts {
     guard store.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
     let sender = WebhookSender(
-      store: Webhooks(store.records), changes: store.changes,
+      store: WebhookRecords(store.records), changes: store.changes,
       sources: api.messageSources, transport: WebhookRequests(networks: networks, authorities: authorities),
       conditions: { [filtering = api.filtering, areas = store.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
