@@ -26,27 +26,30 @@ package enum Cursor {
   /// The maximum length of a text in bytes.
   static let maximumLength = Base64URL.length(ofByteCount: byteCount + idByteCount)
 
-  /// Returns the text of a position among the pairs of a search for duplicates.
-  package static func text(for rank: DuplicateCandidate.Rank, of fingerprint: QueryFingerprint) -> String {
+  /// A position among pairs of places.
+  package typealias PairPosition = (score: Int, lower: PointID, upper: PointID)
+
+  /// Returns the text of a position among pairs of places.
+  package static func text(for pair: PairPosition, of fingerprint: QueryFingerprint) -> String {
     NextLink.string(atMost: maximumLength) { text in
-      write(pairVersion, Double(rank.score), rank.pair.lower, fingerprint.check(), to: &text) { bytes in
-        bytes.write(bigEndian: rank.pair.upper.high)
-        bytes.write(bigEndian: rank.pair.upper.low)
+      write(pairVersion, Double(pair.score), pair.lower, fingerprint.check(), to: &text) { bytes in
+        bytes.write(bigEndian: pair.upper.high)
+        bytes.write(bigEndian: pair.upper.low)
       }
     }
   }
 
-  /// Returns the position of a text; `nil` when it is no cursor, or one of another search for duplicates.
-  package static func position(
+  /// Returns the position among pairs of places of a text; `nil` if it is no cursor, or one of another query.
+  package static func pairPosition(
     from text: some StringProtocol, of fingerprint: QueryFingerprint
-  ) -> DuplicateCandidate.Rank? {
+  ) -> PairPosition? {
     guard let bytes = Base64URL.decode(text, count: byteCount + idByteCount),
       let (value, lower) = parts(of: bytes, pairVersion, fingerprint.check()),
       let score = Int(exactly: value)
     else { return nil }
     func half(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
     let upper = PointID(high: half(byteCount..<byteCount + 8), low: half(byteCount + 8..<byteCount + idByteCount))
-    return PlacePair(lower, upper).map { DuplicateCandidate.Rank(score: score, pair: $0) }
+    return (score, lower, upper)
   }
 
   /// Returns the text of a position in the places that match a query.
