@@ -55,7 +55,7 @@ let package = Package(
       name: "WaymarkParts",
       targets: [
         "AreasAPI", "Basics", "CQL2", "Changes", "Duplicates", "Geo", "HTTPServer", "JSONText", "LocationsAPI",
-        "MemoryStore", "OpeningHours", "Points", "SearchAnalytics",
+        "MCP", "Maps", "MemoryStore", "OGC", "OpeningHours", "Pages", "Photon", "Points", "SearchAnalytics",
       ]),
   ],
   dependencies: [
@@ -206,9 +206,8 @@ let package = Package(
     module(
       "LocationsAPI",
       [
-        "AccessControl", "Basics", "CBaseMap", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText",
-        "OpeningHours", "PointFormats",
-        "Points", "TileFiles", "VectorTiles", logging,
+        "AccessControl", "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpeningHours", "PointFormats",
+        "Points", "VectorTiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -216,7 +215,8 @@ let package = Package(
       tests: [
         "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
         "SQLiteJournal",
-        "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Tokens", "Webhooks",
+        "AreasAPI", "Backup", "Changes", "Duplicates", "Gzip", "MCP", "Maps", "OGC", "Pages", "Photon",
+        "SearchAnalytics", "SuggestedEdits", "TileFiles", "Tokens", "Webhooks",
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -253,6 +253,49 @@ let package = Package(
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/Duplicates", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "MCP",
+        dependencies: [
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/MCP", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Maps",
+        dependencies: [
+          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "VectorTiles",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Maps", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "OGC",
+        dependencies: [
+          "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
+          "Points", "VectorTiles",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/OGC", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Pages",
+        dependencies: [
+          "AccessControl", "Basics", "CBaseMap", "CPages", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI",
+          "Points", "TileFiles", "VectorTiles",
+          .product(name: "Crypto", package: "swift-crypto"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Pages", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Photon",
+        dependencies: [
+          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Photon", exclude: ["README.md"], swiftSettings: strict),
       .target(
         name: "SearchAnalytics",
         dependencies: [
@@ -300,7 +343,8 @@ let package = Package(
           "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
           "PostgresStore",
           "PrometheusMetrics", "SQLiteJournal", "TileFiles",
-          "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Tokens", "Webhooks",
+          "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon", "SearchAnalytics",
+          "SuggestedEdits", "Tokens", "Webhooks",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),

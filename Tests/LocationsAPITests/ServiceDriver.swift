@@ -6,6 +6,7 @@ import Logging
 import MemoryStore
 import NIOCore
 import NIOHTTP1
+import Pages
 import Points
 import TestSupport
 
@@ -22,7 +23,10 @@ extension MemoryStore {
 extension LocationsAPI {
   /// Returns the responder for the calls of this interface and of the features to its places.
   func routerOfAllCalls(_ features: FeatureCalls = FeatureCalls()) -> Router {
-    router { features.endpoints($0) }
+    var configuration = configuration
+    configuration.pageStyle = .translated
+    configuration.pageStyle.imageOrigin = features.baseMap?.origin
+    return LocationsAPI(configuration).router { features.endpoints($0) }
   }
 }
 

@@ -6,9 +6,14 @@ import Dispatch
 import Geo
 import HTTPServer
 @testable import LocationsAPI
+@testable import MCP
+@testable import Maps
 @testable import MemoryStore
 import NIOCore
 import NIOHTTP1
+@testable import OGC
+@testable import Pages
+@testable import Photon
 import Points
 @testable import SearchAnalytics
 import Synchronization
@@ -31,10 +36,12 @@ public struct Service: Sendable {
       let service = PointsService(store: store)
       var configuration = LocationsAPI.Configuration(service: service, version: "0")
       configuration.filtering = Filtering(timeLimit: .seconds(600))
+      configuration.pageStyle = .translated
       let api = LocationsAPI(configuration)
       let decisions = DuplicateDecisions(store)
       let router = api.router { api in
-        ChangeCalls(api, streams: ChangeStreams()).endpoints + AreasAPI(api).endpoints
+        MCPCalls(api).endpoints + MapCalls(api).endpoints + PageCalls(api).endpoints
+          + ChangeCalls(api, streams: ChangeStreams()).endpoints + AreasAPI(api).endpoints
           + DuplicateCalls(api, decisions: decisions).endpoints
           + SearchReportCalls(api, history: nil).endpoints
           + FeaturesAPI(api).endpoints + PhotonAPI(api).endpoints

@@ -1,6 +1,6 @@
-import Basics
+package import Basics
 import CQL2
-import Geo
+package import Geo
 import JSONText
 package import Points
 
@@ -55,7 +55,7 @@ package enum Cursor {
   /// Returns the text of a position in the places that match a query.
   ///
   /// - Parameter fingerprint: the fingerprint of the parameters of the query.
-  static func text(
+  package static func text(
     for position: PointQuery.Position, in query: PointQuery, of fingerprint: QueryFingerprint
   ) -> String {
     NextLink.string(atMost: maximumLength) { write(position, in: query, of: fingerprint, to: &$0) }
@@ -177,7 +177,7 @@ package struct QueryFingerprint: Sendable {
   ///
   /// - Parameter combine: adds the value to a hash.
   @inline(__always)
-  mutating func add(_ parameter: Parameter, _ combine: (inout FNV1a) -> Void) {
+  package mutating func add(_ parameter: Parameter, _ combine: (inout FNV1a) -> Void) {
     if !parameter.mayDifferBetweenPages { add(name: parameter.key.bytes, combine) }
   }
 
@@ -188,7 +188,7 @@ package struct QueryFingerprint: Sendable {
   mutating func add(_ parameter: Parameter, json value: JSONValue) { add(parameter) { $0.combine(bytes: value.text) } }
 
   /// Adds a box in degrees.
-  mutating func add(_ box: BoundingBox) {
+  package mutating func add(_ box: BoundingBox) {
     add(.box) { hash in
       hash.combine(number: box.west)
       hash.combine(number: box.south)
@@ -198,7 +198,7 @@ package struct QueryFingerprint: Sendable {
   }
 
   /// Adds a part of the path.
-  mutating func add(segment text: String) {
+  package mutating func add(segment text: String) {
     add(name: UnsafeBufferPointer(start: nil, count: 0)) { $0.combine(bytes: text.utf8) }
   }
 

@@ -1,13 +1,15 @@
 import ArgumentParser
+import Basics
 import CoreMetrics
 import LocationsAPI
 import Logging
 import PrometheusMetrics
 
 /// The features that the server can do without, in the order of the documentation. Those that offer what messages tell
-/// come before those that send messages.
+/// come before those that send messages, and pages before others in HTML.
 enum Features {
   static let all: [any ServerFeature.Type] = [
+    MCPFeature.self, MapsFeature.self, PagesFeature.self,
     ChangesFeature.self, AreasFeature.self, DuplicatesFeature.self, SuggestedEditsFeature.self, WebhookFeature.self,
     SearchAnalyticsFeature.self, BackupFeature.self, OGCFeature.self, PhotonFeature.self,
   ]
@@ -33,9 +35,11 @@ protocol ServerFeature: Sendable {
   init(_ settings: Settings) throws(ConfigurationError)
 
   /// Returns what the feature adds to the server. The configuration has the addresses and the filters.
+  ///
+  /// - Throws: ``ConfigurationError`` for a file that can't be used.
   func add(
     to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
-  ) -> FeatureParts
+  ) throws(ConfigurationError) -> FeatureParts
 }
 
 extension ServerFeature {
@@ -50,4 +54,7 @@ struct FeatureParts {
   var endpoints: @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] }
   var collectors: [any MetricsCollector] = []
   var services: [BackgroundService] = []
+
+  /// Records ``StatusTotals``, the time between two records.
+  var totals: (interval: Duration, record: @Sendable ([ExactText: Double]) -> Void)?
 }

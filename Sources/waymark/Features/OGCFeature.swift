@@ -1,6 +1,7 @@
 import CoreMetrics
 import LocationsAPI
 import Logging
+import OGC
 
 /// The calls of OGC API Features and Tiles.
 struct OGCFeature: ServerFeature {

@@ -1,6 +1,7 @@
 import CoreMetrics
 import LocationsAPI
 import Logging
+import Photon
 
 /// The calls of Photon and Nominatim.
 struct PhotonFeature: ServerFeature {

@@ -4,6 +4,7 @@ import HTTPServer
 import JSONText
 import MemoryStore
 import NIOHTTP1
+import Pages
 import Points
 import SuggestedEdits
 import Testing
@@ -25,14 +26,13 @@ enum DescribedService {
     api.areas = store
     api.messageSources = [Suggestions(store).messages]
     api.metrics = Metrics()
-    api.statusHistory = StatusHistory()
     api.address = address
     return LocationsAPI(api)
   }
 
   /// The features with every call.
   static func features(over store: MemoryStore = MemoryStore()) -> FeatureCalls {
-    FeatureCalls(decisions: DuplicateDecisions(store), suggestions: Suggestions(store))
+    FeatureCalls(history: StatusHistory(), decisions: DuplicateDecisions(store), suggestions: Suggestions(store))
   }
 
   /// Every call.

@@ -13,6 +13,7 @@ import Testing
 @testable import AccessControl
 @testable import Duplicates
 @testable import LocationsAPI
+@testable import Pages
 @testable import SuggestedEdits
 
 @Suite struct OpenAPITests {

@@ -11,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 /// A service with places for the tests of OGC API Features.
 struct FeaturesService {
