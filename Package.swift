@@ -55,7 +55,8 @@ let package = Package(
     .library(
       name: "WaymarkParts",
       targets: [
-        "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "OpeningHours", "Points",
+        "AreasAPI", "Basics", "CQL2", "Changes", "Duplicates", "Geo", "HTTPServer", "JSONText", "LocationsAPI",
+        "MCP", "Maps", "MemoryStore", "OGC", "OpeningHours", "Pages", "Photon", "Points", "SearchAnalytics",
       ]),
   ],
   dependencies: [
@@ -197,9 +198,8 @@ let package = Package(
     module(
       "AccessControl",
       [
-        "Basics", "CQL2", "HTTPServer", "JSONText", "Points", logging,
+        "Basics", "CQL2", "HTTPServer", "JSONText", "Points",
         .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ]
@@ -207,9 +207,8 @@ let package = Package(
     module(
       "LocationsAPI",
       [
-        "AccessControl", "Basics", "CBaseMap", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText",
-        "OpeningHours", "PointFormats",
-        "Points", "TileFiles", "VectorTiles", logging,
+        "AccessControl", "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpeningHours", "PointFormats",
+        "Points", "VectorTiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -217,6 +216,8 @@ let package = Package(
       tests: [
         "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
         "SQLiteJournal",
+        "AreasAPI", "Backup", "Changes", "Duplicates", "Gzip", "MCP", "Maps", "OGC", "Pages", "Photon",
+        "SearchAnalytics", "SuggestedEdits", "TileFiles", "Tokens", "Webhooks",
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -256,6 +257,49 @@ let package = Package(
         ],
         path: "Sources/Features/Duplicates", exclude: ["README.md"], swiftSettings: strict),
       .target(
+        name: "MCP",
+        dependencies: [
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/MCP", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Maps",
+        dependencies: [
+          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "VectorTiles",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Maps", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "OGC",
+        dependencies: [
+          "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
+          "Points", "VectorTiles",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/OGC", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Pages",
+        dependencies: [
+          "AccessControl", "Basics", "CBaseMap", "CPages", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI",
+          "Points", "TileFiles", "VectorTiles",
+          .product(name: "Crypto", package: "swift-crypto"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Pages", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Photon",
+        dependencies: [
+          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Photon", exclude: ["README.md"], swiftSettings: strict),
+      .target(
         name: "SearchAnalytics",
         dependencies: [
           "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
@@ -270,12 +314,26 @@ let package = Package(
         ],
         path: "Sources/Features/SuggestedEdits", exclude: ["README.md"], swiftSettings: strict),
       .target(
+        name: "Tokens",
+        dependencies: [
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "Points", logging,
+          .product(name: "JWTKit", package: "jwt-kit"),
+        ],
+        path: "Sources/Features/Tokens", exclude: ["README.md"], swiftSettings: strict),
+      .target(
         name: "Webhooks",
         dependencies: [
           "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", logging,
           .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Sources/Features/Webhooks", exclude: ["README.md"], swiftSettings: strict),
+      .testTarget(
+        name: "WebhooksTests",
+        dependencies: [
+          "Webhooks", "Basics", "Geo", "MemoryStore", "PointIndex", "Points", "PostgresStore", "PostgresTestSupport",
+          "SQLiteJournal", "TestSupport", logging,
+        ],
+        swiftSettings: strict),
     ],
     [
       .target(
@@ -293,7 +351,7 @@ let package = Package(
         dependencies: [
           "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "HTTPServer", "IndexedStore", "JSONText",
           "LocationsAPI", "MemoryStore", "OpeningHours", "PointFormats", "PointIndex", "PointMapping", "Points",
-          "PostgresClient", "PostgresStore", "PrometheusMetrics", "SQLiteJournal", "ServerFeatures", "TileFiles",
+          "PostgresClient", "PostgresStore", "PrometheusMetrics", "SQLiteJournal", "ServerFeatures", "Tokens",
           logging, metrics,
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOCore", package: "swift-nio"),
@@ -312,7 +370,8 @@ let package = Package(
           "AccessControl", "Basics", "Geo", "Gzip", "HTTPServer", "Hosting", "JSONText", "LocationsAPI", "MemoryStore",
           "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
           "PrometheusMetrics", "SQLiteJournal", "ServerFeatures",
-          "AreasAPI", "Backup", "Changes", "Duplicates", "SearchAnalytics", "SuggestedEdits", "Webhooks",
+          "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon", "SearchAnalytics",
+          "SuggestedEdits", "TileFiles", "Tokens", "Webhooks",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -326,7 +385,7 @@ let package = Package(
           "LocationsAPI", "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient",
           "PostgresStore",
           "PrometheusMetrics", "ServerFeatures",
-          "HTTPTestSupport", "TestSupport", "Webhooks",
+          "HTTPTestSupport", "TestSupport", "Tokens", "Webhooks",
           logging,
           metrics,
           .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -16,6 +16,9 @@ package struct LocationsAPI: Sendable {
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
+    /// What messages may tell of besides changes of places.
+    package var messageSources: [MessageSource] = []
+
     /// The memory of imports.
     package var importMemory = ImportMemory()
 
@@ -28,11 +31,6 @@ package struct LocationsAPI: Sendable {
     /// The source of `GET /metrics`; without it there is no such call.
     package var metrics: (any MetricsSource)?
 
-    /// The metrics of the last hour; without them the call that returns them does not exist.
-    package var statusHistory: StatusHistory?
-
-    /// A Boolean value that indicates whether there is a report on searches, which the status page shows.
-    package var hasSearches = false
     package var filtering = Filtering()
 
     /// The time of day. It is monotonic, and shared with a store that has the times of its changes.
@@ -47,14 +45,11 @@ package struct LocationsAPI: Sendable {
     /// The address under which clients see the service.
     package var address = PublicAddress()
 
-    /// The pages that may read responses.
-    package var cors = CORSPolicy()
-
     /// The maximum number of bytes of drawn tiles that are kept; 0 for none.
     package var tileCacheBytes = 32 << 20
 
-    /// The operator's base map for the map page; without it the page draws the built-in one.
-    package var baseMap: BaseMap?
+    /// What the pages in HTML share.
+    package var pageStyle = PageStyle()
 
     /// The version in the response of `GET /`.
     package var version: String
@@ -68,8 +63,8 @@ package struct LocationsAPI: Sendable {
 
   package let configuration: Configuration
   package let program: ProgramTag
-  let revalidation: Revalidation
-  let tiles: TileResponder
+  package let revalidation: Revalidation
+  package let tiles: TileResponder
 
   package init(_ configuration: Configuration) {
     var configuration = configuration
@@ -122,8 +117,6 @@ package struct LocationsAPI: Sendable {
   /// Returns all calls, those that describe the others included.
   package func endpoints(joining others: [Endpoint] = []) -> [Endpoint] {
     let openScopes = configuration.access.openScopes
-    let pages = PageRoute.endpoints(
-      baseMap: configuration.baseMap, openScopes: openScopes, hasSearches: configuration.hasSearches)
     let (version, address) = (configuration.version, configuration.address)
     let index = IndexRoute.call.handled { IndexRoute(linking: $0, version: version, address: address) }
     let documents = OpenAPIRoute.calls.map { openAPI, call in
@@ -133,11 +126,18 @@ package struct LocationsAPI: Sendable {
         return OpenAPIRoute(document) { address.target(path: "", relative: ".", for: $0) }
       }
     }
-    return endpoints + others + [index] + documents + pages
+    return endpoints + others + [index] + documents
   }
 
-  private var endpoints: [Endpoint] {
-    let configuration = configuration
+  /// The calls that find and read places, for calls of other interfaces that are made of these. They are not in the
+  /// description, and have no middlewares.
+  package var searchRouter: Router {
+    let search = searchHandlers
+    let handlers: [any CallHandler] = [SearchRoute(search.list), search.location, search.categories]
+    return Router(handlers.map { $0.endpoint.route(among: []) }, problemTypePrefix: Problem.serviceTypePrefix)
+  }
+
+  private var searchHandlers: (list: ListRoute, location: LocationRoute, categories: CategoriesRoute) {
     let (service, policy, filtering) = (configuration.service, configuration.caching, configuration.filtering)
     let shortLived = Revalidation(
       service: service, policy: policy.allowing(maximumAgeSeconds: Self.suggestionSeconds), program: program,
@@ -145,35 +145,29 @@ package struct LocationsAPI: Sendable {
     let list = ListRoute(
       service: service, revalidation: revalidation, shortLived: shortLived, address: configuration.address,
       filtering: filtering, areas: configuration.areas)
-    let search = SearchRoute(list)
-    let location = LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock)
-    let categories = CategoriesRoute(service: service, revalidation: revalidation, tree: filtering.categories)
+    return (
+      list, LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock),
+      CategoriesRoute(service: service, revalidation: revalidation, tree: filtering.categories)
+    )
+  }
+
+  private var endpoints: [Endpoint] {
+    let configuration = configuration
+    let (service, policy, filtering) = (configuration.service, configuration.caching, configuration.filtering)
+    let search = searchHandlers
     var handlers: [any CallHandler] = [
-      list, search, location, categories,
-      MCPRoute(
-        service: service, address: configuration.address, cors: configuration.cors, version: configuration.version,
-        calls: [search, location, categories]),
+      search.list, SearchRoute(search.list), search.location, search.categories,
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
       FeaturedRoute(service: service, policy: policy, clock: configuration.clock),
       SourcesRoute(service: service, policy: policy),
       SuggestRoute(
-        service: service, revalidation: shortLived,
+        service: service, revalidation: search.list.shortLived,
         categories: CategoryWords(filtering.categories, uptime: configuration.uptime),
         filtering: filtering, areas: configuration.areas),
       ReverseRoute(
         service: service, revalidation: revalidation, categories: filtering.categories, clock: configuration.clock,
         areas: configuration.areas),
-      TileRoute(responder: tiles, areas: configuration.areas),
-      TileJSONRoute(
-        service: service, policy: policy, filtering: filtering, address: configuration.address,
-        areas: configuration.areas),
-      ClustersRoute(
-        service: service, revalidation: revalidation, filtering: filtering, areas: configuration.areas),
-      LandRoute(),
-      ImageTileRoute(file: configuration.baseMap?.file),
-      FacetsRoute(
-        service: service, revalidation: revalidation, filtering: filtering, areas: configuration.areas),
       CreateRoute(service: service, address: configuration.address),
       ReplaceRoute(service: service, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),
       ChangeRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
@@ -193,7 +187,6 @@ package struct LocationsAPI: Sendable {
     if let metrics = configuration.metrics {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
-    if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
     return handlers.map(\.endpoint)
   }
 }

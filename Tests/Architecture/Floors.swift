@@ -27,7 +27,7 @@ enum Floor: Int, Comparable {
   static let destinations = [
     "AccessControl": "Core/Access",
     "Basics": "Libraries/Bytes",
-    "CBaseMap": "Features/Maps/CBaseMap",
+    "CBaseMap": "Features/Pages/CBaseMap",
     "CBuiltInCategories": "Features/Imports/CBuiltInCategories",
     "CBuiltInMappings": "Features/Imports/CBuiltInMappings",
     "CBundledSample": "Core/Hosting/CBundledSample",

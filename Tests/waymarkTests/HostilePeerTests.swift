@@ -10,6 +10,7 @@ import NIOSSL
 import Points
 import ServerFeatures
 import Testing
+import Tokens
 import Webhooks
 
 @testable import Hosting

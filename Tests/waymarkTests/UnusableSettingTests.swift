@@ -2,6 +2,7 @@ import AccessControl
 import HTTPServer
 import ServerFeatures
 import Testing
+import Tokens
 
 @testable import Hosting
 @testable import waymark

@@ -10,6 +10,7 @@ import PostgresStore
 import PrometheusMetrics
 import ServerFeatures
 import ServiceLifecycle
+import Tokens
 import UnixSignals
 
 /// The composition root: builds the configured parts, in the order in which they depend on each other, and runs them.
@@ -28,8 +29,6 @@ package struct Application {
   private var featureServices: [BackgroundService] = []
   private let reloadable: [Reloading.Part]
   private let serverMetrics: ServerMetrics
-  private let statusTotals: StatusTotals
-  private let statusHistory = StatusHistory()
   private let drainState = DrainState()
 
   /// Builds the parts. Nothing listens yet.
@@ -83,29 +82,31 @@ package struct Application {
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
       directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
-    api.hasSearches = store.searchLog != nil
     api.filtering = Filtering(queryables: queryables, timeLimit: configuration.filterTimeLimit)
     api.filtering.categories = configuration.search.categories
     api.address = configuration.address
-    let core = Core(
+    // They are recorded while nobody looks, and must not read the database.
+    let statusTotals = StatusTotals(metrics, collectors: processCollectors)
+    var core = Core(
       records: store.records, keepsRecords: store.keepsRecords, changes: store.changes, areas: store.areas,
       filtering: api.filtering, address: api.address, bufferedBytes: configuration.http.limits.bufferedBytes,
       searches: store.searchLog, backup: store.backup, metrics: metrics, logger: logger)
     var endpointsOfFeatures: [@Sendable (LocationsAPI) -> [Endpoint]] = []
     for feature in configuration.features {
-      let parts = feature.parts(of: core)
+      let parts = try feature.parts(of: core)
+      core.messageSources += parts.messageSources
+      if let style = parts.pageStyle { api.pageStyle = style }
       endpointsOfFeatures.append(parts.endpoints)
       collectors += parts.collectors
       featureServices += parts.services
+      if let (interval, record) = parts.totals {
+        featureServices.append(BackgroundService(every: interval) { record(await statusTotals.values()) })
+      }
     }
-    // The history must not read the database while nobody looks.
-    statusTotals = StatusTotals(metrics, collectors: processCollectors)
+    api.messageSources = core.messageSources
     api.metrics = MetricsReport(metrics, collectors: collectors)
-    api.statusHistory = statusHistory
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
-    api.cors = configuration.cors
-    api.baseMap = try configuration.baseMap?.open()
     api.settingsDigest = configuration.responseDigest
     responder = LocationsAPI(api).router(
       joining: { [endpointsOfFeatures] api in endpointsOfFeatures.flatMap { $0(api) } },
@@ -168,9 +169,6 @@ package struct Application {
       store.indexUpkeep.map { BackgroundService($0) },
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
-      },
-      BackgroundService(every: StatusHistory.interval) { [statusTotals, statusHistory] in
-        statusHistory.record(await statusTotals.values())
       },
       analytics.map { analytics in BackgroundService { await analytics.run() } },
       tokenKeys.map { keys in BackgroundService { await keys.run() } },

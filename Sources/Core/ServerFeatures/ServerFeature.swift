@@ -1,4 +1,5 @@
 package import ArgumentParser
+package import Basics
 package import CoreMetrics
 package import LocationsAPI
 package import Logging
@@ -28,7 +29,9 @@ package protocol ServerFeature: Sendable {
   init(_ settings: Settings) throws(ConfigurationError)
 
   /// Returns what the feature adds to the server.
-  func parts(of core: Core) -> FeatureParts
+  ///
+  /// - Throws: ``ConfigurationError`` for a file that can't be used.
+  func parts(of core: Core) throws(ConfigurationError) -> FeatureParts
 }
 
 extension ServerFeature {
@@ -46,11 +49,27 @@ package struct FeatureParts {
   package var collectors: [any MetricsCollector]
   package var services: [BackgroundService]
 
+  /// What messages of later features may tell of.
+  package var messageSources: [MessageSource]
+
+  /// The style of pages in HTML; `nil` for no change.
+  package var pageStyle: PageStyle?
+
+  /// Records sums of metrics of the process, such as its requests by status, and the time between two records.
+  package var totals: (interval: Duration, record: @Sendable ([ExactText: Double]) -> Void)?
+
   package init(
     endpoints: @escaping @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] },
-    collectors: [any MetricsCollector] = [], services: [BackgroundService] = []
+    collectors: [any MetricsCollector] = [], services: [BackgroundService] = [],
+    messageSources: [MessageSource] = [], pageStyle: PageStyle? = nil,
+    totals: (interval: Duration, record: @Sendable ([ExactText: Double]) -> Void)? = nil
   ) {
-    (self.endpoints, self.collectors, self.services) = (endpoints, collectors, services)
+    self.endpoints = endpoints
+    self.collectors = collectors
+    self.services = services
+    self.messageSources = messageSources
+    self.pageStyle = pageStyle
+    self.totals = totals
   }
 }
 
@@ -76,6 +95,9 @@ package struct Core: Sendable {
 
   /// The maximum number of bytes of responses that are buffered for slow clients.
   package let bufferedBytes: Int
+
+  /// What messages may tell of: the sources of the features before this one.
+  package var messageSources: [MessageSource] = []
 
   /// The history of searches; `nil` where searches are not kept.
   package let searches: (any SearchHistory)?

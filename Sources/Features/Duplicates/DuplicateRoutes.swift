@@ -142,7 +142,8 @@ struct DuplicatesRoute: CallHandler {
     }
     var response = HTTPResponse(json).uncacheable
     if page.hasMore, let last = page.pairs.last {
-      let cursor = Cursor.text(for: last.candidate.rank, of: arguments.fingerprint)
+      let rank = last.candidate.rank
+      let cursor = Cursor.text(for: (rank.score, rank.pair.lower, rank.pair.upper), of: arguments.fingerprint)
       response.addLink(toNext: address.nextPage(of: "/duplicates", cursor: cursor, for: request))
     }
     return response
@@ -240,7 +241,11 @@ struct DuplicateArguments {
     for state in states { values.fingerprint.add(.states, state.rawValue) }
     limit = values.limit()
     (self.query, self.states, fingerprint) = (query, states, values.fingerprint)
-    after = values.position { [fingerprint] in Cursor.position(from: $0, of: fingerprint) }
+    after = values.position { [fingerprint] in
+      Cursor.pairPosition(from: $0, of: fingerprint).flatMap { position in
+        PlacePair(position.lower, position.upper).map { .init(score: position.score, pair: $0) }
+      }
+    }
     try values.check()
     _ = try PointFormat.chosen(by: nil, accept: request.headers, from: [.json])
   }

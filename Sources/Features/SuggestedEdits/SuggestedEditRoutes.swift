@@ -690,6 +690,14 @@ package struct Suggestions: Sendable {
     try await records.summary(of: Self.recordQuery(of: SuggestionQuery(state: .open, limit: 0, now: now)))
   }
 
+  /// The number of open suggestions, of which messages tell.
+  package var messages: MessageSource {
+    MessageSource(
+      name: "suggestion", member: "suggestions", messageType: "suggestions.changed", countMember: "openSuggestions",
+      description: "Sends the number of open suggested edits whenever some were added, decided or have expired."
+    ) { now throws(PointStoreError) in try await open(at: now) }
+  }
+
   /// Returns the addition of a suggestion that an earlier request with the same idempotency key has made; `nil` if there
   /// is none that has not expired.
   ///

@@ -26,6 +26,6 @@ package struct SuggestedEditsFeature: ServerFeature {
       endpoints: { [lifetime] api in
         SuggestedEditCalls(api, suggestions: suggestions, lifetime: lifetime).endpoints
       },
-      services: [pruning.service])
+      services: [pruning.service], messageSources: [suggestions.messages])
   }
 }

@@ -1,6 +1,7 @@
 import Basics
 import Crypto
 import Foundation
+import JSONText
 package import Points
 
 /// A registered endpoint that changes of places are sent to.
@@ -16,7 +17,7 @@ package struct Webhook: Codable, Sendable {
   /// The hash of the request that created it, if that had an idempotency key.
   fileprivate var requestHash: UInt64?
 
-  /// Grows with each stored change; see ``Webhooks/replace(_:)``.
+  /// Grows with each stored change; see ``WebhookRecords/replace(_:)``.
   package var revision: Int64 = 1
 
   /// The address that messages are sent to.
@@ -31,9 +32,9 @@ package struct Webhook: Codable, Sendable {
   /// if it names none.
   private(set) var areaMark: String?
 
-  /// The mark of the open suggestions as the last message told them, empty before the first; `nil` if they are not
-  /// followed.
-  private var suggestionMark: String?
+  /// The marks of the sources that are followed as the last message told them, empty before the first, by their names.
+  /// A stored document has each as the member `NAMEMark`.
+  fileprivate var sourceMarks: [String: String] = [:]
 
   package var secrets: WebhookSecrets
 
@@ -54,6 +55,11 @@ package struct Webhook: Codable, Sendable {
   package private(set) var deliveries: [WebhookDelivery] = []
   package let createdAt: Timestamp
   package var updatedAt: Timestamp
+
+  private enum CodingKeys: CodingKey {
+    case id, requestHash, revision, url, filter, areaMark, secrets, position, positionTime, pending, disabledReason
+    case deliveries, createdAt, updatedAt
+  }
 
   package init(
     id: PointID, url: String, filter: String?, secrets: WebhookSecrets, position: String, createdAt: Timestamp
@@ -91,19 +97,23 @@ package struct Webhook: Codable, Sendable {
   /// Notes the area as it is now.
   package mutating func note(areaMark: String?) { self.areaMark = areaMark }
 
-  /// A Boolean value that indicates whether messages tell of suggested edits. The first one follows when it is set.
-  package var followsSuggestions: Bool {
-    get { suggestionMark != nil }
-    set { suggestionMark = newValue ? suggestionMark ?? "" : nil }
+  /// Returns a Boolean value that indicates whether messages tell of a source.
+  func follows(_ source: MessageSource) -> Bool { sourceMarks[source.name] != nil }
+
+  /// Has messages tell of a source, the first one at once, or no longer.
+  mutating func follow(_ source: MessageSource, _ isFollowed: Bool) {
+    sourceMarks[source.name] = isFollowed ? sourceMarks[source.name] ?? "" : nil
   }
 
-  /// Returns a Boolean value that indicates whether the open suggestions have changed since the last message.
-  func isBehind(_ open: RecordSummary) -> Bool {
-    suggestionMark.map { !$0.hasSameBytes(as: open.mark.text) } ?? false
+  /// Returns a Boolean value that indicates whether a followed source has changed since the last message.
+  func isBehind(_ summary: RecordSummary, of source: MessageSource) -> Bool {
+    sourceMarks[source.name].map { !$0.hasSameBytes(as: summary.mark.text) } ?? false
   }
 
-  /// Notes the open suggestions that a message tells.
-  mutating func note(_ open: RecordSummary) { suggestionMark = open.mark.text }
+  /// Notes the number of a source that a message tells.
+  mutating func note(_ summary: RecordSummary, of source: MessageSource) {
+    sourceMarks[source.name] = summary.mark.text
+  }
 
   /// Notes the outcome of an attempt to send the pending message: a message that was received is done, one that was not
   /// is sent again later, and after the last attempt or 410 the webhook is disabled.
@@ -284,7 +294,7 @@ package struct WebhookSecrets: Codable, Sendable {
 }
 
 /// The webhooks of a store of records.
-package struct Webhooks: Sendable {
+package struct WebhookRecords: Sendable {
   private static let collection = RecordCollection("webhooks")
 
   /// The collection of the lease of the sender, which is one record.
@@ -358,8 +368,8 @@ package struct Webhooks: Sendable {
 
   private static func record(of webhook: Webhook) throws(PointStoreError) -> Record {
     do {
-      let document = String(decoding: try JSONEncoder().encode(webhook), as: UTF8.self)
-      return Record(collection, id: id(webhook.id), revision: webhook.revision, document: document)
+      return Record(
+        collection, id: id(webhook.id), revision: webhook.revision, document: try webhook.document)
     } catch {
       throw .unexpected(reason: "a webhook can't be encoded: \(error)")
     }
@@ -408,6 +418,30 @@ package struct Webhooks: Sendable {
 }
 
 extension Webhook {
+  private static let markSuffix = "Mark"
+
+  /// The stored form.
+  fileprivate var document: String {
+    get throws {
+      var value = try JSONReader.value(of: try JSONEncoder().encode(self))
+      guard case .object(var members) = value else { return String(decoding: value.text, as: UTF8.self) }
+      members += sourceMarks.map { .init(name: $0.key + Self.markSuffix, value: .string($0.value)) }
+      value = .object(members)
+      return String(decoding: value.text, as: UTF8.self)
+    }
+  }
+
+  /// Returns the marks of a stored document.
+  private static func sourceMarks(in document: String) -> [String: String] {
+    guard case .object(let members)? = try? JSONReader.value(of: document.utf8) else { return [:] }
+    var marks: [String: String] = [:]
+    for member in members where member.name.hasSuffix(markSuffix) {
+      if member.name == CodingKeys.areaMark.stringValue { continue }
+      if case .string(let mark) = member.value { marks[String(member.name.dropLast(markSuffix.count))] = mark }
+    }
+    return marks
+  }
+
   /// Returns the webhook with the id that a key gets, the first time or after it has expired a number of times.
   fileprivate func keyed(_ key: IdempotencyKey, number: Int) -> Webhook {
     var webhook = self
@@ -421,6 +455,7 @@ extension Webhook {
   fileprivate init(_ record: Record) throws(PointStoreError) {
     do {
       self = try JSONDecoder().decode(Webhook.self, from: Data(record.document.utf8))
+      sourceMarks = Self.sourceMarks(in: record.document)
     } catch {
       throw .unexpected(reason: "a stored webhook can't be decoded: \(error)")
     }

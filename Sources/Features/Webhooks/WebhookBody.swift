@@ -13,7 +13,7 @@ struct WebhookBody {
   private static let longestPosition = 4_000
 
   private let type: StaticString
-  private let openSuggestions: Int?
+  private let stated: (member: StaticString, count: Int)?
 
   /// The time that the body states.
   let time: Timestamp
@@ -31,10 +31,12 @@ struct WebhookBody {
   ///
   /// - Parameters:
   ///   - type: the type of the event.
-  ///   - openSuggestions: the number of open suggestions; `nil` if the event is not about them.
-  init(type: StaticString = "places.changed", openSuggestions: Int? = nil, at time: Timestamp) {
+  ///   - stated: a number that the body states, with the name of its member; `nil` for none.
+  init(
+    type: StaticString = "places.changed", stating stated: (member: StaticString, count: Int)? = nil, at time: Timestamp
+  ) {
     self.type = type
-    self.openSuggestions = openSuggestions
+    self.stated = stated
     self.time = time
   }
 
@@ -94,7 +96,7 @@ struct WebhookBody {
     json.write(name: "data")
     json.beginObject()
     if position.utf8.count <= Self.longestPosition { json.write(member: "position", position) }
-    if let openSuggestions { json.write(member: "openSuggestions", openSuggestions) }
+    if let stated { json.write(member: stated.member, stated.count) }
     json.write(name: "changes")
     json.beginArray()
     json.sink += changes

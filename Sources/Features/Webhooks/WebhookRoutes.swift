@@ -7,23 +7,25 @@ import PointFormats
 package import Points
 
 /// `POST /webhooks`: registers an endpoint that changes are sent to.
-struct CreateWebhookRoute: CallHandler {
-  static let call = Call(
-    .POST, "/webhooks", scope: .admin, id: "createWebhook", group: .changes,
-    summary: "Register a webhook",
-    description:
-      "Changes from now on are sent to the address as the Standard Webhooks specification 1.0.0 describes. The response"
-      + " has the secret, this once. A repeat with the same `Idempotency-Key` gets the webhook as it is then, with its"
-      + " secret.",
-    requestHeaders: [.idempotencyKey],
-    body: BodyDescription(description: "The webhook.", media: [.init(.json, .webhookDraft)]),
-    caching: .forbidden,
-    responses: [
-      .init(201, "The webhook, with its secret.", headers: [.location.required], media: .json(.webhook))
-    ],
-    problems: ProblemDescription.webhook.union([
-      .init(409, .conflict), .init(410, .positionExpired), .init(422, .idempotencyKeyReused),
-    ]))
+struct CreateWebhookRoute: WebhookHandler {
+  static func call(_ schemas: WebhookSchemas) -> Call {
+    Call(
+      .POST, "/webhooks", scope: .admin, id: "createWebhook", group: .changes,
+      summary: "Register a webhook",
+      description:
+        "Changes from now on are sent to the address as the Standard Webhooks specification 1.0.0 describes. The response"
+        + " has the secret, this once. A repeat with the same `Idempotency-Key` gets the webhook as it is then, with its"
+        + " secret.",
+      requestHeaders: [.idempotencyKey],
+      body: BodyDescription(description: "The webhook.", media: [.init(.json, schemas.draft)]),
+      caching: .forbidden,
+      responses: [
+        .init(201, "The webhook, with its secret.", headers: [.location.required], media: .json(schemas.webhook))
+      ],
+      problems: ProblemDescription.webhook.union([
+        .init(409, .conflict), .init(410, .positionExpired), .init(422, .idempotencyKeyReused),
+      ]))
+  }
 
   let calls: WebhookCalls
   let address: PublicAddress
@@ -33,7 +35,7 @@ struct CreateWebhookRoute: CallHandler {
     let sender = try calls.sender()
     let areas = try await calls.areas.forRequest(request)
     let (draft, body) = try await PointBody.readQuery(request) { body throws(Problem) in
-      try WebhookDraft(body, isPatch: false, calls.filtering, areas)
+      try WebhookDraft(body, isPatch: false, calls, areas)
     }
     let key = try IdempotencyKey.read(request, of: request.principal, body: body)
     guard let url = draft.url else {
@@ -47,13 +49,13 @@ struct CreateWebhookRoute: CallHandler {
       id: PointID(at: now, using: &generator), url: url, filter: draft.filter.flatMap(\.self),
       secrets: WebhookSecrets(draft.newSecret ?? .generate()), position: position, createdAt: now)
     new.note(areaMark: areas.named?.tag)
-    new.followsSuggestions = draft.followsSuggestions ?? false
+    draft.follow(calls.sources, in: &new)
     let webhook = try await request.writeResult(of: await sender.store.create(new, once: key))
     guard let webhook else {
       throw Problem(
         .conflict, code: "conflict", detail: "there are \(Webhook.maximumCount) webhooks, which is the maximum number")
     }
-    var response = WebhookJSON.response(webhook, secret: webhook.secrets.current)
+    var response = calls.json.response(webhook, secret: webhook.secrets.current)
     let relative = "webhooks/\(webhook.id)"
     response.addWritten(createdAt: address.target(path: "/" + relative, relative: relative, for: request))
     return response
@@ -61,12 +63,14 @@ struct CreateWebhookRoute: CallHandler {
 }
 
 /// `GET /webhooks`: all webhooks.
-struct ListWebhooksRoute: CallHandler {
-  static let call = Call(
-    .GET, "/webhooks", scope: .admin, id: "listWebhooks", group: .changes, link: "webhooks",
-    summary: "List the webhooks", caching: .forbidden,
-    responses: [.init(200, "The webhooks.", media: .json(Schema(.array(of: .webhook))))],
-    problems: ProblemDescription.webhook)
+struct ListWebhooksRoute: WebhookHandler {
+  static func call(_ schemas: WebhookSchemas) -> Call {
+    Call(
+      .GET, "/webhooks", scope: .admin, id: "listWebhooks", group: .changes, link: "webhooks",
+      summary: "List the webhooks", caching: .forbidden,
+      responses: [.init(200, "The webhooks.", media: .json(Schema(.array(of: schemas.webhook))))],
+      problems: ProblemDescription.webhook)
+  }
 
   let calls: WebhookCalls
 
@@ -75,40 +79,44 @@ struct ListWebhooksRoute: CallHandler {
     let sender = try calls.sender()
     let webhooks = try await request.result(of: await sender.store.webhooks(id: nil))
     var json = JSONWriter()
-    json.writeArray(of: webhooks) { webhook, json in WebhookJSON.write(webhook, to: &json) }
+    json.writeArray(of: webhooks) { webhook, json in calls.json.write(webhook, to: &json) }
     return HTTPResponse(json).uncacheable
   }
 }
 
 /// `GET /webhooks/{id}`: a webhook with its last deliveries.
-struct WebhookRoute: CallHandler {
-  static let call = Call(
-    .GET, "/webhooks/{id}", scope: .admin, id: "getWebhook", group: .changes,
-    summary: "Get a webhook and its last deliveries", describing: ["id": .webhookID], caching: .forbidden,
-    responses: [.init(200, "The webhook.", media: .json(.webhook))],
-    problems: ProblemDescription.webhook)
+struct WebhookRoute: WebhookHandler {
+  static func call(_ schemas: WebhookSchemas) -> Call {
+    Call(
+      .GET, "/webhooks/{id}", scope: .admin, id: "getWebhook", group: .changes,
+      summary: "Get a webhook and its last deliveries", describing: ["id": .webhookID], caching: .forbidden,
+      responses: [.init(200, "The webhook.", media: .json(schemas.webhook))],
+      problems: ProblemDescription.webhook)
+  }
 
   let calls: WebhookCalls
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
-    return WebhookJSON.response(try await calls.webhook(of: request))
+    return calls.json.response(try await calls.webhook(of: request))
   }
 }
 
 /// `PATCH /webhooks/{id}`: changes a webhook by a JSON merge patch (RFC 7396).
-struct ChangeWebhookRoute: CallHandler {
-  static let call = Call(
-    .PATCH, "/webhooks/{id}", scope: .admin, id: "changeWebhook", group: .changes, summary: "Change a webhook",
-    description:
-      "A JSON merge patch (RFC 7396). `secret` replaces the secret, and `null` has the service make one, which the"
-      + " response has this once; messages are signed with the former one too for \(WebhookSecrets.rotationHours) hours."
-      + " `enabled` continues where a webhook was disabled.",
-    describing: ["id": .webhookID],
-    body: .mergePatch(.webhookPatch, of: "members"),
-    caching: .forbidden,
-    responses: [.init(200, "The webhook.", media: .json(.webhook))],
-    problems: ProblemDescription.webhook)
+struct ChangeWebhookRoute: WebhookHandler {
+  static func call(_ schemas: WebhookSchemas) -> Call {
+    Call(
+      .PATCH, "/webhooks/{id}", scope: .admin, id: "changeWebhook", group: .changes, summary: "Change a webhook",
+      description:
+        "A JSON merge patch (RFC 7396). `secret` replaces the secret, and `null` has the service make one, which the"
+        + " response has this once; messages are signed with the former one too for \(WebhookSecrets.rotationHours) hours."
+        + " `enabled` continues where a webhook was disabled.",
+      describing: ["id": .webhookID],
+      body: .mergePatch(schemas.patch, of: "members"),
+      caching: .forbidden,
+      responses: [.init(200, "The webhook.", media: .json(schemas.webhook))],
+      problems: ProblemDescription.webhook)
+  }
 
   let calls: WebhookCalls
 
@@ -119,7 +127,7 @@ struct ChangeWebhookRoute: CallHandler {
     let patch = try await PointBody.readPatch(request)
     let areas = try await calls.areas.forRequest(request)
     func parsed() throws(Problem) -> WebhookDraft {
-      try WebhookDraft(patch, isPatch: true, calls.filtering, areas)
+      try WebhookDraft(patch, isPatch: true, calls, areas)
     }
     let draft = PointBody.hasLongConditions(patch) ? try await request.computing(parsed) : try parsed()
     try await calls.check(draft, sender)
@@ -131,7 +139,7 @@ struct ChangeWebhookRoute: CallHandler {
           webhook.filter = filter
           webhook.note(areaMark: areas.named?.tag)
         }
-        if let isFollowed = draft.followsSuggestions { webhook.followsSuggestions = isFollowed }
+        draft.follow(calls.sources, in: &webhook)
         if let secret = draft.newSecret { webhook.secrets.rotate(to: secret, at: now) }
         switch draft.isEnabled {
         case false?: webhook.disable(because: "a request disabled it")
@@ -143,16 +151,18 @@ struct ChangeWebhookRoute: CallHandler {
       }
     }
     guard let changed else { throw calls.notFound(webhook.id) }
-    return WebhookJSON.response(changed, secret: draft.isSecretGenerated ? draft.newSecret : nil)
+    return calls.json.response(changed, secret: draft.isSecretGenerated ? draft.newSecret : nil)
   }
 }
 
 /// `DELETE /webhooks/{id}`: removes a webhook.
-struct RemoveWebhookRoute: CallHandler {
-  static let call = Call(
-    .DELETE, "/webhooks/{id}", scope: .admin, id: "removeWebhook", group: .changes, summary: "Remove a webhook",
-    describing: ["id": .webhookID], responses: [.init(204, "The webhook is removed.")],
-    problems: ProblemDescription.webhook)
+struct RemoveWebhookRoute: WebhookHandler {
+  static func call(_ schemas: WebhookSchemas) -> Call {
+    Call(
+      .DELETE, "/webhooks/{id}", scope: .admin, id: "removeWebhook", group: .changes, summary: "Remove a webhook",
+      describing: ["id": .webhookID], responses: [.init(204, "The webhook is removed.")],
+      problems: ProblemDescription.webhook)
+  }
 
   let calls: WebhookCalls
 
@@ -167,16 +177,18 @@ struct RemoveWebhookRoute: CallHandler {
 }
 
 /// `POST /webhooks/{id}/test`: sends a message without changes at once.
-struct TestWebhookRoute: CallHandler {
-  static let call = Call(
-    .POST, "/webhooks/{id}/test", scope: .admin, id: "testWebhook", group: .changes,
-    summary: "Send a test message",
-    description:
-      "Sends a signed message of the type `webhook.test` without changes, once, also to a disabled webhook. The response"
-      + " has the outcome, whatever it is.",
-    describing: ["id": .webhookID], caching: .forbidden,
-    responses: [.init(200, "The outcome.", media: .json(.webhookDelivery))],
-    problems: ProblemDescription.webhook)
+struct TestWebhookRoute: WebhookHandler {
+  static func call(_ schemas: WebhookSchemas) -> Call {
+    Call(
+      .POST, "/webhooks/{id}/test", scope: .admin, id: "testWebhook", group: .changes,
+      summary: "Send a test message",
+      description:
+        "Sends a signed message of the type `webhook.test` without changes, once, also to a disabled webhook. The response"
+        + " has the outcome, whatever it is.",
+      describing: ["id": .webhookID], caching: .forbidden,
+      responses: [.init(200, "The outcome.", media: .json(.webhookDelivery))],
+      problems: ProblemDescription.webhook)
+  }
 
   let calls: WebhookCalls
 
@@ -189,26 +201,28 @@ struct TestWebhookRoute: CallHandler {
 }
 
 /// `POST /webhooks/{id}/replay`: sends the changes since a position again.
-struct ReplayWebhookRoute: CallHandler {
-  static let call = Call(
-    .POST, "/webhooks/{id}/replay", scope: .admin, id: "replayWebhook", group: .changes,
-    summary: "Send changes again from a position",
-    description: "Continues from the position, in place of the message that waits, and enables the webhook.",
-    parameters: [.since],
-    describing: [
-      "id": .webhookID,
-      "since": .init(
-        "Position after which changes are sent.",
-        Schema(.string, nil, ["minLength": 1], example: "2bv0aw9dz0.1k3.1k3"), isRequired: true),
-    ],
-    caching: .forbidden,
-    responses: [.init(200, "The webhook.", media: .json(.webhook))],
-    problems: ProblemDescription.webhook.union([.init(410, .positionExpired)]))
+struct ReplayWebhookRoute: WebhookHandler {
+  static func call(_ schemas: WebhookSchemas) -> Call {
+    Call(
+      .POST, "/webhooks/{id}/replay", scope: .admin, id: "replayWebhook", group: .changes,
+      summary: "Send changes again from a position",
+      description: "Continues from the position, in place of the message that waits, and enables the webhook.",
+      parameters: [.since],
+      describing: [
+        "id": .webhookID,
+        "since": .init(
+          "Position after which changes are sent.",
+          Schema(.string, nil, ["minLength": 1], example: "2bv0aw9dz0.1k3.1k3"), isRequired: true),
+      ],
+      caching: .forbidden,
+      responses: [.init(200, "The webhook.", media: .json(schemas.webhook))],
+      problems: ProblemDescription.webhook.union([.init(410, .positionExpired)]))
+  }
 
   let calls: WebhookCalls
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.call.parameters)
+    var values = try ParameterValues(request, allowing: [.since])
     if !values.has(.since) { values.note(.missing, Parameter.since.name, "must be given") }
     try values.check()
     let webhook = try await calls.webhook(of: request)
@@ -225,8 +239,17 @@ struct ReplayWebhookRoute: CallHandler {
         return true
       })
     guard let changed else { throw calls.notFound(webhook.id) }
-    return WebhookJSON.response(changed)
+    return calls.json.response(changed)
   }
+}
+
+/// The handler of a call of webhooks, whose description depends on what they may follow.
+protocol WebhookHandler: RouteHandler {
+  static func call(_ schemas: WebhookSchemas) -> Call
+}
+
+extension WebhookHandler {
+  func endpoint(_ schemas: WebhookSchemas) -> Endpoint { Self.call(schemas).handled(by: self) }
 }
 
 /// The parts that the calls of webhooks share.
@@ -242,6 +265,11 @@ package struct WebhookCalls: Sendable {
   private let usesIndex: Bool
   private let address: PublicAddress
 
+  /// What webhooks may follow besides changes of places.
+  let sources: [MessageSource]
+
+  fileprivate var json: WebhookJSON { WebhookJSON(sources: sources) }
+
   /// Creates the calls.
   ///
   /// - Parameter sender: the sender; `nil` if the store keeps nothing, so that they are 501.
@@ -251,15 +279,17 @@ package struct WebhookCalls: Sendable {
     areas = api.configuration.areas
     usesIndex = api.configuration.service.usesIndex
     address = api.configuration.address
+    sources = api.configuration.messageSources
   }
 
   package var endpoints: [Endpoint] {
-    let handlers: [any CallHandler] = [
+    let schemas = WebhookSchemas(sources)
+    let handlers: [any WebhookHandler] = [
       CreateWebhookRoute(calls: self, address: address), ListWebhooksRoute(calls: self), WebhookRoute(calls: self),
       ChangeWebhookRoute(calls: self), RemoveWebhookRoute(calls: self), TestWebhookRoute(calls: self),
       ReplayWebhookRoute(calls: self),
     ]
-    return handlers.map(\.endpoint)
+    return handlers.map { $0.endpoint(schemas) }
   }
 
   /// Returns the sender.
@@ -313,7 +343,9 @@ struct WebhookDraft: Sendable {
 
   /// The filter, as text; `nil` within for none.
   private(set) var filter: String??
-  private(set) var followsSuggestions: Bool?
+
+  /// The sources that are followed or no longer, by name.
+  private var followed: [String: Bool] = [:]
   private(set) var newSecret: WebhookSecret?
   private(set) var isSecretGenerated = false
   private(set) var isEnabled: Bool?
@@ -323,8 +355,10 @@ struct WebhookDraft: Sendable {
   ///
   /// - Parameter isPatch: a Boolean value that indicates whether `null` removes a member, and `enabled` is one.
   /// - Throws: `Problem` 400 with every invalid member.
-  init(_ body: JSONValue, isPatch: Bool, _ filtering: Filtering, _ areas: RequestAreas) throws(Problem) {
-    var reader = MemberReader(names: ["url", "filter", "suggestions", "secret"] + (isPatch ? ["enabled"] : []))
+  init(_ body: JSONValue, isPatch: Bool, _ calls: WebhookCalls, _ areas: RequestAreas) throws(Problem) {
+    var reader = MemberReader(
+      names: ["url", "filter"] + calls.sources.map { $0.member.description } + ["secret"]
+        + (isPatch ? ["enabled"] : []))
     for member in try MemberReader.members(of: body) {
       switch (member.name, member.value) {
       case ("url", .string(let text)) where text.utf8.count <= Self.maximumURLBytes: url = text
@@ -337,14 +371,12 @@ struct WebhookDraft: Sendable {
           break
         }
         do throws(Problem) {
-          needsIndex = try WebhookFilter.query(of: member.value, filtering, areas).needsIndex
+          needsIndex = try WebhookFilter.query(of: member.value, calls.filtering, areas).needsIndex
           filter = text
         } catch {
           reader.note(error, in: "filter")
         }
       case ("filter", _): reader.note("filter", "must be an object of conditions")
-      case ("suggestions", .bool(let isSet)): followsSuggestions = isSet
-      case ("suggestions", _): reader.note("suggestions", "must be true or false")
       case ("secret", .null) where isPatch: (newSecret, isSecretGenerated) = (.generate(), true)
       case ("secret", .string(let text)):
         newSecret = WebhookSecret(text)
@@ -352,10 +384,26 @@ struct WebhookDraft: Sendable {
       case ("secret", _): reader.note("secret", "must be whsec_ followed by 24 to 64 bytes in base 64")
       case ("enabled", .bool(let isSet)) where isPatch: isEnabled = isSet
       case ("enabled", _) where isPatch: reader.note("enabled", "must be true or false")
-      default: reader.noteUnknown(member.name)
+      default:
+        guard let source = calls.sources.first(where: { $0.member.description == member.name }) else {
+          reader.noteUnknown(member.name)
+          break
+        }
+        if case .bool(let isSet) = member.value {
+          followed[source.name] = isSet
+        } else {
+          reader.note(member.name, "must be true or false")
+        }
       }
     }
     try reader.check()
+  }
+
+  /// Has a webhook follow the sources that the body names, or no longer.
+  func follow(_ sources: [MessageSource], in webhook: inout Webhook) {
+    for source in sources {
+      if let isFollowed = followed[source.name] { webhook.follow(source, isFollowed) }
+    }
   }
 }
 
@@ -388,19 +436,21 @@ package enum WebhookFilter {
 }
 
 /// Webhooks as JSON.
-private enum WebhookJSON {
-  static func response(_ webhook: Webhook, secret: WebhookSecret? = nil) -> HTTPResponse {
+private struct WebhookJSON {
+  let sources: [MessageSource]
+
+  func response(_ webhook: Webhook, secret: WebhookSecret? = nil) -> HTTPResponse {
     HTTPResponse(.object { write(webhook, secret: secret, to: &$0) }).uncacheable
   }
 
-  static func write(_ webhook: Webhook, secret: WebhookSecret? = nil, to json: inout JSONWriter<[UInt8]>) {
+  func write(_ webhook: Webhook, secret: WebhookSecret? = nil, to json: inout JSONWriter<[UInt8]>) {
     json.write(member: "id", "\(webhook.id)")
     json.write(member: "url", webhook.url)
     if let filter = webhook.filter {
       json.write(name: "filter")
       json.write(json: filter)
     }
-    if webhook.followsSuggestions { json.write(member: "suggestions", true) }
+    for source in sources where webhook.follows(source) { json.write(member: source.member, true) }
     if let secret { json.write(member: "secret", secret.text) }
     json.write(member: "enabled", webhook.disabledReason == nil)
     if let reason = webhook.disabledReason { json.write(member: "disabledReason", reason) }
@@ -416,7 +466,7 @@ private enum WebhookJSON {
       json.endObject()
     }
     json.write(name: "deliveries")
-    json.writeArray(of: webhook.deliveries) { delivery, json in write(delivery, to: &json) }
+    json.writeArray(of: webhook.deliveries) { delivery, json in Self.write(delivery, to: &json) }
     json.write(member: "createdAt", "\(webhook.createdAt)")
     json.write(member: "updatedAt", "\(webhook.updatedAt)")
   }
@@ -442,7 +492,7 @@ extension ParameterDescription {
 }
 
 extension Schema {
-  private static let webhookURL = Schema(
+  fileprivate static let webhookURL = Schema(
     .string, "The address that messages are sent to.", ["maxLength": 2000],
     example: "https://partner.example.com/waymark")
   fileprivate static let webhookFilter = Schema(
@@ -450,30 +500,10 @@ extension Schema {
     "The conditions, as in `POST /locations/search`: places that do not match are `outside`.",
     example: ["category": ["cafe"]]
   ).named("WebhookFilter", order: 660)
-  private static let webhookSecret = Schema(
+  fileprivate static let webhookSecret = Schema(
     .string, "The key of the signatures: `whsec_` and 24 to 64 bytes in base 64.",
     ["pattern": "^whsec_[A-Za-z0-9+/]{32,}={0,2}$", "maxLength": 94],
     example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-
-  private static let followsSuggestions = Schema(
-    .boolean, "Sends the number of open suggested edits whenever some were added, decided or have expired.")
-
-  fileprivate static let webhookDraft = Schema(
-    .object(
-      [
-        .required("url", webhookURL), .optional("filter", .webhookFilter),
-        .optional("suggestions", followsSuggestions), .optional("secret", webhookSecret),
-      ], others: nil)
-  ).named("WebhookDraft", order: 630)
-
-  fileprivate static let webhookPatch = Schema(
-    .object(
-      [
-        .optional("url", webhookURL), .optional("filter", Schema.webhookFilter.orNull),
-        .optional("suggestions", followsSuggestions),
-        .optional("secret", webhookSecret.orNull), .optional("enabled", Schema(.boolean)),
-      ], others: nil)
-  ).named("WebhookPatch", order: 640)
 
   fileprivate static let webhookDelivery = Schema(
     .object(
@@ -485,26 +515,45 @@ extension Schema {
       ], others: nil),
     "An attempt to send a message."
   ).named("WebhookDelivery", order: 650)
+}
 
-  fileprivate static let webhook = Schema(
-    .object(
-      [
-        .required("id", uuid), .required("url", webhookURL), .optional("filter", .webhookFilter),
-        .optional("suggestions", followsSuggestions),
-        .optional("secret", webhookSecret), .required("enabled", Schema(.boolean)),
-        .optional("disabledReason", Schema(.string, "The reason why nothing is sent.")),
-        .required("position", Schema(.string, "The position after the last message that was received.")),
-        .optional(
-          "pending",
-          Schema(
-            .object(
-              [
-                .required("id", Schema(.string)), .required("changes", count), .required("createdAt", time),
-                .required("failedAttempts", count), .required("nextAttemptAt", time),
-              ], others: nil),
-            "The message that is sent next.")),
-        .required("deliveries", Schema(.array(of: .webhookDelivery), "The last attempts.")),
-        .required("createdAt", time), .required("updatedAt", time),
-      ], others: nil)
-  ).named("Webhook", order: 620)
+/// The schemas of webhooks, which depend on what they may follow.
+struct WebhookSchemas {
+  let draft: Schema
+  let patch: Schema
+  let webhook: Schema
+
+  init(_ sources: [MessageSource]) {
+    let followed = sources.map { Schema.Property.optional($0.member.description, Schema(.boolean, $0.description)) }
+    draft = Schema(
+      .object(
+        [.required("url", .webhookURL), .optional("filter", .webhookFilter)] + followed
+          + [.optional("secret", .webhookSecret)], others: nil)
+    ).named("WebhookDraft", order: 630)
+    patch = Schema(
+      .object(
+        [.optional("url", .webhookURL), .optional("filter", Schema.webhookFilter.orNull)] + followed
+          + [.optional("secret", Schema.webhookSecret.orNull), .optional("enabled", Schema(.boolean))], others: nil)
+    ).named("WebhookPatch", order: 640)
+    let message = Schema(
+      .object(
+        [
+          .required("id", Schema(.string)), .required("changes", .count), .required("createdAt", .time),
+          .required("failedAttempts", .count), .required("nextAttemptAt", .time),
+        ], others: nil),
+      "The message that is sent next.")
+    let state: [Schema.Property] = [
+      .optional("secret", .webhookSecret), .required("enabled", Schema(.boolean)),
+      .optional("disabledReason", Schema(.string, "The reason why nothing is sent.")),
+      .required("position", Schema(.string, "The position after the last message that was received.")),
+      .optional("pending", message),
+      .required("deliveries", Schema(.array(of: .webhookDelivery), "The last attempts.")),
+      .required("createdAt", .time), .required("updatedAt", .time),
+    ]
+    webhook = Schema(
+      .object(
+        [.required("id", .uuid), .required("url", .webhookURL), .optional("filter", .webhookFilter)] + followed + state,
+        others: nil)
+    ).named("Webhook", order: 620)
+  }
 }

@@ -76,9 +76,9 @@ package final class WebhookSender: Sendable {
   /// The time to wait until the changes of a message were sent to subscriptions.
   private static let deliveryTimeout = Duration.seconds(10)
 
-  package let store: Webhooks
+  package let store: WebhookRecords
   package let changes: any PointFeed
-  private let suggestions: (@Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary)?
+  private let sources: [MessageSource]
   package let transport: any WebhookTransport
   package let clock: any WallClock
   private let conditions: @Sendable (String) async throws -> (query: PointQuery, areaMark: String?)
@@ -124,14 +124,14 @@ package final class WebhookSender: Sendable {
   /// Creates a sender, which has no effect until ``run()``.
   ///
   /// - Parameters:
-  ///   - suggestions: returns a summary of the suggested edits that are open at a time, which webhooks may follow.
+  ///   - sources: what webhooks may follow besides changes of places.
   ///   - conditions: returns the conditions of a webhook's filter, and a mark of the area that it names, which changes
   ///     with it.
   ///   - placeURL: returns the address of a place.
   ///   - jitter: returns a random number from 0 to 1.
   package init(
-    store: Webhooks, changes: any PointFeed,
-    suggestions: (@Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary)? = nil,
+    store: WebhookRecords, changes: any PointFeed,
+    sources: [MessageSource] = [],
     transport: any WebhookTransport,
     conditions: @escaping @Sendable (String) async throws -> (query: PointQuery, areaMark: String?),
     placeURL: @escaping @Sendable (PointID) -> String,
@@ -140,7 +140,7 @@ package final class WebhookSender: Sendable {
   ) {
     self.store = store
     self.changes = changes
-    self.suggestions = suggestions
+    self.sources = sources
     self.transport = transport
     self.conditions = conditions
     self.placeURL = placeURL
@@ -221,14 +221,17 @@ package final class WebhookSender: Sendable {
       guard !enabled.isEmpty else { return [] }
       let present = try await changes.presentPosition()
       noteWatches(since: present)
-      let open = enabled.contains(where: \.followsSuggestions) ? try await suggestions?(now) : nil
+      var summaries: [(source: MessageSource, summary: RecordSummary)] = []
+      for source in sources where enabled.contains(where: { $0.follows(source) }) {
+        summaries.append((source, try await source.summary(now)))
+      }
       var due: [Webhook] = []
       for webhook in enabled {
         if let pending = webhook.pending {
           if pending.nextAttemptAt <= now { due.append(webhook) }
         } else if !changes.includes(present, in: start(of: webhook)) {
           due.append(webhook)
-        } else if let open, webhook.isBehind(open) {
+        } else if summaries.contains(where: { webhook.isBehind($0.summary, of: $0.source) }) {
           due.append(webhook)
         } else if webhook.areaMark != nil, let (_, mark) = try await conditions(of: webhook), isNew(mark, for: webhook)
         {
@@ -317,12 +320,12 @@ package final class WebhookSender: Sendable {
       webhook.prepare(message(WebhookBody(type: "places.reset", at: clock.now()), position: webhook.position))
     }
     webhook.note(areaMark: mark)
-    if webhook.pending == nil, webhook.followsSuggestions,
-      let open = try await suggestions?(clock.now()), webhook.isBehind(open)
-    {
-      let body = WebhookBody(type: "suggestions.changed", openSuggestions: open.count, at: clock.now())
+    for source in sources where webhook.pending == nil && webhook.follows(source) {
+      let summary = try await source.summary(clock.now())
+      guard webhook.isBehind(summary, of: source) else { continue }
+      let body = WebhookBody(type: source.messageType, stating: (source.countMember, summary.count), at: clock.now())
       webhook.prepare(message(body, position: webhook.position))
-      webhook.note(open)
+      webhook.note(summary, of: source)
     }
     if webhook.pending != nil {
       guard try await store.replace(webhook) else { return nil }

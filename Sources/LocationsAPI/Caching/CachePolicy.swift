@@ -182,7 +182,7 @@ struct FreshnessMiddleware: Middleware {
 extension HTTPRequest {
   /// The position in `Waymark-Min-Position`, without its mark, which the reads of the request must contain; `nil` for
   /// none.
-  var minimumPosition: String? {
+  package var minimumPosition: String? {
     switch route?.scope {
     case .read, .write: headers.first(name: "waymark-min-position").map { PositionText.parts(of: $0).position }
     default: nil

@@ -23,7 +23,7 @@ package struct Call: Sendable {
     }
 
     package static let search = Group(name: "Search", order: 10, description: "Find and read places.")
-    static let map = Group(name: "Maps", order: 60, description: "Vector tiles, clusters and counts.")
+    package static let map = Group(name: "Maps", order: 60, description: "Vector tiles, clusters and counts.")
     package static let write = Group(
       name: "Write", order: 70, description: "Create, replace, change and delete places.")
     static let transfer = Group(
@@ -77,7 +77,7 @@ package struct Call: Sendable {
   }
 
   let method: HTTPMethod
-  var path: String
+  package var path: String
   let scope: AccessScope?
 
   /// A Boolean value that indicates whether the call joins the restriction of its sender to what it reads and changes.
@@ -91,12 +91,12 @@ package struct Call: Sendable {
   let areas: AreaUse?
 
   /// The names of all parameters of the query.
-  var parameterNames: [String]
+  package var parameterNames: [String]
 
   let bodyLimit: Route.BodyLimit
 
   /// The name of the call for programs, `operationId`.
-  var id: String
+  package var id: String
   let group: Group
 
   /// The name under which `GET /` links to the call; `nil` for none.
@@ -113,7 +113,7 @@ package struct Call: Sendable {
   let problems: Set<ProblemDescription>
 
   /// The descriptions of parameters that are components of the document, instead of those of the call.
-  var shared: [(name: String, description: ParameterDescription)] = []
+  package var shared: [(name: String, description: ParameterDescription)] = []
 
   private let ownDescriptions: [(key: String, value: ParameterDescription)]
 
@@ -190,10 +190,10 @@ package struct Call: Sendable {
   }
 
   /// Returns the call with its handler.
-  func handled(by handler: any RouteHandler) -> Endpoint { handled { _ in handler } }
+  package func handled(by handler: any RouteHandler) -> Endpoint { handled { _ in handler } }
 
   /// Returns the call with a handler that describes the calls of the service.
-  func handled(describing handler: @escaping @Sendable (_ calls: [Call]) -> any RouteHandler) -> Endpoint {
+  package func handled(describing handler: @escaping @Sendable (_ calls: [Call]) -> any RouteHandler) -> Endpoint {
     Endpoint(call: self, handler: handler)
   }
 
@@ -243,7 +243,7 @@ extension [Call] {
 
 /// A call with its handler.
 package struct Endpoint: Sendable {
-  let call: Call
+  package let call: Call
   fileprivate let handler: @Sendable (_ calls: [Call]) -> any RouteHandler
 
   /// Returns the route.
@@ -303,7 +303,7 @@ extension [MediaDescription] {
   }
 
   /// The representations of an OpenAPI document.
-  static func openAPI(_ version: OpenAPIVersion) -> [MediaDescription] {
+  package static func openAPI(_ version: OpenAPIVersion) -> [MediaDescription] {
     [version.mediaType, "application/json"].map {
       .init($0, .openAPIDocument)
     }

@@ -32,7 +32,7 @@ package enum Examples {
     "properties": ["name": "Corner Café", "category": "cafe", "tags": ["wheelchair": "yes"]],
   ]
 
-  static let newFeature: JSONValue = [
+  package static let newFeature: JSONValue = [
     "type": "Feature", "geometry": ["type": "Point", "coordinates": [16.37, 48.2]],
     "properties": ["name": "Corner Café", "category": "cafe"],
   ]

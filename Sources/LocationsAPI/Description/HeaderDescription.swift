@@ -7,7 +7,7 @@ package struct HeaderDescription: Sendable {
   let schema: Schema
   var isRequired = false
 
-  init(_ name: String, _ description: String, _ schema: Schema, isRequired: Bool = false) {
+  package init(_ name: String, _ description: String, _ schema: Schema, isRequired: Bool = false) {
     self.name = name
     self.description = description
     self.schema = schema
@@ -51,11 +51,7 @@ package struct HeaderDescription: Sendable {
   package static let lastEventID = HeaderDescription(
     "Last-Event-ID", "Position of the last event of a stream, in place of `since`.", Schema(.string))
 
-  static let featureCRS = HeaderDescription(
-    "Content-Crs", "Reference system of the positions in the body; CRS84 without it.",
-    .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))
-
-  static let acceptLanguage = HeaderDescription(
+  package static let acceptLanguage = HeaderDescription(
     "Accept-Language", "Preferred languages (RFC 9110): of pages, and of names where `lang` is not given.",
     Schema(.string, nil, example: "ko, en;q=0.8"))
 
@@ -75,7 +71,7 @@ package struct HeaderDescription: Sendable {
     "Link", "Target of the next page, with relation `next`; absent on the last page.",
     Schema(.string, nil, example: "<?limit=20&cursor=AbC>; rel=\"next\""))
 
-  static let contentLanguage = HeaderDescription(
+  package static let contentLanguage = HeaderDescription(
     "Content-Language", "Language of a page, or languages of the names that were replaced; absent where none was.",
     Schema(.string, nil, example: "ko, en"))
 
@@ -98,15 +94,11 @@ package struct HeaderDescription: Sendable {
   static let area = HeaderDescription(
     "Waymark-Area", "Id of the area of `in`.", Schema(.string, nil, ["format": "uuid"], example: .string(Examples.id)))
 
-  static let contentCRS = HeaderDescription(
-    "Content-Crs", "Reference system of the positions in the response.",
-    .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))
-
   package static let contentDisposition = HeaderDescription(
     "Content-Disposition", "Name for the file.", Schema(.string, nil, example: "attachment; filename=\"locations.csv\"")
   )
 
-  static let securityPolicy = HeaderDescription(
+  package static let securityPolicy = HeaderDescription(
     "Content-Security-Policy", "Origins from which the page may load.", Schema(.string))
 
   static let authenticate = HeaderDescription(

@@ -77,7 +77,7 @@ extension ParameterDescription {
   }
 
   /// The languages of the labels of categories.
-  static let labelLanguages = ParameterDescription(
+  package static let labelLanguages = ParameterDescription(
     "Preferred languages of the labels of categories (RFC 4647, look-up), separated by commas; English without a label in"
       + " one of them.", Parameter.languages.description.schema)
 

@@ -5,14 +5,14 @@ import PointFormats
 package import Points
 
 /// A version of OpenAPI in which the service is described.
-enum OpenAPIVersion: String, CaseIterable {
+package enum OpenAPIVersion: String, CaseIterable {
   /// OpenAPI 3.0.3, whose schemas are a dialect of their own.
   case v3_0 = "3.0.3"
   /// OpenAPI 3.1, whose schemas are those of JSON Schema 2020-12.
   case v3_1 = "3.1.0"
 
   /// The media type of the document.
-  var mediaType: String { "application/vnd.oai.openapi+json;version=\(rawValue.prefix(3))" }
+  package var mediaType: String { "application/vnd.oai.openapi+json;version=\(rawValue.prefix(3))" }
 }
 
 /// A schema of JSON values, in the part of JSON Schema that both versions of OpenAPI have.
@@ -35,9 +35,9 @@ package struct Schema: Sendable {
 
   /// A member of an object.
   package struct Property: Sendable {
-    let name: String
-    let schema: Schema
-    var isRequired = false
+    package let name: String
+    package let schema: Schema
+    package var isRequired = false
 
     package static func optional(_ name: String, _ schema: Schema) -> Property { Property(name: name, schema: schema) }
 
@@ -61,12 +61,12 @@ package struct Schema: Sendable {
       self.makeSchema = makeSchema
     }
 
-    var schema: Schema { makeSchema() }
+    package var schema: Schema { makeSchema() }
   }
 
-  let kind: Kind
+  package let kind: Kind
   /// The explanation in CommonMark.
-  var description: String?
+  package var description: String?
   /// The keywords that both versions have, such as `minimum`.
   var keywords: [JSONValue.Member] = []
   var example: JSONValue?
@@ -123,7 +123,7 @@ package struct Schema: Sendable {
   ///
   /// - Parameter isInlining: a Boolean value that indicates whether components stand in place of references to them. None
   ///   may refer to itself then.
-  func json(_ version: OpenAPIVersion, isInlining: Bool = false) -> JSONValue {
+  package func json(_ version: OpenAPIVersion, isInlining: Bool = false) -> JSONValue {
     func json(_ schema: Schema) -> JSONValue { schema.json(version, isInlining: isInlining) }
     var members: [JSONValue.Member] = []
     func add(_ name: String, _ value: JSONValue) { members.append(.init(name: name, value: value)) }
@@ -191,8 +191,6 @@ extension Schema {
     shared(fieldNames(additional: []), "PlaceField", order: 750),
     shared(fieldNames(additional: .opening), "PlaceOrHoursField", order: 760),
     shared(TextArguments.Sort.allCases.map(\.rawValue), "TextOrder", order: 770),
-    shared(ReferenceSystem.allCases.map(\.rawValue), "ReferenceSystem", order: 780),
-    shared(ReferenceSystem.allCases.map(\.fieldValue), "ContentReferenceSystem", order: 790),
     shared(["*"], "AnyVersion", order: 800),
     shared(PlaceState.State.allCases.map(\.rawValue), "OpenState", order: 840),
     shared(UnknownHours.allCases.map(\.rawValue), "UnknownHours", order: 850),
@@ -323,7 +321,7 @@ extension Schema {
   /// Returns the members of a place that a client sends, those that are ignored last.
   ///
   /// - Parameter isPatch: a Boolean value that indicates whether they change a place, so that none is required.
-  static func sentMembers(_ fields: [PointField], isPatch: Bool = false) -> [Property] {
+  package static func sentMembers(_ fields: [PointField], isPatch: Bool = false) -> [Property] {
     fields.filter(\.isWritable).map { field in
       let schema =
         switch field {
@@ -462,7 +460,7 @@ extension Schema {
 
   // MARK: GeoJSON
 
-  static let pointGeometry = Schema(
+  package static let pointGeometry = Schema(
     .object(
       [
         .required("type", .oneOf(["Point"])),
@@ -479,7 +477,7 @@ extension Schema {
       [.required("type", .oneOf(["Point"])), .required("coordinates", coordinates)], others: any))
 
   /// The geometry of a merge patch, whose members replace those that there are.
-  static let geometryPatch = Schema(
+  package static let geometryPatch = Schema(
     .object(
       [.optional("type", .oneOf(["Point"])), .optional("coordinates", coordinates)], others: any))
 
@@ -496,7 +494,7 @@ extension Schema {
     "A place as a Feature (RFC 7946).", example: Examples.feature
   ).named("Feature", order: 40)
 
-  static let featureDraft = Schema(
+  package static let featureDraft = Schema(
     .object(
       [
         .required("type", .oneOf(["Feature"])),

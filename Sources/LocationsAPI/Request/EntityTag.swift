@@ -25,7 +25,7 @@ package struct ProgramTag: Sendable {
 
 extension FNV1a {
   /// The hash as a part of entity tags.
-  var tagSuffix: String { "-" + String(value & 0xFFFF_FFFF, radix: 36) }
+  package var tagSuffix: String { "-" + String(value & 0xFFFF_FFFF, radix: 36) }
 }
 
 /// Entity tags (RFC 9110, section 8.8.3) of single places: strong, made from the version and, as several formats and

@@ -1,5 +1,5 @@
 import Basics
-import CQL2
+package import CQL2
 package import Geo
 package import HTTPServer
 package import JSONText
@@ -77,7 +77,7 @@ package struct ParameterValues {
   private var violations = Violations()
 
   /// A Boolean value that indicates whether there are no violations so far.
-  var areValid: Bool { violations.isEmpty }
+  package var areValid: Bool { violations.isEmpty }
 
   /// A Boolean value that indicates whether further violations change nothing.
   package var hasAllErrors: Bool { violations.areComplete }
@@ -186,7 +186,7 @@ package struct ParameterValues {
   }
 
   /// Returns the values of a parameter of the form ``Parameter/Form/values``.
-  func all(_ parameter: Parameter) -> [String] { texts.filter { $0.key == parameter.key }.map(\.text) }
+  package func all(_ parameter: Parameter) -> [String] { texts.filter { $0.key == parameter.key }.map(\.text) }
 
   /// Sets the value of a parameter that has none.
   private mutating func set(_ key: Parameter.Key, to text: String) { append(text, .plain, to: key) }
@@ -354,7 +354,7 @@ package struct ParameterValues {
   }
 
   /// Returns the maximum number of elements: a greater one is the greatest.
-  mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
+  package mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
     guard let text = self[.limit] else { return fallback }
     guard let number = Int(digits: text), number > 0 else {
       note(.invalid, "limit", "must be a positive integer, got \(quoted(text))")
@@ -380,7 +380,7 @@ package struct ParameterValues {
   /// Returns the position at which the previous page ended; `nil` for the first page, or where the cursor is invalid.
   ///
   /// - Parameter query: the query; of a cursor with the time of the first page it gets that.
-  mutating func position(in query: inout PointQuery) -> PointQuery.Position? {
+  package mutating func position(in query: inout PointQuery) -> PointQuery.Position? {
     position { [fingerprint] in Cursor.position(from: $0, in: &query, of: fingerprint) }
   }
 
@@ -444,7 +444,7 @@ package struct ParameterValues {
   }
 
   /// Returns the languages of `lang`; `nil` where it is not given or invalid.
-  mutating func languages() -> LanguagePriorityList? {
+  package mutating func languages() -> LanguagePriorityList? {
     guard let text = self[.languages] else { return nil }
     if let languages = LanguagePriorityList(Self.list(text)) { return languages }
     let most = LanguagePriorityList.maximumCount
@@ -523,14 +523,14 @@ extension Parameter {
       Schema(.number, nil, ["minimum": -180, "maximum": 180], example: -121.8893))
   }
 
-  static let radius = Parameter("radius", .number, order: 30) {
+  package static let radius = Parameter("radius", .number, order: 30) {
     .init(
       "Maximum distance from the position or the route in metres along the ellipsoid, inclusive. Needs `lat` and"
         + " `long`, or `route`.",
       Schema(.number, nil, ["minimum": 0], example: 1500))
   }
 
-  static let category = Parameter("category", .values, order: 40) {
+  package static let category = Parameter("category", .values, order: 40) {
     .init(
       "Only places of these categories, separated by commas or as repeated parameters. A category of the tree stands"
         + " for those below it too; one with an exclamation mark before it is left out.",
@@ -590,7 +590,7 @@ extension Parameter {
       Schema(.string, nil, ["minLength": 1]))
   }
 
-  static let fields = Parameter("fields", .list, order: 80, mayDifferBetweenPages: true) {
+  package static let fields = Parameter("fields", .list, order: 80, mayDifferBetweenPages: true) {
     .init(
       "Fields of each place, separated by commas; `*` stands for all of a place's own.",
       .fields(additional: []))
@@ -601,7 +601,7 @@ extension Parameter {
       "Format of the response; it takes precedence over `Accept`.", .oneOf(PointFormat.responses.map(\.rawValue)))
   }
 
-  static let languages = Parameter("lang", .list, order: 130, mayDifferBetweenPages: true) {
+  package static let languages = Parameter("lang", .list, order: 130, mayDifferBetweenPages: true) {
     .init(
       "Preferred languages of the places' names (RFC 4647, look-up), separated by commas; a place without a name in"
         + " one of them keeps its own.",
@@ -781,7 +781,7 @@ extension JSONValue {
   }
 
   /// The texts of a string, a number or a Boolean value, or of an array of these; `nil` for any other value.
-  var texts: [String]? {
+  package var texts: [String]? {
     switch self {
     case .string(let text), .number(let text): return [text]
     case .bool(let isSet): return [isSet ? "true" : "false"]
@@ -827,13 +827,13 @@ extension FilterError {
 }
 
 extension Parameter {
-  static let filter = Parameter("filter", .filter, order: 170) {
+  package static let filter = Parameter("filter", .filter, order: 170) {
     .init(
       "Condition on any property, tags included, in the Common Query Language (CQL2, OGC 21-065).",
       Schema(.string, nil, ["minLength": 1], example: "category = 'museum' AND name LIKE 'The %'"))
   }
 
-  static let filterLanguage = Parameter("filter-lang", order: 180) {
+  package static let filterLanguage = Parameter("filter-lang", order: 180) {
     .init(
       "Encoding of `filter`: `cql2-text` without it, of which `cql-text` is the former name. Needs `filter`.",
       .oneOf(FilterLanguage.allCases.map(\.rawValue)))
@@ -857,7 +857,7 @@ extension ParameterValues {
   }
 
   /// Returns the query of the parameters that filter places.
-  mutating func filters(by filtering: Filtering) -> PointQuery {
+  package mutating func filters(by filtering: Filtering) -> PointQuery {
     var query = PointQuery()
     setFilters(of: &query, by: filtering)
     return query
@@ -886,12 +886,12 @@ extension ParameterValues {
   }
 
   /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
-  func hasOneCondition(onProperty property: PointField) -> Bool {
+  package func hasOneCondition(onProperty property: PointField) -> Bool {
     conditions.count { $0.property.hasSameBytes(as: property.name) } == 1
   }
 
   /// Removes the conditions on a property and returns their values; `nil` where there are none.
-  mutating func takeConditions(onProperty property: PointField) -> [String]? {
+  package mutating func takeConditions(onProperty property: PointField) -> [String]? {
     let values = conditions.filter { $0.property.hasSameBytes(as: property.name) }.map(\.value)
     conditions.removeAll { $0.property.hasSameBytes(as: property.name) }
     return values.isEmpty ? nil : values
@@ -917,7 +917,7 @@ extension ParameterValues {
   /// - Parameters:
   ///   - others: further conditions.
   ///   - convert: returns the expression of `filter` as it is evaluated.
-  mutating func filter(
+  package mutating func filter(
     by filtering: Filtering, and others: [FilterExpression] = [],
     _ convert: (FilterExpression) -> FilterExpression = { $0 }
   ) -> PropertyFilter? {
@@ -1020,7 +1020,7 @@ extension Parameter {
       Schema(.string, nil, ["minLength": 1, "maxLength": .count(PointDraft.maximumNameLength)], example: "Vienna"))
   }
 
-  static let route = Parameter("route", .shape, order: 230) {
+  package static let route = Parameter("route", .shape, order: 230) {
     .init(
       "Only places within `radius`, at most 1,000 km, of a line: an encoded polyline of precision 5, or a line string"
         + " in WKT or GeoJSON. They are in the order along it. Not together with `lat` and `long`.",
@@ -1084,7 +1084,7 @@ extension ParameterValues {
 }
 
 extension Parameter {
-  static let open = Parameter("open", order: 240) {
+  package static let open = Parameter("open", order: 240) {
     .init(
       "Only places that are open at a time, by their tag `opening_hours`: `now`; a local time of each place, such as"
         + " `2026-11-23T19:00`; or a time with an offset. The later pages of `now` are of the time of the first.",
@@ -1167,5 +1167,13 @@ extension PointQuery.Opening.Time {
   /// Returns the minute of a time.
   static func now(_ now: Timestamp) -> PointQuery.Opening.Time {
     .instant(minutes: Int32(clamping: max(0, now.minutesSinceEpoch)))
+  }
+}
+
+extension Int {
+  /// Creates the number of decimal digits, or the greatest one for a greater number; `nil` for another text.
+  init?(digits text: String) {
+    guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+    self = Int(text) ?? .max
   }
 }

@@ -34,7 +34,7 @@ package enum PointBody {
 
   /// The length up to which the body of a place or patch is parsed on the event loop, in bytes. One of 1 MiB takes
   /// milliseconds.
-  static let shortBytes = 64 * 1024
+  package static let shortBytes = 64 * 1024
 
   /// Reads a place, and returns it with the bytes of the body. A long body is parsed beside the event loop.
   ///
@@ -178,7 +178,7 @@ extension Substring {
 
 extension Problem {
   /// 400 `malformed-body` or 422 `invalid-place` for a body that describes no place.
-  init(_ failure: PointDocument.Failure) {
+  package init(_ failure: PointDocument.Failure) {
     switch failure {
     case .malformed(let error): self = .malformedBody(error)
     case .invalid(let invalid): self.init(invalid)
@@ -219,7 +219,7 @@ extension Problem {
   }
 
   /// 400 for a body that is not JSON, with the member whose name stands twice.
-  static func malformedBody(_ error: JSONError) -> Problem {
+  package static func malformedBody(_ error: JSONError) -> Problem {
     Problem(
       .badRequest, code: "malformed-body", detail: "the body is \(error)",
       errors: error.pointer.map { [ProblemError(.pointer($0), "stands twice")] } ?? [])

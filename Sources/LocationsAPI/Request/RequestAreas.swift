@@ -1,5 +1,5 @@
 import Basics
-import Geo
+package import Geo
 package import HTTPServer
 import NIOHTTP1
 package import Points
@@ -57,7 +57,7 @@ package final class RequestAreas: Sendable {
 
   /// Returns the areas that a place is in, the smallest first; those of a place in many of them, or in some of many
   /// edges, are looked up beside the event loop.
-  func containing(_ coordinate: Coordinate, for request: HTTPRequest) async throws(Problem) -> [Area] {
+  package func containing(_ coordinate: Coordinate, for request: HTTPRequest) async throws(Problem) -> [Area] {
     var steps = AreaSteps(atMost: Self.stepsOnEventLoop)
     if let areas = try? areas.containing(coordinate, within: &steps) { return areas }
     return try await request.computing { () throws(Problem) in
@@ -77,7 +77,7 @@ package final class RequestAreas: Sendable {
 
   /// Returns the area of a name and a kind, prepared for searches, beside the event loop if that takes long; `nil` if there
   /// is none.
-  func area(
+  package func area(
     named text: String, of kind: AreaKind, near coordinate: Coordinate?, for request: HTTPRequest
   ) async throws(Problem) -> GeodesicArea? {
     guard let area = areas.area(named: text, near: coordinate, of: kind) else { return nil }
@@ -87,7 +87,7 @@ package final class RequestAreas: Sendable {
 
   /// Returns the readings of the request's text by which some of its words name an area, with the areas prepared for
   /// searches.
-  func readings(of text: String, isIncomplete: Bool, near coordinate: Coordinate?) -> [TextQuery.AreaReading] {
+  package func readings(of text: String, isIncomplete: Bool, near coordinate: Coordinate?) -> [TextQuery.AreaReading] {
     if let known = readings.withLock({ $0 }) { return known.readings }
     var (found, readings): ([Area], [TextQuery.AreaReading]) = ([], [])
     for reading in areas.readings(of: text, isIncomplete: isIncomplete, near: coordinate) {
@@ -110,7 +110,7 @@ extension RequestAreas? {
   /// Returns the areas that complete the address of a place.
   ///
   /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
-  func completingAddress(of point: PointOfInterest) throws(Problem) -> [Area] {
+  package func completingAddress(of point: PointOfInterest) throws(Problem) -> [Area] {
     var steps = AreaSteps()
     do throws(PointStoreError) {
       return try completingAddress(at: point.draft.coordinate, within: &steps)
@@ -122,7 +122,7 @@ extension RequestAreas? {
   /// Returns the areas that complete the address of a place.
   ///
   /// - Throws: ``PointStoreError`` at the limit of the steps.
-  func completingAddress(
+  package func completingAddress(
     at coordinate: Coordinate, within steps: inout AreaSteps
   ) throws(PointStoreError) -> [Area] {
     guard let self, self.completeAddresses else { return [] }
@@ -273,7 +273,7 @@ extension RequestAreas {
   }
 
   /// Has the areas that a text names prepared for searches, beside the event loop if that takes long.
-  func prepare(
+  package func prepare(
     _ text: String, isIncomplete: Bool, near coordinate: Coordinate?, for request: HTTPRequest
   ) async throws(Problem) {
     for reading in areas.readings(of: text, isIncomplete: isIncomplete, near: coordinate) {
@@ -290,7 +290,7 @@ extension RequestAreas {
 extension HTTPRequest {
   /// Returns the result of a closure that writes the addresses of places: on the event loop, or beside it where looking
   /// up their areas takes long.
-  func writingAddresses<Value>(
+  package func writingAddresses<Value>(
     of coordinates: some Sequence<Coordinate>, in areas: RequestAreas?, _ body: () throws(Problem) -> Value
   ) async throws(Problem) -> Value {
     areas.lookUp(coordinates) ? try body() : try await computing(body)
@@ -299,7 +299,7 @@ extension HTTPRequest {
 
 extension AreaStore {
   /// Returns the areas for a request whose response has addresses; `nil` if they can't be read, as addresses do without.
-  func completingAddresses(for request: HTTPRequest) async -> RequestAreas? {
+  package func completingAddresses(for request: HTTPRequest) async -> RequestAreas? {
     try? await forRequest(request, completesAddresses: true)
   }
 

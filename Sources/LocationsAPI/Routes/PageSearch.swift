@@ -38,7 +38,7 @@ extension PointQuery {
 /// texts, or are in areas of many edges that complete their addresses, their response leaves the event loop.
 extension PointsService {
   /// Returns the places that a search reads for a request.
-  func view(
+  package func view(
     of query: PointQuery, as operation: StoreOperation = .page, for request: HTTPRequest
   ) async throws(Problem) -> PlacesView {
     try await request.result(
@@ -73,7 +73,7 @@ extension PointsService {
   ///   - areas: the areas of the request, which complete the addresses of the response.
   /// - Throws: `Problem`.
   @inline(__always)
-  func page<Response>(
+  package func page<Response>(
     matching query: PointQuery, isRecorded: Bool = true, isCopied: Bool = true,
     countedIf isCounted: (PointPage) -> Bool = { _ in false }, in areas: RequestAreas? = nil,
     for request: HTTPRequest,
@@ -113,7 +113,7 @@ extension PointsService {
   /// Returns the response of a page of the places that match a text.
   ///
   /// - Throws: `Problem`; 501 if texts can't be searched for.
-  func matches<Response>(
+  package func matches<Response>(
     of query: TextQuery, isRecorded: Bool = true, in areas: RequestAreas?, for request: HTTPRequest,
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {

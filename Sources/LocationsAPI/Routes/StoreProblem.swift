@@ -187,36 +187,42 @@ extension Problem {
 extension HTTPRequest {
   /// Returns the result of a write of the store. An error is logged where operators need it, and thrown as a problem.
   ///
-  /// - Parameter resource: the noun for what is written.
+  /// - Parameters:
+  ///   - resource: the noun for what is written.
+  ///   - isFeature: a Boolean value that indicates whether the body is a Feature without its media type.
   package func writeResult<Value>(
-    as resource: String = "place", of call: @autoclosure () async throws(PointWriteError) -> Value
+    as resource: String = "place", isFeature: Bool = false, of call: @autoclosure () async throws(PointWriteError) -> Value
   ) async throws(Problem) -> Value {
     let start = startOfStoreCall
     defer { addStoreTime(since: start) }
     do {
       return try await call()
     } catch {
-      throw problem(for: error, of: resource)
+      throw problem(for: error, of: resource, isFeature: isFeature)
     }
   }
 
   /// Calls the store for an update. An error is logged where operators need it, and thrown as a problem.
   ///
-  /// - Parameter resource: the noun for what is updated.
+  /// - Parameters:
+  ///   - resource: the noun for what is updated.
+  ///   - isFeature: a Boolean value that indicates whether the body is a Feature without its media type.
   package func reportingUpdateErrors<Value>(
-    as resource: String = "place", _ call: () async throws(PointUpdateError<Problem>) -> Value
+    as resource: String = "place", isFeature: Bool = false, _ call: () async throws(PointUpdateError<Problem>) -> Value
   ) async throws(Problem) -> Value {
     do {
       return try await waitingForStore(call)
     } catch {
-      throw problem(for: error, of: resource)
+      throw problem(for: error, of: resource, isFeature: isFeature)
     }
   }
 
   /// Returns the problem of an update's error, which is logged where operators need it.
-  package func problem(for error: PointUpdateError<Problem>, of resource: String = "place") -> Problem {
+  package func problem(
+    for error: PointUpdateError<Problem>, of resource: String = "place", isFeature: Bool = false
+  ) -> Problem {
     switch error {
-    case .write(let error): problem(for: error, of: resource)
+    case .write(let error): problem(for: error, of: resource, isFeature: isFeature)
     case .change(let problem): problem
     case .contended:
       Problem(
@@ -226,9 +232,11 @@ extension HTTPRequest {
   }
 
   /// Returns the problem of a write's error, which is logged where operators need it.
-  package func problem(for error: PointWriteError, of resource: String = "place") -> Problem {
+  package func problem(
+    for error: PointWriteError, of resource: String = "place", isFeature: Bool = false
+  ) -> Problem {
     if case .store(let error) = error { log(error) }
-    let isFeature = mediaType == "application/geo+json" || route?.template.hasPrefix(FeatureLinks.root) == true
+    let isFeature = isFeature || mediaType == "application/geo+json"
     return Problem(error, of: resource, pointerPrefix: isFeature ? "/properties" : "")
   }
 
@@ -268,7 +276,7 @@ extension PointsService {
   ///
   /// - Parameter absence: the problem if the condition fails since there is none. Without the condition it would be 404
   ///   too, and that comes first (RFC 9110, section 13.2.1).
-  func delete(
+  package func delete(
     id: PointID, if condition: WriteCondition, orThrow absence: @autoclosure () -> Problem, for request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
     do {

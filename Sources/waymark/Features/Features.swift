@@ -6,9 +6,11 @@ import SearchAnalytics
 import ServerFeatures
 import SuggestedEdits
 
-/// The features that the server can do without, in the order of the documentation.
+/// The features that the server can do without, in the order of the documentation. Those that offer what messages tell
+/// come before those that send messages, and pages before others in HTML.
 enum Features {
   static let all: [any ServerFeature.Type] = [
+    MCPFeature.self, MapsFeature.self, PagesFeature.self,
     ChangesFeature.self, AreasFeature.self, DuplicatesFeature.self, SuggestedEditsFeature.self, WebhookFeature.self,
     SearchAnalyticsFeature.self, BackupFeature.self, OGCFeature.self, PhotonFeature.self,
   ]

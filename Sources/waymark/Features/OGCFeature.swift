@@ -1,4 +1,5 @@
 import LocationsAPI
+import OGC
 import ServerFeatures
 
 /// The calls of OGC API Features and Tiles.

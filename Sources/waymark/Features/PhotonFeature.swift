@@ -1,4 +1,5 @@
 import LocationsAPI
+import Photon
 import ServerFeatures
 
 /// The calls of Photon and Nominatim.

@@ -4,7 +4,6 @@ import LocationsAPI
 import Points
 import PrometheusMetrics
 import ServerFeatures
-import SuggestedEdits
 import Webhooks
 
 /// Webhooks: their calls, the messages to them, and the metrics of these.
@@ -47,10 +46,8 @@ struct WebhookFeature: ServerFeature {
   func parts(of core: Core) -> FeatureParts {
     guard core.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
     let sender = WebhookSender(
-      store: Webhooks(core.records), changes: core.changes,
-      suggestions: { [suggestions = Suggestions(core.records)] now throws(PointStoreError) in
-        try await suggestions.open(at: now)
-      }, transport: WebhookRequests(networks: networks, authorities: authorities),
+      store: WebhookRecords(core.records), changes: core.changes,
+      sources: core.messageSources, transport: WebhookRequests(networks: networks, authorities: authorities),
       conditions: { [filtering = core.filtering, areas = core.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },

@@ -7,6 +7,7 @@ import NIOHTTP1
 import NIOSSL
 package import Points
 package import ServerFeatures
+package import Tokens
 
 /// The credentials that clients need.
 package struct AccessConfiguration: Hashable {

@@ -6,6 +6,7 @@ import PostgresClient
 import PrometheusMetrics
 import ServerFeatures
 import Synchronization
+import Tokens
 
 enum MetricCatalogue {
   static let requests = MetricDescription(

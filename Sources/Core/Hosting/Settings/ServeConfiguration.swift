@@ -1,10 +1,9 @@
 import AccessControl
 package import HTTPServer
-package import LocationsAPI
+import LocationsAPI
 import Logging
 package import Points
 package import ServerFeatures
-import TileFiles
 
 /// The configuration of `waymark serve`, parsed and validated once. Nothing below the composition root knows where a
 /// value came from, or that there is an environment.
@@ -41,16 +40,13 @@ package struct ServeConfiguration {
 
   let search: SearchConfiguration
 
-  /// The base map of the map page; `nil` where there is none.
-  package let baseMap: BaseMapSource?
-
   /// The time for which searches are kept in PostgreSQL.
   let analyticsRetention: Duration
 
   /// The time for which changes are kept.
   let changesRetention: Duration
 
-  let features: [any ServerFeature]
+  package let features: [any ServerFeature]
 
   package let access: AccessConfiguration
 
@@ -137,7 +133,6 @@ package struct ServeConfiguration {
     self.features = try features.map { feature throws(ConfigurationError) in try feature.init(settings) }
     self.analytics = isUnitTesting ? .off : analytics
     search = try SearchConfiguration(settings, analytics: analytics)
-    baseMap = try Self.baseMap(settings)
     let kind = try settings.choice(
       Setting.places.store, default: settings[Setting.postgres.url] == nil ? .memory : .postgres)
     guard analytics != .postgres || kind == .postgres else {
@@ -155,29 +150,6 @@ package struct ServeConfiguration {
       let database = try DatabaseConfiguration(settings)
       store = isUnitTesting ? .memory(dataFiles: [], keptIn: nil) : .postgres(database)
     }
-  }
-
-  private static func baseMap(_ settings: Settings) throws(ConfigurationError) -> BaseMapSource? {
-    let (url, file) = (settings[Setting.maps.tilesURL], settings[Setting.maps.tilesFile])
-    let attribution = settings[Setting.maps.tilesAttribution]
-    if let file {
-      guard url == nil else { throw .conflict(Setting.maps.tilesFile, "can't be combined with MAP_TILES_URL") }
-      return .file(path: file, attribution: attribution)
-    }
-    guard let url else {
-      guard attribution == nil else {
-        throw .conflict(Setting.maps.tilesAttribution, "needs MAP_TILES_URL or MAP_TILES_FILE")
-      }
-      return nil
-    }
-    guard let attribution else { throw .conflict(Setting.maps.tilesURL, "needs MAP_TILES_ATTRIBUTION") }
-    guard let baseMap = BaseMap(tiles: url, attribution: attribution) else {
-      throw settings.error(
-        Setting.maps.tilesURL,
-        "must be an address such as https://tile.example.com/{z}/{x}/{y}.png or a path, each name once, and like "
-          + "MAP_TILES_ATTRIBUTION have at most 1000 bytes")
-    }
-    return .tiles(baseMap)
   }
 
   /// Rejects addresses in place of paths: later messages would show them with their passwords.
@@ -211,34 +183,5 @@ package struct ServeConfiguration {
       }
     }
     if analytics != .postgres { try reject(Setting.observability.analyticsRetention, "needs ANALYTICS=postgres") }
-  }
-}
-
-/// The base map that the operator has chosen instead of the built-in one.
-package enum BaseMapSource {
-  case tiles(BaseMap)
-  case file(path: String, attribution: String?)
-
-  /// Returns the base map.
-  ///
-  /// - Throws: ``ConfigurationError`` for a file that can't be used.
-  package func open() throws(ConfigurationError) -> BaseMap {
-    switch self {
-    case .tiles(let baseMap): return baseMap
-    case .file(let path, let attribution):
-      func rejection(_ reason: String) -> ConfigurationError {
-        .conflict(Setting.maps.tilesFile, "names '\(path)', which \(reason)")
-      }
-      let file: TileFile
-      do {
-        file = try TileFile(path: path)
-      } catch {
-        throw rejection("\(error)")
-      }
-      guard let baseMap = BaseMap(file: file, attribution: attribution) else {
-        throw rejection("has no attribution of up to 1000 bytes: set MAP_TILES_ATTRIBUTION")
-      }
-      return baseMap
-    }
   }
 }

@@ -85,7 +85,7 @@ extension Schema {
   private static let value = Schema(.anyOf([Schema(.string), Schema(.number), Schema(.boolean)]))
 
   /// Returns the schema of the member for a parameter.
-  static func member(for parameter: Parameter) -> Schema {
+  package static func member(for parameter: Parameter) -> Schema {
     let description = parameter.description
     var schema: Schema
     switch parameter.form {
