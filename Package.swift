@@ -260,6 +260,7 @@ let package = Package(
         name: "MCP",
         dependencies: [
           "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
@@ -267,7 +268,8 @@ let package = Package(
       .target(
         name: "Maps",
         dependencies: [
-          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "VectorTiles",
+          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          "VectorTiles",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
@@ -276,7 +278,7 @@ let package = Package(
         name: "OGC",
         dependencies: [
           "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
-          "Points", "VectorTiles",
+          "Points", "ServerFeatures", "VectorTiles",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
@@ -285,7 +287,7 @@ let package = Package(
         name: "Pages",
         dependencies: [
           "AccessControl", "Basics", "CBaseMap", "CPages", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI",
-          "Points", "TileFiles", "VectorTiles",
+          "Points", "ServerFeatures", "TileFiles", "VectorTiles",
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -294,7 +296,7 @@ let package = Package(
       .target(
         name: "Photon",
         dependencies: [
-          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
@@ -371,7 +373,7 @@ let package = Package(
           "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
           "PrometheusMetrics", "SQLiteJournal", "ServerFeatures",
           "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon", "SearchAnalytics",
-          "SuggestedEdits", "TileFiles", "Tokens", "Webhooks",
+          "SuggestedEdits", "Tokens", "Webhooks",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -89,7 +89,8 @@ package struct Application {
     let statusTotals = StatusTotals(metrics, collectors: processCollectors)
     var core = Core(
       records: store.records, keepsRecords: store.keepsRecords, changes: store.changes, areas: store.areas,
-      filtering: api.filtering, address: api.address, bufferedBytes: configuration.http.limits.bufferedBytes,
+      filtering: api.filtering, address: api.address, cors: configuration.cors,
+      bufferedBytes: configuration.http.limits.bufferedBytes,
       searches: store.searchLog, backup: store.backup, metrics: metrics, logger: logger)
     var endpointsOfFeatures: [@Sendable (LocationsAPI) -> [Endpoint]] = []
     for feature in configuration.features {

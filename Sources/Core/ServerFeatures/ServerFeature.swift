@@ -1,6 +1,7 @@
 package import ArgumentParser
 package import Basics
 package import CoreMetrics
+package import HTTPServer
 package import LocationsAPI
 package import Logging
 package import Points
@@ -93,6 +94,9 @@ package struct Core: Sendable {
   /// The address under which clients reach the service.
   package let address: PublicAddress
 
+  /// The pages of other origins that may call the service.
+  package let cors: CORSPolicy
+
   /// The maximum number of bytes of responses that are buffered for slow clients.
   package let bufferedBytes: Int
 
@@ -111,7 +115,7 @@ package struct Core: Sendable {
 
   package init(
     records: any RecordStore, keepsRecords: Bool, changes: any PointFeed, areas: any AreaStore,
-    filtering: Filtering, address: PublicAddress, bufferedBytes: Int, searches: (any SearchHistory)?,
+    filtering: Filtering, address: PublicAddress, cors: CORSPolicy, bufferedBytes: Int, searches: (any SearchHistory)?,
     backup: BackupAction?, metrics: any MetricsFactory, logger: Logger
   ) {
     self.records = records
@@ -120,6 +124,7 @@ package struct Core: Sendable {
     self.areas = areas
     self.filtering = filtering
     self.address = address
+    self.cors = cors
     self.bufferedBytes = bufferedBytes
     self.searches = searches
     self.backup = backup

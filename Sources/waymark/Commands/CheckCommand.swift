@@ -6,6 +6,7 @@ import Hosting
 import LocationsAPI
 import MemoryStore
 import NIOSSL
+import Pages
 import PointFormats
 import Points
 import PostgresClient
@@ -212,4 +213,9 @@ struct CheckReport {
       note(.problem("\(error)"))
     }
   }
+}
+
+extension ServeConfiguration {
+  /// The base map that the operator has chosen instead of the built-in one.
+  var baseMap: BaseMapSource? { features.lazy.compactMap { ($0 as? PagesFeature)?.baseMap }.first }
 }

@@ -2,6 +2,11 @@ import AreasAPI
 import Backup
 import Changes
 import Duplicates
+import MCP
+import Maps
+import OGC
+import Pages
+import Photon
 import SearchAnalytics
 import ServerFeatures
 import SuggestedEdits

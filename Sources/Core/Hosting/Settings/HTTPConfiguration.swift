@@ -29,7 +29,7 @@ extension CORSPolicy {
   /// Creates the policy of the origins that browsers may call from.
   ///
   /// - Throws: ``ConfigurationError`` for a text that no browser sends as an origin, so that it would never match.
-  package init(_ settings: Settings) throws(ConfigurationError) {
+  init(_ settings: Settings) throws(ConfigurationError) {
     let key = Setting.responses.origins
     let texts = try settings.list(key)
     if texts.contains("*"), texts.count > 1 { throw settings.error(key, "must be * alone or a list without it") }

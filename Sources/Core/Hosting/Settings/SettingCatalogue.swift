@@ -11,7 +11,7 @@ extension Setting {
   package static let places = PlacesSettings()
   static let search = SearchSettings()
   static let filters = FilterSettings()
-  package static let maps = MapSettings()
+  static let maps = MapSettings()
   package static let postgres = PostgresSettings()
   static let access = AccessSettings()
   static let responses = ResponseSettings()
@@ -120,23 +120,10 @@ struct FilterSettings: SettingGroup {
   let features = FeatureSettings()
 }
 
-package struct MapSettings: SettingGroup {
-  package let title = "Maps"
+struct MapSettings: SettingGroup {
+  let title = "Maps"
 
-  package let tilesURL = Setting.Key(
-    "MAP_TILES_URL", .text("address"), affects: .operation, default: .described("none: the built-in base map"),
-    "Address of the base map's tiles, such as https://tile.example.com/{z}/{x}/{y}.png.",
-    details: "A path such as `/basemap/{z}/{x}/{y}.png` is on the map page's own host. Needs "
-      + "`MAP_TILES_ATTRIBUTION`. See [Map](map.md#base-map).")
-  package let tilesFile = Setting.Key(
-    "MAP_TILES_FILE", .file, affects: .operation, default: .described("none: the built-in base map"),
-    "File of raster tiles for the map page, in MBTiles or PMTiles, opened at the start.",
-    details: "See [Map](map.md#a-file-of-tiles).")
-  package let tilesAttribution = Setting.Key(
-    "MAP_TILES_ATTRIBUTION", .text("text"), affects: .operation,
-    default: .described("that of `MAP_TILES_FILE`"),
-    "Attribution of the base map, as plain text; an address in it becomes a link.",
-    details: "Needs `MAP_TILES_URL` or `MAP_TILES_FILE`.")
+  let features = FeatureSettings()
 }
 
 package struct PostgresSettings: SettingGroup {

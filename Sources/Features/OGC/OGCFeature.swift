@@ -1,20 +1,19 @@
 import LocationsAPI
-import OGC
-import ServerFeatures
+package import ServerFeatures
 
 /// The calls of OGC API Features and Tiles.
-struct OGCFeature: ServerFeature {
+package struct OGCFeature: ServerFeature {
   private static let key = Setting.Key(
     "OGC_COLLECTIONS", .text("collections"), affects: .responses, default: .described("none: `places` alone"),
     "Further collections of OGC API Features, each with its categories, such as food=cafe,restaurant;culture=museum.",
     details: "See [OGC API Features](ogc-api-features.md#collections).")
 
-  static let settings = [key.setting]
-  static let settingsTitle = "Filters and features"
+  package static let settings = [key.setting]
+  package static let settingsTitle = "Filters and features"
 
   private let collections: PointCollections
 
-  init(_ settings: Settings) throws(ConfigurationError) {
+  package init(_ settings: Settings) throws(ConfigurationError) {
     guard let collections = PointCollections(settings[Self.key] ?? "") else {
       throw settings.error(
         Self.key,
@@ -24,7 +23,7 @@ struct OGCFeature: ServerFeature {
     self.collections = collections
   }
 
-  func parts(of core: Core) -> FeatureParts {
+  package func parts(of core: Core) -> FeatureParts {
     FeatureParts { [collections] api in FeaturesAPI(api, collections: collections).endpoints }
   }
 }
