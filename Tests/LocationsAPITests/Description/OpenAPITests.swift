@@ -13,6 +13,7 @@ import Testing
 @testable import AccessControl
 @testable import Duplicates
 @testable import LocationsAPI
+@testable import OGC
 @testable import Pages
 @testable import SuggestedEdits
 
