@@ -15,6 +15,7 @@ import Testing
 @testable import LocationsAPI
 @testable import OGC
 @testable import Pages
+@testable import Photon
 @testable import SuggestedEdits
 
 @Suite struct OpenAPITests {
