@@ -216,7 +216,7 @@ let package = Package(
       tests: [
         "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
         "SQLiteJournal",
-        "AreasAPI", "Backup", "Changes", "Duplicates", "Gzip", "MCP", "Maps", "OGC", "Pages", "Photon",
+        "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon",
         "SearchAnalytics", "SuggestedEdits", "TileFiles", "Tokens", "Webhooks",
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),

@@ -24,7 +24,8 @@ import Testing
   ) async throws -> ServiceDriver.Response {
     let store = MemoryStore()
     let api = LocationsAPI(.init(service: PointsService(store: store), version: "1.2.3"))
-    let response = await api.routerOfAllCalls(FeatureCalls(baseMap: baseMap)).respond(to: ServiceDriver.request(.GET, target, headers: headers))
+    let response = await api.routerOfAllCalls(FeatureCalls(baseMap: baseMap)).respond(
+      to: ServiceDriver.request(.GET, target, headers: headers))
     return ServiceDriver.Response(
       target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))

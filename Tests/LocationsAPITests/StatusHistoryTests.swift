@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func theCallNeedsTheScopeOfTheMetrics() async throws {
-    var api = LocationsAPI.Configuration(service: PointsService(store: MemoryStore()), version: "1.2.3")
+    let api = LocationsAPI.Configuration(service: PointsService(store: MemoryStore()), version: "1.2.3")
     let driver = ServiceDriver(LocationsAPI(api), features: FeatureCalls(history: history))
 
     #expect(StatusHistoryRoute.call.scope == MetricsRoute.call.scope)

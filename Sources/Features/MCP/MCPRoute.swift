@@ -15,7 +15,9 @@ package struct MCPCalls: Sendable {
   /// Creates the call.
   ///
   /// - Parameter cors: the pages of other origins that may make it.
-  package init(_ api: LocationsAPI, cors: CORSPolicy = CORSPolicy()) { endpoints = [MCPRoute(api, cors: cors).endpoint] }
+  package init(_ api: LocationsAPI, cors: CORSPolicy = CORSPolicy()) {
+    endpoints = [MCPRoute(api, cors: cors).endpoint]
+  }
 }
 
 /// `POST /mcp`: the Model Context Protocol, by which assistants call tools that read places.

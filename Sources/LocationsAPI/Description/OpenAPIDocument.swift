@@ -19,13 +19,15 @@ package struct OpenAPIDocument {
   var server = ""
 
   package init(
-    openAPI: OpenAPIVersion, calls: [Call], serviceCalls: [Call], version: String, openScopes: Set<AccessScope>
+    openAPI: OpenAPIVersion, calls: [Call], serviceCalls: [Call], version: String, openScopes: Set<AccessScope>,
+    server: String = ""
   ) {
     self.openAPI = openAPI
     self.calls = calls
     self.serviceCalls = serviceCalls
     self.version = version
     self.openScopes = openScopes
+    self.server = server
   }
 
   private static let info = """

@@ -33,7 +33,9 @@ package struct PublicAddress: Sendable {
 
   /// Returns a Boolean value that indicates whether an `Origin` field (RFC 6454, section 6.2) is that of the configured
   /// address.
-  package func hasOrigin(_ origin: String) -> Bool { url.map { "\($0)/".utf8.starts(with: "\(origin)/".utf8) } ?? false }
+  package func hasOrigin(_ origin: String) -> Bool {
+    url.map { "\($0)/".utf8.starts(with: "\(origin)/".utf8) } ?? false
+  }
 
   /// Returns the target of a resource in the response to a request.
   ///

@@ -238,7 +238,9 @@ final class ListArguments: Sendable {
 /// The query of the target of `Link: <…>; rel="next"` (RFC 8288).
 package enum NextLink {
   /// Returns the request's own query with another cursor, from the `?` on.
-  package static func query(_ query: Substring?, cursor: String) -> String { self.query(query, setting: "cursor", to: cursor) }
+  package static func query(_ query: Substring?, cursor: String) -> String {
+    self.query(query, setting: "cursor", to: cursor)
+  }
 
   /// Returns the request's own query, with a parameter set to a value where one is named, from the `?` on; empty where
   /// nothing is in it. Characters that would end the target early or that no URI has are percent-encoded.

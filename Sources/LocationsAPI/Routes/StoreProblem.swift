@@ -191,7 +191,8 @@ extension HTTPRequest {
   ///   - resource: the noun for what is written.
   ///   - isFeature: a Boolean value that indicates whether the body is a Feature without its media type.
   package func writeResult<Value>(
-    as resource: String = "place", isFeature: Bool = false, of call: @autoclosure () async throws(PointWriteError) -> Value
+    as resource: String = "place", isFeature: Bool = false,
+    of call: @autoclosure () async throws(PointWriteError) -> Value
   ) async throws(Problem) -> Value {
     let start = startOfStoreCall
     defer { addStoreTime(since: start) }

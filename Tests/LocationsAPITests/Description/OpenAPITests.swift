@@ -13,7 +13,9 @@ import Testing
 @testable import AccessControl
 @testable import Duplicates
 @testable import LocationsAPI
+@testable import OGC
 @testable import Pages
+@testable import Photon
 @testable import SuggestedEdits
 
 @Suite struct OpenAPITests {

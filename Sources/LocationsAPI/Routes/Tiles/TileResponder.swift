@@ -238,7 +238,8 @@ extension Parameter {
 
 extension [Parameter] {
   /// The parameters that filter the places of a map.
-  package static let mapFilters = filters.subtracting([.latitude, .longitude, .radius, .box, .route]).union(opening + [.text])
+  package static let mapFilters = filters.subtracting([.latitude, .longitude, .radius, .box, .route]).union(
+    opening + [.text])
 }
 
 extension ParameterValues {
