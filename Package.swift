@@ -384,7 +384,8 @@ let package = Package(
         name: "waymarkTests",
         dependencies: [
           "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "Hosting", "IndexedStore", "JSONText",
-          "LocationsAPI", "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient",
+          "LocationsAPI", "MemoryStore", "OpenStreetMap", "Pages", "PointFormats", "PointMapping", "Points",
+          "PostgresClient",
           "PostgresStore",
           "PrometheusMetrics", "ServerFeatures",
           "HTTPTestSupport", "TestSupport", "Tokens", "Webhooks",

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HTTPServer
 import Logging
+import Pages
 import PostgresClient
 import PostgresStore
 import ServerFeatures
