@@ -15,7 +15,7 @@ let computing = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 /// The modules with a README: libraries and features.
 let documented: Set = [
   "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpenStreetMap", "OpeningHours", "PointMapping",
-  "PostgresClient", "PrometheusMetrics", "TileFiles", "VectorTiles", "Webhooks",
+  "PostgresClient", "PrometheusMetrics", "TileFiles", "VectorTiles",
 ]
 
 /// Returns a library target and its tests.
@@ -50,11 +50,13 @@ let package = Package(
   platforms: [.macOS(.v26)],
   products: [
     .executable(name: "waymark", targets: ["waymark"]),
+    .executable(name: "waymark-core", targets: ["waymark-core"]),
     // The modules under test by the fuzzers in Fuzz/; not for other packages.
     .library(
       name: "WaymarkParts",
       targets: [
-        "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "OpeningHours", "Points",
+        "AreasAPI", "Basics", "CQL2", "Changes", "Duplicates", "Geo", "HTTPServer", "JSONText", "LocationsAPI",
+        "MCP", "Maps", "MemoryStore", "OGC", "OpeningHours", "Pages", "Photon", "Points", "SearchAnalytics",
       ]),
   ],
   dependencies: [
@@ -175,10 +177,6 @@ let package = Package(
     module("PrometheusMetrics", [metrics]),
     module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "OpeningHours", "Points"], settings: computing),
     module(
-      "Webhooks",
-      ["Basics", "JSONText", "PointFormats", "Points", logging, .product(name: "Crypto", package: "swift-crypto")],
-      tests: ["Geo", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport", "SQLiteJournal"]),
-    module(
       "PointMapping",
       [
         "Basics", "CBuiltInCategories", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
@@ -200,9 +198,8 @@ let package = Package(
     module(
       "AccessControl",
       [
-        "Basics", "CQL2", "HTTPServer", "JSONText", "Points", logging,
+        "Basics", "CQL2", "HTTPServer", "JSONText", "Points",
         .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ]
@@ -210,9 +207,8 @@ let package = Package(
     module(
       "LocationsAPI",
       [
-        "AccessControl", "Basics", "CBaseMap", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText",
-        "OpeningHours", "PointFormats",
-        "Points", "TileFiles", "VectorTiles", "Webhooks", logging,
+        "AccessControl", "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpeningHours", "PointFormats",
+        "Points", "VectorTiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -220,39 +216,179 @@ let package = Package(
       tests: [
         "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
         "SQLiteJournal",
+        "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon",
+        "SearchAnalytics", "SuggestedEdits", "TileFiles", "Tokens", "Webhooks",
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ]
     ),
+    // The features. None imports another.
     [
-      .executableTarget(
-        name: "waymark",
+      .target(
+        name: "AreasAPI",
         dependencies: [
-          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "Geo", "Gzip", "HTTPServer",
-          "IndexedStore", "JSONText",
-          "LocationsAPI",
-          "MemoryStore",
-          "OpeningHours", "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient",
-          "PostgresStore",
-          "PrometheusMetrics", "SQLiteJournal", "TileFiles", "Webhooks",
-          logging, metrics,
+          "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          logging,
+          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/AreasAPI", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Backup",
+        dependencies: [
+          "HTTPServer", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Backup", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Changes",
+        dependencies: [
+          "AccessControl", "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "PrometheusMetrics", "ServerFeatures",
+          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Changes", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Duplicates",
+        dependencies: [
+          "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Duplicates", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "MCP",
+        dependencies: [
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "ServerFeatures",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/MCP", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Maps",
+        dependencies: [
+          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          "VectorTiles",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Maps", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "OGC",
+        dependencies: [
+          "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
+          "Points", "ServerFeatures", "VectorTiles",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/OGC", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Pages",
+        dependencies: [
+          "AccessControl", "Basics", "CBaseMap", "CPages", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI",
+          "Points", "ServerFeatures", "TileFiles", "VectorTiles",
+          .product(name: "Crypto", package: "swift-crypto"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Pages", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Photon",
+        dependencies: [
+          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Photon", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "SearchAnalytics",
+        dependencies: [
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/SearchAnalytics", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "SuggestedEdits",
+        dependencies: [
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/SuggestedEdits", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Tokens",
+        dependencies: [
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "Points", logging,
+          .product(name: "JWTKit", package: "jwt-kit"),
+        ],
+        path: "Sources/Features/Tokens", exclude: ["README.md"], swiftSettings: strict),
+      .target(
+        name: "Webhooks",
+        dependencies: [
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", logging,
+          .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        path: "Sources/Features/Webhooks", exclude: ["README.md"], swiftSettings: strict),
+      .testTarget(
+        name: "WebhooksTests",
+        dependencies: [
+          "Webhooks", "Basics", "Geo", "MemoryStore", "PointIndex", "Points", "PostgresStore", "PostgresTestSupport",
+          "SQLiteJournal", "TestSupport", logging,
+        ],
+        swiftSettings: strict),
+    ],
+    [
+      .target(
+        name: "ServerFeatures",
+        dependencies: [
+          "Basics", "HTTPServer", "LocationsAPI", "Points", "PrometheusMetrics", logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        ] + nio,
+        path: "Sources/Core/ServerFeatures", swiftSettings: strict),
+      .target(
+        name: "Hosting",
+        dependencies: [
+          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "HTTPServer", "IndexedStore", "JSONText",
+          "LocationsAPI", "MemoryStore", "OpeningHours", "PointFormats", "PointIndex", "PointMapping", "Points",
+          "PostgresClient", "PostgresStore", "PrometheusMetrics", "SQLiteJournal", "ServerFeatures", "Tokens",
+          logging, metrics,
+          .product(name: "AsyncHTTPClient", package: "async-http-client"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
+          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        ],
+        path: "Sources/Core/Hosting", swiftSettings: strict),
+      // The server without features.
+      .executableTarget(
+        name: "waymark-core", dependencies: ["Hosting", "ServerFeatures"], swiftSettings: strict),
+      .executableTarget(
+        name: "waymark",
+        dependencies: [
+          "AccessControl", "Basics", "Geo", "Gzip", "HTTPServer", "Hosting", "JSONText", "LocationsAPI", "MemoryStore",
+          "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
+          "PrometheusMetrics", "SQLiteJournal", "ServerFeatures",
+          "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon", "SearchAnalytics",
+          "SuggestedEdits", "Tokens", "Webhooks",
+          .product(name: "ArgumentParser", package: "swift-argument-parser"),
+          .product(name: "AsyncHTTPClient", package: "async-http-client"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ] + nio,
         swiftSettings: strict
       ),
       .testTarget(
         name: "waymarkTests",
         dependencies: [
-          "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
-          "MemoryStore", "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
-          "PrometheusMetrics",
-          "HTTPTestSupport", "TestSupport", "Webhooks",
+          "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "Hosting", "IndexedStore", "JSONText",
+          "LocationsAPI", "MemoryStore", "OpenStreetMap", "Pages", "PointFormats", "PointMapping", "Points",
+          "PostgresClient",
+          "PostgresStore",
+          "PrometheusMetrics", "ServerFeatures",
+          "HTTPTestSupport", "TestSupport", "Tokens", "Webhooks",
           logging,
           metrics,
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -289,8 +425,8 @@ let package = Package(
       .testTarget(
         name: "EndToEndTests",
         dependencies: [
-          "waymark", "Geo", "HTTPServer", "HTTPTestSupport", "PointFormats", "Points", "PostgresTestSupport",
-          "SyntheticData", "TestSupport", logging,
+          "waymark", "waymark-core", "Geo", "HTTPServer", "HTTPTestSupport", "PointFormats", "Points",
+          "PostgresTestSupport", "SyntheticData", "TestSupport", logging,
           .product(name: "WaymarkClient", package: "waymark-client"),
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),

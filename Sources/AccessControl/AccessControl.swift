@@ -52,10 +52,12 @@ package final class AccessControl: Sendable {
     self.mayRestrict.store(mayRestrict, ordering: .relaxed)
   }
 
-  /// Replaces the token keys for further requests.
-  package func replaceTokenKeys(_ keys: TokenKeySet) {
+  /// Replaces the verification of tokens for further requests.
+  ///
+  /// - Parameter change: returns the new one for the present one.
+  package func replaceTokens(_ change: (any TokenVerification) -> any TokenVerification) {
     state.withLock { state in
-      state.policy.tokens?.keys = keys
+      state.policy.tokens = state.policy.tokens.map(change)
       state.verified.removeAll()
     }
   }
@@ -157,7 +159,7 @@ package final class AccessControl: Sendable {
     }
   }
 
-  private var tokenVerifier: TokenVerifier? { state.withLock { $0.policy.tokens } }
+  private var tokenVerifier: (any TokenVerification)? { state.withLock { $0.policy.tokens } }
 
   private func keyGrant(for credential: Credential) throws(Problem) -> Grant {
     switch credential {
@@ -206,8 +208,8 @@ package struct AccessPolicy: Sendable {
   /// The API keys; `nil` where the server was given none.
   package var keys: [APIKey]?
 
-  /// The verifier of tokens; `nil` where tokens are not accepted.
-  package var tokens: TokenVerifier?
+  /// The verification of tokens; `nil` where tokens are not accepted.
+  package var tokens: (any TokenVerification)?
 
   /// A Boolean value that indicates whether the server listens on a loopback address alone.
   package let isLoopback: Bool
@@ -215,7 +217,8 @@ package struct AccessPolicy: Sendable {
   /// A Boolean value that indicates whether reading needs a key or a token too.
   package let readRequiresKey: Bool
 
-  package init(keys: [APIKey]?, tokens: TokenVerifier? = nil, isLoopback: Bool, readRequiresKey: Bool = false) {
+  package init(keys: [APIKey]?, tokens: (any TokenVerification)? = nil, isLoopback: Bool, readRequiresKey: Bool = false)
+  {
     self.keys = keys
     self.tokens = tokens
     self.isLoopback = isLoopback

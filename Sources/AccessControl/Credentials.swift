@@ -1,6 +1,6 @@
 import Basics
 import Crypto
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
 
 /// The credentials of a request: `Authorization: Bearer` (RFC 6750, section 2.1).
@@ -27,12 +27,18 @@ enum Credential: Hashable {
 }
 
 /// The access of an authenticated sender.
-struct Grant: Hashable, Sendable {
+package struct Grant: Hashable, Sendable {
   let principal: Principal
   let scope: AccessScope
 
   /// The credential in words, for problems: `the API key 'ci'`.
   let evidence: String
+
+  package init(principal: Principal, scope: AccessScope, evidence: String) {
+    self.principal = principal
+    self.scope = scope
+    self.evidence = evidence
+  }
 
   /// Returns the sender, if its access includes the scope.
   ///
@@ -54,7 +60,7 @@ extension Principal {
 
   /// Creates the principal of a token's subject. No name of an API key begins with a tilde, so that the namespaces
   /// differ.
-  init(subject: String) {
+  package init(subject: String) {
     self.init(name: subject, namespace: "~" + Base64URL.encode(Array(SHA256.hash(data: Array(subject.utf8)))))
   }
 }

@@ -1,14 +1,14 @@
 package import Basics
 package import CQL2
 package import HTTPServer
-import JSONText
+package import JSONText
 package import Points
 
 /// The error of a restriction that can't be used.
 package struct InvalidRestriction: Error, Hashable, Sendable, CustomStringConvertible {
   @ComparedByBytes package private(set) var description: String
 
-  init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 }
 
 extension AccessRestriction {
@@ -68,7 +68,7 @@ extension AccessRestriction {
   /// Creates a restriction of values in JSON; `nil` if there are none.
   ///
   /// - Throws: ``InvalidRestriction``; the rule for a value of another type, and for an empty list of areas.
-  static func of(
+  package static func of(
     filter: JSONValue?, areas: JSONValue?, _ rule: InvalidRestriction, _ queryables: Queryables
   ) throws(InvalidRestriction) -> AccessRestriction? {
     var text: String?

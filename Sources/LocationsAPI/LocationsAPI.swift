@@ -1,10 +1,6 @@
 package import AccessControl
 package import HTTPServer
 package import Points
-package import Webhooks
-
-/// A function that copies the file in which places are kept.
-package typealias BackupAction = @Sendable () async throws(PointStoreError) -> BackupFile
 
 /// The service's HTTP interface, as one table of calls. The handler of each stands with the call's declaration, its
 /// arguments, the operation and the response.
@@ -14,29 +10,17 @@ package struct LocationsAPI: Sendable {
     /// The places.
     package var service: PointsService
 
-    /// The changes of the places; without them the call that returns them is 501.
+    /// The changes of the places; `nil` if the store has none.
     package var changes: (any PointFeed)?
 
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
-    /// The decisions on pairs of places that may be the same; without them there are no calls of duplicates.
-    package var duplicates: DuplicateDecisions?
-
-    /// The streams of changes.
-    package var changeStreams = ChangeStreams()
+    /// What messages may tell of besides changes of places.
+    package var messageSources: [MessageSource] = []
 
     /// The memory of imports.
     package var importMemory = ImportMemory()
-
-    /// The sender of changes to webhooks; without it their calls are 501.
-    package var webhooks: WebhookSender?
-
-    /// The suggested edits; without them there are no such calls.
-    package var suggestions: Suggestions?
-
-    /// The time for which suggested edits can be decided.
-    package var suggestionLifetime = Duration.seconds(30 * 86_400)
 
     package var access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
@@ -47,14 +31,6 @@ package struct LocationsAPI: Sendable {
     /// The source of `GET /metrics`; without it there is no such call.
     package var metrics: (any MetricsSource)?
 
-    /// The metrics of the last hour; without them the call that returns them does not exist.
-    package var statusHistory: StatusHistory?
-
-    /// The history of searches; without it the call that reports them is 404.
-    package var searches: (any SearchHistory)?
-
-    /// The function that copies the store's file; without it the call that does is 501.
-    package var backup: BackupAction?
     package var filtering = Filtering()
 
     /// The time of day. It is monotonic, and shared with a store that has the times of its changes.
@@ -69,14 +45,11 @@ package struct LocationsAPI: Sendable {
     /// The address under which clients see the service.
     package var address = PublicAddress()
 
-    /// The pages that may read responses.
-    package var cors = CORSPolicy()
-
     /// The maximum number of bytes of drawn tiles that are kept; 0 for none.
     package var tileCacheBytes = 32 << 20
 
-    /// The operator's base map for the map page; without it the page draws the built-in one.
-    package var baseMap: BaseMap?
+    /// What the pages in HTML share.
+    package var pageStyle = PageStyle()
 
     /// The version in the response of `GET /`.
     package var version: String
@@ -88,10 +61,10 @@ package struct LocationsAPI: Sendable {
     package var restriction: Restriction?
   }
 
-  let configuration: Configuration
-  let program: ProgramTag
-  let revalidation: Revalidation
-  let tiles: TileResponder
+  package let configuration: Configuration
+  package let program: ProgramTag
+  package let revalidation: Revalidation
+  package let tiles: TileResponder
 
   package init(_ configuration: Configuration) {
     var configuration = configuration
@@ -144,8 +117,6 @@ package struct LocationsAPI: Sendable {
   /// Returns all calls, those that describe the others included.
   package func endpoints(joining others: [Endpoint] = []) -> [Endpoint] {
     let openScopes = configuration.access.openScopes
-    let pages = PageRoute.endpoints(
-      baseMap: configuration.baseMap, openScopes: openScopes, hasSearches: configuration.searches != nil)
     let (version, address) = (configuration.version, configuration.address)
     let index = IndexRoute.call.handled { IndexRoute(linking: $0, version: version, address: address) }
     let documents = OpenAPIRoute.calls.map { openAPI, call in
@@ -155,11 +126,18 @@ package struct LocationsAPI: Sendable {
         return OpenAPIRoute(document) { address.target(path: "", relative: ".", for: $0) }
       }
     }
-    return endpoints + others + [index] + documents + pages
+    return endpoints + others + [index] + documents
   }
 
-  private var endpoints: [Endpoint] {
-    let configuration = configuration
+  /// The calls that find and read places, for calls of other interfaces that are made of these. They are not in the
+  /// description, and have no middlewares.
+  package var searchRouter: Router {
+    let search = searchHandlers
+    let handlers: [any CallHandler] = [SearchRoute(search.list), search.location, search.categories]
+    return Router(handlers.map { $0.endpoint.route(among: []) }, problemTypePrefix: Problem.serviceTypePrefix)
+  }
+
+  private var searchHandlers: (list: ListRoute, location: LocationRoute, categories: CategoriesRoute) {
     let (service, policy, filtering) = (configuration.service, configuration.caching, configuration.filtering)
     let shortLived = Revalidation(
       service: service, policy: policy.allowing(maximumAgeSeconds: Self.suggestionSeconds), program: program,
@@ -167,35 +145,29 @@ package struct LocationsAPI: Sendable {
     let list = ListRoute(
       service: service, revalidation: revalidation, shortLived: shortLived, address: configuration.address,
       filtering: filtering, areas: configuration.areas)
-    let search = SearchRoute(list)
-    let location = LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock)
-    let categories = CategoriesRoute(service: service, revalidation: revalidation, tree: filtering.categories)
+    return (
+      list, LocationRoute(service: service, policy: policy, program: program, clock: configuration.clock),
+      CategoriesRoute(service: service, revalidation: revalidation, tree: filtering.categories)
+    )
+  }
+
+  private var endpoints: [Endpoint] {
+    let configuration = configuration
+    let (service, policy, filtering) = (configuration.service, configuration.caching, configuration.filtering)
+    let search = searchHandlers
     var handlers: [any CallHandler] = [
-      list, search, location, categories,
-      MCPRoute(
-        service: service, address: configuration.address, cors: configuration.cors, version: configuration.version,
-        calls: [search, location, categories]),
+      search.list, SearchRoute(search.list), search.location, search.categories,
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
       FeaturedRoute(service: service, policy: policy, clock: configuration.clock),
       SourcesRoute(service: service, policy: policy),
       SuggestRoute(
-        service: service, revalidation: shortLived,
+        service: service, revalidation: search.list.shortLived,
         categories: CategoryWords(filtering.categories, uptime: configuration.uptime),
         filtering: filtering, areas: configuration.areas),
       ReverseRoute(
         service: service, revalidation: revalidation, categories: filtering.categories, clock: configuration.clock,
         areas: configuration.areas),
-      TileRoute(responder: tiles, areas: configuration.areas),
-      TileJSONRoute(
-        service: service, policy: policy, filtering: filtering, address: configuration.address,
-        areas: configuration.areas),
-      ClustersRoute(
-        service: service, revalidation: revalidation, filtering: filtering, areas: configuration.areas),
-      LandRoute(),
-      ImageTileRoute(file: configuration.baseMap?.file),
-      FacetsRoute(
-        service: service, revalidation: revalidation, filtering: filtering, areas: configuration.areas),
       CreateRoute(service: service, address: configuration.address),
       ReplaceRoute(service: service, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),
       ChangeRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
@@ -207,57 +179,15 @@ package struct LocationsAPI: Sendable {
       ExportRoute(
         service: service, changes: configuration.changes, filtering: filtering, areas: configuration.areas,
         restriction: configuration.restriction),
-      ChangesRoute(
-        changes: configuration.changes, service: service, filtering: filtering, access: configuration.access,
-        streams: configuration.changeStreams, areas: configuration.areas, restriction: configuration.restriction),
       LiveRoute(),
       ReadyRoute(
         service: service, areas: configuration.areas, uptime: configuration.uptime, isDraining: configuration.isDraining
       ),
     ]
-    handlers += areaHandlers
-    if let decisions = configuration.duplicates {
-      handlers += [
-        DuplicatesRoute(service: service, decisions: decisions, filtering: filtering, address: configuration.address),
-        DecideDuplicateRoute(service: service, decisions: decisions),
-      ]
-    }
     if let metrics = configuration.metrics {
       handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
     }
-    if let history = configuration.statusHistory { handlers.append(StatusHistoryRoute(history: history)) }
-    if let suggestions = configuration.suggestions {
-      let calls = SuggestedEditCalls(
-        suggestions: suggestions, service: service, address: configuration.address, clock: configuration.clock,
-        lifetime: configuration.suggestionLifetime)
-      handlers += calls.handlers
-    }
-    handlers += WebhookCalls(
-      configuration.webhooks, filtering, areas: configuration.areas, usesIndex: service.usesIndex
-    )
-    .handlers(address: configuration.address)
-    handlers += [
-      SearchesRoute(history: configuration.searches, clock: configuration.clock),
-      BackupRoute(backup: configuration.backup),
-    ]
     return handlers.map(\.endpoint)
-  }
-}
-
-extension LocationsAPI {
-  private var areaHandlers: [any CallHandler] {
-    let (areas, requiresIfMatch) = (configuration.areas, configuration.requiresIfMatch)
-    return [
-      AreasRoute(areas: areas, policy: configuration.caching, program: program, address: configuration.address),
-      AreaRoute(areas: areas, policy: configuration.caching),
-      LocationAreasRoute(areas: areas, service: configuration.service, policy: configuration.caching),
-      CreateAreaRoute(areas: areas, address: configuration.address),
-      ReplaceAreaRoute(areas: areas, address: configuration.address, requiresIfMatch: requiresIfMatch),
-      ChangeAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
-      DeleteAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
-      ImportAreasRoute(areas: areas, service: configuration.service, memory: configuration.importMemory),
-      ExportAreasRoute(areas: areas),
-    ]
   }
 }
 

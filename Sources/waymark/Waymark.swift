@@ -1,4 +1,6 @@
 import ArgumentParser
+import Hosting
+import ServerFeatures
 
 /// The program and its commands.
 @main
@@ -38,6 +40,3 @@ struct Waymark: AsyncParsableCommand {
     await main(nil)
   }
 }
-
-/// The version of this program.
-let waymarkVersion = "0.1.0"

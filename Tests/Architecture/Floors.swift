@@ -6,7 +6,7 @@ enum Floor: Int, Comparable {
   case core
   /// The parts that a service may leave out.
   case features
-  /// The program and its commands.
+  /// The programs and the commands.
   case program
 
   /// Creates the floor of a folder below `Sources`; `nil` if it belongs to none.
@@ -15,7 +15,7 @@ enum Floor: Int, Comparable {
     case "Libraries": self = .libraries
     case "Core": self = .core
     case "Features": self = .features
-    case "waymark": self = .program
+    case "waymark", "waymark-core": self = .program
     default: return nil
     }
   }
@@ -27,10 +27,10 @@ enum Floor: Int, Comparable {
   static let destinations = [
     "AccessControl": "Core/Access",
     "Basics": "Libraries/Bytes",
-    "CBaseMap": "Features/Maps/CBaseMap",
+    "CBaseMap": "Features/Pages/CBaseMap",
     "CBuiltInCategories": "Features/Imports/CBuiltInCategories",
     "CBuiltInMappings": "Features/Imports/CBuiltInMappings",
-    "CBundledSample": "waymark/CBundledSample",
+    "CBundledSample": "Core/Hosting/CBundledSample",
     "CExpat": "Libraries/CExpat",
     "CHolidays": "Libraries/CHolidays",
     "CLibPQ": "Libraries/CLibPQ",
@@ -61,7 +61,6 @@ enum Floor: Int, Comparable {
     "SQLiteJournal": "Core/Stores/SQLiteJournal",
     "TileFiles": "Libraries/TileFiles",
     "VectorTiles": "Libraries/VectorTiles",
-    "Webhooks": "Features/Webhooks",
   ]
 }
 

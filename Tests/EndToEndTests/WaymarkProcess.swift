@@ -18,9 +18,14 @@ final class WaymarkProcess: Sendable {
     let description: String
   }
 
-  /// The program, which is built beside the tests.
-  static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    .appending(path: "waymark")
+  /// The folder of the programs, which are built beside the tests.
+  private static let folderOfPrograms = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent()
+
+  static let executable = folderOfPrograms.appending(path: "waymark")
+
+  /// The server without features.
+  static let executableWithoutFeatures = folderOfPrograms.appending(path: "waymark-core")
 
   /// A generous timeout for everything, which only bounds the duration of a failure.
   private static let timeout = Duration.seconds(120)
@@ -36,7 +41,10 @@ final class WaymarkProcess: Sendable {
 
   /// Starts the program with only these arguments and variables, `PATH`, a log in JSON and, where it is a server, long
   /// timeouts. The file at the path is its standard input.
-  init(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) async throws {
+  init(
+    _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
+    executable: URL = WaymarkProcess.executable
+  ) async throws {
     folder = try TemporaryFolder()
     outputFile = try folder.write("", to: "output")
     logFile = try folder.write("", to: "log")
@@ -47,7 +55,7 @@ final class WaymarkProcess: Sendable {
     }
     program = try await RunningProgram.start(
       Configuration(
-        executable: .path(FilePath(Self.executable.path)),
+        executable: .path(FilePath(executable.path)),
         arguments: Arguments(arguments),
         environment: .custom(variables.map { Array("\($0)=\($1)".utf8) + [0] })
       ),

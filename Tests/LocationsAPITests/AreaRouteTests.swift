@@ -11,6 +11,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import AreasAPI
 @testable import LocationsAPI
 
 @Suite struct AreaRouteTests {

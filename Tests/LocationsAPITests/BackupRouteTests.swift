@@ -7,6 +7,7 @@ import Points
 import TestSupport
 import Testing
 
+@testable import Backup
 @testable import LocationsAPI
 
 @Suite struct BackupRouteTests {
@@ -18,9 +19,9 @@ import Testing
     let path = FileManager.default.temporaryDirectory.appending(path: "backup-\(UUID())").path
     try Data("a copy".utf8).write(to: URL(filePath: path))
     let removals = Counter()
-    var api = LocationsAPI.Configuration(service: PointsService(store: MemoryStore()), version: "1")
-    api.backup = { BackupFile(path: path, byteCount: 6) { removals.add() } }
-    let router = LocationsAPI(api).router()
+    let calls = BackupCalls { BackupFile(path: path, byteCount: 6) { removals.add() } }
+    let router = LocationsAPI(.init(service: PointsService(store: MemoryStore()), version: "1"))
+      .router { _ in calls.endpoints }
 
     var response: HTTPResponse? = await Self.backUp(router)
     let busy = await Self.backUp(router)

@@ -13,6 +13,7 @@ import TestSupport
 import Testing
 
 @testable import AccessControl
+@testable import Changes
 @testable import LocationsAPI
 
 /// `GET /changes` over places in memory.
@@ -23,19 +24,18 @@ import Testing
 
   private var changes: any PointFeed { store.changes }
 
-  private var driver: ServiceDriver { ServiceDriver(api(store.changes)) }
+  private var driver: ServiceDriver { ServiceDriver(router(store.changes)) }
 
-  private func api(
+  private func router(
     _ changes: (any PointFeed)?, access: AccessControl? = nil, streams: ChangeStreams? = nil,
     timeLimit: Duration = .seconds(600)
-  ) -> LocationsAPI {
+  ) -> Router {
     var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
     api.changes = changes
     api.areas = store
-    api.changeStreams = streams ?? self.streams
     api.access = access ?? self.access
     api.filtering = Filtering(timeLimit: timeLimit)
-    return LocationsAPI(api)
+    return LocationsAPI(api).routerOfAllCalls(FeatureCalls(streams: streams ?? self.streams))
   }
 
   private func position() async throws -> String { try await changes.presentPosition() }
@@ -98,7 +98,7 @@ import Testing
     let start = try await position()
     // The time is checked after some evaluations.
     for number in 1...200 { _ = try await store.create(.sample("\(number)"), once: nil) }
-    let driver = ServiceDriver(api(store.changes, timeLimit: .seconds(-1)))
+    let driver = ServiceDriver(router(store.changes, timeLimit: .seconds(-1)))
 
     let response = try await driver.send(
       .GET, "/changes?since=\(start)&filter=name%20LIKE%20'%25a%25'",
@@ -149,7 +149,7 @@ import Testing
     configuration.limits.requestsInFlight = 4
     configuration.timeouts.share = .milliseconds(100)
     let server = try await HTTPServer.bind(
-      configuration: configuration, responder: api(store.changes, streams: ChangeStreams()).router(),
+      configuration: configuration, responder: router(store.changes, streams: ChangeStreams()),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     var polls: [RawHTTPConnection] = []
     for _ in 0..<12 {
@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test func storeWithoutChangesIsNotImplemented() async throws {
-    let response = try await ServiceDriver(api(nil)).send(.GET, "/changes")
+    let response = try await ServiceDriver(router(nil)).send(.GET, "/changes")
     #expect(response.status == 501)
   }
 
@@ -195,11 +195,11 @@ import Testing
     let response: HTTPResponse
 
     init(
-      _ api: LocationsAPI, _ target: String, headers: HTTPHeaders = [:], from address: String = "127.0.0.1"
+      _ router: Router, _ target: String, headers: HTTPHeaders = [:], from address: String = "127.0.0.1"
     ) async {
       var headers = headers
       headers.replaceOrAdd(name: "accept", value: "text/event-stream")
-      response = await api.router().respond(
+      response = await router.respond(
         to: ServiceDriver.request(.GET, target, headers: headers, from: address))
     }
 
@@ -232,7 +232,7 @@ import Testing
     let access = AccessControl(AccessPolicy(keys: keys, isLoopback: false, readRequiresKey: true))
     let streams = ChangeStreams(interval: .milliseconds(1))
     let stream = await Stream(
-      api(store.changes, access: access, streams: streams), "/changes",
+      router(store.changes, access: access, streams: streams), "/changes",
       headers: ["authorization": "Bearer wm_partner"])
     try stream.start()
     // The access was checked, and is still there.
@@ -256,7 +256,7 @@ import Testing
     let access = AccessControl(AccessPolicy(keys: keys, isLoopback: false, readRequiresKey: true))
     let outsider = try await store.create(.sample("bar 1", category: "bar"), once: nil)
     let stream = await Stream(
-      api(store.changes, access: access), "/changes?filter=name%20LIKE%20'c%25'",
+      router(store.changes, access: access), "/changes?filter=name%20LIKE%20'c%25'",
       headers: ["authorization": "Bearer wm_partner"])
     try stream.start()
     _ = try await stream.wait(for: "event: position")
@@ -281,9 +281,9 @@ import Testing
   @Test func streamResetsWhenTheFilterOfItsKeyChanges() async throws {
     let keys = partnerKeys(AccessRestriction(filter: "category = 'cafe'"))
     let access = AccessControl(AccessPolicy(keys: keys, isLoopback: false, readRequiresKey: true))
-    let api = api(store.changes, access: access, streams: ChangeStreams(interval: .milliseconds(1)))
+    let router = router(store.changes, access: access, streams: ChangeStreams(interval: .milliseconds(1)))
     let headers: HTTPHeaders = ["authorization": "Bearer wm_partner"]
-    let stream = await Stream(api, "/changes", headers: headers)
+    let stream = await Stream(router, "/changes", headers: headers)
     try stream.start()
     _ = try await stream.wait(for: "\n\n:\n\n")
 
@@ -292,7 +292,7 @@ import Testing
     let text = try await stream.wait(for: "event: reset")
     try await stream.end()
     let id = try #require(text.components(separatedBy: "id: ").last?.components(separatedBy: "\n").first)
-    let next = await Stream(api, "/changes", headers: ["authorization": "Bearer wm_partner", "last-event-id": id])
+    let next = await Stream(router, "/changes", headers: ["authorization": "Bearer wm_partner", "last-event-id": id])
     try next.start()
     _ = try await next.wait(for: "event: reset")
     next.cancel()
@@ -302,8 +302,8 @@ import Testing
     let area = try #require(try await driver.send(.POST, "/areas", json: Self.area(west: 0)).object["id"] as? String)
     let keys = partnerKeys(AccessRestriction(filter: nil, areas: ["Zone"]))
     let access = AccessControl(AccessPolicy(keys: keys, isLoopback: false, readRequiresKey: true))
-    let api = api(store.changes, access: access, streams: ChangeStreams(interval: .milliseconds(1)))
-    let stream = await Stream(api, "/changes", headers: ["authorization": "Bearer wm_partner"])
+    let router = router(store.changes, access: access, streams: ChangeStreams(interval: .milliseconds(1)))
+    let stream = await Stream(router, "/changes", headers: ["authorization": "Bearer wm_partner"])
     try stream.start()
     _ = try await stream.wait(for: "\n\n:\n\n")
 
@@ -314,7 +314,7 @@ import Testing
   }
 
   @Test func streamHasThePositionAndThenEachChange() async throws {
-    let stream = await Stream(api(store.changes), "/changes?category=cafe")
+    let stream = await Stream(router(store.changes), "/changes?category=cafe")
     #expect(stream.response.status == .ok)
     #expect(stream.response.headers.first(name: "content-type") == "text/event-stream")
     try stream.start()
@@ -338,7 +338,7 @@ import Testing
   @Test func streamContinuesAfterTheLastEvent() async throws {
     let start = try await position()
     for name in ["a", "b"] { _ = try await store.create(.sample(name), once: nil) }
-    let stream = await Stream(api(store.changes), "/changes?since=1.2", headers: ["last-event-id": start])
+    let stream = await Stream(router(store.changes), "/changes?since=1.2", headers: ["last-event-id": start])
     try stream.start()
 
     let text = try await stream.wait(for: #""name":"b""#)
@@ -351,7 +351,7 @@ import Testing
 
   @Test(arguments: ["1.2", "x"])
   func streamFromAnUnknownPositionHasAReset(_ position: String) async throws {
-    let stream = await Stream(api(store.changes), "/changes", headers: ["last-event-id": position])
+    let stream = await Stream(router(store.changes), "/changes", headers: ["last-event-id": position])
     #expect(stream.response.status == .ok)
     try stream.start()
 
@@ -397,7 +397,7 @@ import Testing
   @Test func streamOfAnAreaThatChangesHasAResetAndEnds() async throws {
     let area = try #require(
       try await driver.send(.POST, "/areas", json: Self.area(west: 0)).object["id"] as? String)
-    let stream = await Stream(api(store.changes), "/changes?in=zone")
+    let stream = await Stream(router(store.changes), "/changes?in=zone")
     try stream.start()
     _ = try await stream.wait(for: "event: position")
 
@@ -407,7 +407,7 @@ import Testing
     try await stream.end()
     let position = try #require(text.components(separatedBy: "id: ").last?.prefix { $0 != "\n" })
     let continued = await Stream(
-      api(store.changes), "/changes?in=zone", headers: ["last-event-id": String(position)])
+      router(store.changes), "/changes?in=zone", headers: ["last-event-id": String(position)])
     try continued.start()
     _ = try await store.create(.at(1, 5, name: "entered"), once: nil)
 
@@ -418,10 +418,12 @@ import Testing
   }
 
   @Test func streamThatIsTooManyIsRejected() async throws {
-    let (first, second) = (await Stream(api(store.changes), "/changes"), await Stream(api(store.changes), "/changes"))
-    let third = await Stream(api(store.changes), "/changes", from: "192.0.2.1")
-    let open = [first, second, third, await Stream(api(store.changes), "/changes", from: "192.0.2.2")]
-    let other = await Stream(api(store.changes), "/changes", from: "192.0.2.3")
+    let (first, second) = (
+      await Stream(router(store.changes), "/changes"), await Stream(router(store.changes), "/changes")
+    )
+    let third = await Stream(router(store.changes), "/changes", from: "192.0.2.1")
+    let open = [first, second, third, await Stream(router(store.changes), "/changes", from: "192.0.2.2")]
+    let other = await Stream(router(store.changes), "/changes", from: "192.0.2.3")
 
     #expect(open.allSatisfy { $0.response.status == .ok })
     #expect(other.response.status == .serviceUnavailable && other.response.headers.contains(name: "retry-after"))
@@ -433,7 +435,7 @@ import Testing
     func streamsUntilRejected(from address: String) async -> [Stream] {
       var open: [Stream] = []
       while true {
-        let next = await Stream(api(store.changes, streams: streams), "/changes", from: address)
+        let next = await Stream(router(store.changes, streams: streams), "/changes", from: address)
         guard next.response.status == .ok else { return open }
         open.append(next)
       }
@@ -448,10 +450,10 @@ import Testing
 
   @Test func waitsOfAClientAreBounded() async throws {
     let streams = ChangeStreams(limit: 3)
-    let api = api(store.changes, streams: streams)
+    let router = router(store.changes, streams: streams)
     let start = try await position()
     @Sendable func poll(from address: String) async -> HTTPResponseStatus {
-      await api.router().respond(
+      await router.respond(
         to: ServiceDriver.request(.GET, "/changes?since=\(start)&wait=60", from: address)
       ).status
     }
@@ -470,22 +472,22 @@ import Testing
 
   /// The edges of the area are 18,000 km long: it takes some 60 kB.
   @Test func conditionsOfAClientAreBounded() async throws {
-    let api = api(store.changes, streams: ChangeStreams(conditionBytes: 1_000_000))
+    let router = router(store.changes, streams: ChangeStreams(conditionBytes: 1_000_000))
     let area = "within=POLYGON((-170%2080,170%2080,170%20-80,-170%20-80,-170%2080))"
     let start = try await position()
     func poll(_ condition: String, from address: String) async -> HTTPResponseStatus {
-      await api.router().respond(
+      await router.respond(
         to: ServiceDriver.request(.GET, "/changes?since=\(start)&wait=1&\(condition)", from: address)
       ).status
     }
     var open: [Stream] = []
     while open.count < 100 {
-      let stream = await Stream(api, "/changes?\(area)", from: "192.0.2.1")
+      let stream = await Stream(router, "/changes?\(area)", from: "192.0.2.1")
       guard stream.response.status == .ok else { break }
       open.append(stream)
     }
-    let short = await Stream(api, "/changes?category=cafe", from: "192.0.2.1")
-    let other = await Stream(api, "/changes?\(area)", from: "192.0.2.2")
+    let short = await Stream(router, "/changes?category=cafe", from: "192.0.2.1")
+    let other = await Stream(router, "/changes?\(area)", from: "192.0.2.2")
 
     #expect((2..<100).contains(open.count))
     #expect(short.response.status == .ok)
@@ -509,9 +511,9 @@ import Testing
     }
     let areas = try await store.areas(isCurrent: true)
     let bytes = try areas.shape(of: try #require(areas.area(named: "a"))).byteCount
-    let api = api(store.changes, streams: ChangeStreams(conditionBytes: bytes * 5 / 2))
+    let router = router(store.changes, streams: ChangeStreams(conditionBytes: bytes * 5 / 2))
     func stream(_ name: String, from address: String) async -> Stream {
-      await Stream(api, "/changes?in=\(name)", from: address)
+      await Stream(router, "/changes?in=\(name)", from: address)
     }
 
     var open: [Stream] = []
@@ -534,26 +536,26 @@ import Testing
   @Test func streamThatEndsMakesRoomForAnotherOfItsClient() async throws {
     let streams = ChangeStreams(limit: 2)
     do {
-      let open = await Stream(api(store.changes, streams: streams), "/changes")
-      let other = await Stream(api(store.changes, streams: streams), "/changes")
+      let open = await Stream(router(store.changes, streams: streams), "/changes")
+      let other = await Stream(router(store.changes, streams: streams), "/changes")
       #expect(open.response.status == .ok && other.response.status == .serviceUnavailable)
     }
 
-    let next = await Stream(api(store.changes, streams: streams), "/changes")
+    let next = await Stream(router(store.changes, streams: streams), "/changes")
 
     #expect(next.response.status == .ok && streams.counts.open == 1)
   }
 
   @Test func streamThatIsNeverReadIsNotCounted() async throws {
     do {
-      let stream = await Stream(api(store.changes), "/changes")
+      let stream = await Stream(router(store.changes), "/changes")
       #expect(stream.response.status == .ok && streams.counts.open == 1)
     }
     #expect(streams.counts.open == 0)
   }
 
   @Test func streamEndsWithAPositionWhenTheServerShutsDown() async throws {
-    let stream = await Stream(api(store.changes), "/changes")
+    let stream = await Stream(router(store.changes), "/changes")
     try stream.start()
     _ = try await stream.wait(for: "event: position")
     changes.close()
@@ -585,7 +587,7 @@ import Testing
     let (pieces, count) = (Pieces(), 100)
     var tasks: [Task<Void, any Error>] = []
     for _ in 0..<count {
-      let stream = await Stream(api(store.changes, streams: streams), target)
+      let stream = await Stream(router(store.changes, streams: streams), target)
       guard case .live(let body) = stream.response.body else { continue }
       tasks.append(Task { try await body(HTTPResponseWriter { await pieces.take($0) }) })
     }
@@ -616,7 +618,7 @@ import Testing
     }
     let page = try await driver.send(.GET, "/changes?since=\(start)").object
 
-    let stream = await Stream(api(store.changes), "/changes?since=\(start)")
+    let stream = await Stream(router(store.changes), "/changes?since=\(start)")
     try stream.start()
     let text = try await stream.wait(for: #""name":"short 4""#)
 
@@ -629,7 +631,7 @@ import Testing
 
   @Test func changeThatWaitsAtACheckOfTheAccessIsNotSkipped() async throws {
     let streams = ChangeStreams(interval: .milliseconds(1))
-    let stream = await Stream(api(store.changes, streams: streams), "/changes")
+    let stream = await Stream(router(store.changes, streams: streams), "/changes")
     guard case .live(let body) = stream.response.body else { return }
     let text = Mutex("")
     let (gate, isWaiting) = (Gate(), Counter())
@@ -662,7 +664,7 @@ import Testing
 
   @Test func slowReaderIsSentToTheLogAndMissesNothing() async throws {
     let gate = Gate()
-    let stream = await Stream(api(store.changes), "/changes")
+    let stream = await Stream(router(store.changes), "/changes")
     guard case .live(let body) = stream.response.body else { return }
     let text = Mutex("")
     let task = Task {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 /// Cursors with the parameters of the page before them, and with others.
 @Suite struct CursorTests {

@@ -7,6 +7,7 @@ import Points
 import TestSupport
 import Testing
 
+@testable import Duplicates
 @testable import LocationsAPI
 
 @Suite struct DuplicateRoutesTests {

@@ -11,6 +11,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import MCP
 
 /// `POST /mcp`.
 @Suite struct MCPTests {
@@ -529,8 +530,8 @@ import Testing
   func pagesOfOtherOriginsAreRejected(origin: String, status: Int) async throws {
     var api = LocationsAPI.Configuration(service: PointsService(store: MemoryStore()), version: "1.2.3")
     api.address = PublicAddress(url: "https://places.example.com/poi")
-    api.cors = CORSPolicy(origins: .list(["https://app.example.com"]))
-    let driver = ServiceDriver(LocationsAPI(api))
+    let cors = CORSPolicy(origins: .list(["https://app.example.com"]))
+    let driver = ServiceDriver(LocationsAPI(api), features: FeatureCalls(cors: cors))
 
     let response = try await Self.post(
       Examples.initialize, headers: ["origin": origin, "host": "evil.example"], to: driver)

@@ -8,18 +8,24 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import Pages
 
 @Suite struct PageTests {
+  private struct NoSearches: SearchHistory {
+    func searches(
+      from start: Timestamp, until end: Timestamp, limit: Int
+    ) async throws(PointStoreError) -> SearchReport { SearchReport() }
+  }
+
   private static let pages = ["/docs", "/map", "/status"]
 
   private static func get(
     _ target: String, headers: HTTPHeaders = [:], baseMap: BaseMap? = nil
   ) async throws -> ServiceDriver.Response {
     let store = MemoryStore()
-    let api = LocationsAPI(
-      .init(
-        service: PointsService(store: store), baseMap: baseMap, version: "1.2.3"))
-    let response = await api.router().respond(to: ServiceDriver.request(.GET, target, headers: headers))
+    let api = LocationsAPI(.init(service: PointsService(store: store), version: "1.2.3"))
+    let response = await api.routerOfAllCalls(FeatureCalls(baseMap: baseMap)).respond(
+      to: ServiceDriver.request(.GET, target, headers: headers))
     return ServiceDriver.Response(
       target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
@@ -114,11 +120,11 @@ import Testing
   }
 
   @Test func noTextIsMissingInALanguage() throws {
-    let english = try Self.forms(of: PageTexts.all[0])
+    let english = try Self.forms(of: PageStyle.translated.texts[0])
     let categories = ["en": ["one", "other"], "de": ["one", "other"], "ko": ["other"]]
 
-    #expect(PageTexts.all.map(\.language) == ["en", "ko", "de"])
-    for texts in PageTexts.all {
+    #expect(PageStyle.translated.texts.map(\.language) == ["en", "ko", "de"])
+    for texts in PageStyle.translated.texts {
       let forms = try Self.forms(of: texts)
       #expect(Set(forms.keys) == Set(english.keys))
       #expect(forms.values.allSatisfy { $0 == [""] || $0 == categories[texts.language] })
@@ -127,7 +133,7 @@ import Testing
 
   /// The names that pages use, in HTML, scripts and Swift, are those that have a text.
   @Test func everyTextIsUsedAndEveryUsedTextExists() async throws {
-    let names = Set(try Self.forms(of: PageTexts.all[0]).keys.map(\.name)).subtracting(["language"])
+    let names = Set(try Self.forms(of: PageStyle.translated.texts[0]).keys.map(\.name)).subtracting(["language"])
     let pages = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
     let folders = ["CPages", "LocationsAPI/Routes"].map { pages.appending(path: $0) }
     var used: Set<String> = []
@@ -193,8 +199,8 @@ import Testing
   func theStatusPageIsToldWhetherThereIsAReportOnSearches(hasSearches: Bool) async throws {
     let store = MemoryStore()
     let driver = ServiceDriver(
-      LocationsAPI(
-        .init(service: PointsService(store: store), searches: hasSearches ? NoSearches() : nil, version: "1")))
+      LocationsAPI(.init(service: PointsService(store: store), version: "1")),
+      features: FeatureCalls(searches: hasSearches ? NoSearches() : nil))
 
     let settings = try await driver.send(.GET, PageRoute.statusSettingsPath)
     let report = try await driver.send(.GET, "/analytics/searches")
@@ -260,12 +266,5 @@ import Testing
     #expect(BaseMap(tiles: tiles, attribution: "") == nil)
     #expect(BaseMap(tiles: tiles, attribution: String(repeating: "a", count: 1000)) != nil)
     #expect(BaseMap(tiles: tiles, attribution: String(repeating: "a", count: 1001)) == nil)
-  }
-}
-
-/// A history without searches.
-private struct NoSearches: SearchHistory {
-  func searches(from start: Timestamp, until end: Timestamp, limit: Int) async throws(PointStoreError) -> SearchReport {
-    SearchReport()
   }
 }

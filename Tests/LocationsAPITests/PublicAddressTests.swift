@@ -100,7 +100,8 @@ import Testing
   func absoluteLinksHaveThePrefixToo(target: String) async throws {
     let store = MemoryStore()
     func text(_ address: PublicAddress) async throws -> String {
-      let router = DescribedService.api(over: store, address: address).routerOfAllCalls()
+      let router = DescribedService.api(over: store, address: address).routerOfAllCalls(
+        DescribedService.features(over: store))
       let request = ServiceDriver.request(.GET, target, headers: ["x-forwarded-prefix": "/poi"])
       return String(buffer: try await router.respond(to: request).body.collect())
     }

@@ -11,6 +11,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import SearchAnalytics
 
 @Suite struct SearchesRouteTests {
   /// 2026-11-21T10:15:00Z.
@@ -24,9 +25,9 @@ import Testing
   ) async throws -> ServiceDriver.Response {
     let router = LocationsAPI(
       .init(
-        service: PointsService(store: StubStore()), access: AccessControl(access), searches: history,
-        clock: FixedClock(Self.now), version: "1")
-    ).router()
+        service: PointsService(store: StubStore()), access: AccessControl(access), clock: FixedClock(Self.now),
+        version: "1")
+    ).router { SearchReportCalls($0, history: history).endpoints }
     let response = await router.respond(to: ServiceDriver.request(.GET, target, headers: headers))
     return ServiceDriver.Response(
       target: target, status: Int(response.status.code), headers: response.headers,

@@ -1,3 +1,4 @@
+import Duplicates
 import Foundation
 import Geo
 import HTTPServer
@@ -5,6 +6,7 @@ import Logging
 import MemoryStore
 import NIOCore
 import NIOHTTP1
+import Pages
 import Points
 import TestSupport
 
@@ -19,9 +21,12 @@ extension MemoryStore {
 }
 
 extension LocationsAPI {
-  /// Returns the responder for the calls of this interface and of the others to its places.
-  func routerOfAllCalls(collections: PointCollections = PointCollections()) -> Router {
-    router { FeaturesAPI($0, collections: collections).endpoints + PhotonAPI($0).endpoints }
+  /// Returns the responder for the calls of this interface and of the features to its places.
+  func routerOfAllCalls(_ features: FeatureCalls = FeatureCalls()) -> Router {
+    var configuration = configuration
+    configuration.pageStyle = .translated
+    configuration.pageStyle.imageOrigin = features.baseMap?.origin
+    return LocationsAPI(configuration).router { features.endpoints($0) }
   }
 }
 
@@ -29,9 +34,12 @@ extension LocationsAPI {
 struct ServiceDriver {
   private let responder: any HTTPResponder
 
-  /// Creates a driver of an interface, and of the others to its places.
-  init(_ api: LocationsAPI, collections: PointCollections = PointCollections()) {
-    responder = api.routerOfAllCalls(collections: collections)
+  /// Creates a driver of a responder.
+  init(_ responder: any HTTPResponder) { self.responder = responder }
+
+  /// Creates a driver of an interface, and of the features to its places.
+  init(_ api: LocationsAPI, features: FeatureCalls = FeatureCalls()) {
+    responder = api.routerOfAllCalls(features)
   }
 
   /// Creates a driver of a service over a store.
@@ -42,11 +50,11 @@ struct ServiceDriver {
   ) {
     var api = LocationsAPI.Configuration(service: PointsService(store: store, clock: clock), version: "1.2.3")
     api.areas = store as? any AreaStore ?? api.areas
-    api.duplicates = (store as? any RecordStore).map { DuplicateDecisions($0) }
     api.metrics = metrics
     api.filtering = filtering
     api.uptime = uptime
-    self.init(LocationsAPI(api))
+    let decisions = (store as? any RecordStore).map { DuplicateDecisions($0) }
+    self.init(LocationsAPI(api), features: FeatureCalls(decisions: decisions))
   }
 
   /// Creates a driver of a service with keys.

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import Pages
 
 /// The metrics of the last hour that the status page shows after a reload.
 @Suite(.timeLimit(.minutes(5))) struct StatusHistoryTests {
@@ -52,9 +53,8 @@ import Testing
   }
 
   @Test func theCallNeedsTheScopeOfTheMetrics() async throws {
-    var api = LocationsAPI.Configuration(service: PointsService(store: MemoryStore()), version: "1.2.3")
-    api.statusHistory = history
-    let driver = ServiceDriver(LocationsAPI(api))
+    let api = LocationsAPI.Configuration(service: PointsService(store: MemoryStore()), version: "1.2.3")
+    let driver = ServiceDriver(LocationsAPI(api), features: FeatureCalls(history: history))
 
     #expect(StatusHistoryRoute.call.scope == MetricsRoute.call.scope)
     #expect(try await driver.send(.GET, "/status/history.json").status == 200)

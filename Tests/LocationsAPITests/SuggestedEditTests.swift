@@ -12,6 +12,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import SuggestedEdits
 
 /// The calls of suggested edits over places in memory.
 @Suite struct SuggestedEditTests {
@@ -29,10 +30,9 @@ import Testing
 
   private func driver(_ keys: [APIKey]? = nil) -> ServiceDriver {
     var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
-    api.suggestions = Suggestions(store)
     api.clock = clock
     api.access = AccessControl(AccessPolicy(keys: keys, isLoopback: true))
-    return ServiceDriver(LocationsAPI(api))
+    return ServiceDriver(LocationsAPI(api), features: FeatureCalls(suggestions: Suggestions(store)))
   }
 
   private func place(_ name: String = "Café") async throws -> PointOfInterest {

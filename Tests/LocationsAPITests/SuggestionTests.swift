@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import SuggestedEdits
 
 /// Suggestions in each store that keeps records.
 @Suite struct SuggestionTests {

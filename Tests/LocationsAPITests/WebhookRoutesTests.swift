@@ -28,7 +28,7 @@ import Testing
 
   private let places = MemoryStore()
 
-  private var webhooks: Webhooks { Webhooks(places) }
+  private var webhooks: WebhookRecords { WebhookRecords(places) }
 
   private var changes: any PointFeed { places.changes }
 
@@ -44,8 +44,13 @@ import Testing
     var api = LocationsAPI.Configuration(service: PointsService(store: places), version: "1")
     api.changes = places.changes
     api.areas = places
-    api.webhooks = sender
-    return ServiceDriver(LocationsAPI(api))
+    api.messageSources = [
+      MessageSource(
+        name: "suggestion", member: "suggestions", messageType: "suggestions.changed", countMember: "openSuggestions",
+        description: ""
+      ) { _ throws(PointStoreError) in RecordSummary(count: 0, mark: "") }
+    ]
+    return ServiceDriver(LocationsAPI(api), features: FeatureCalls(webhooks: sender))
   }
 
   private func create(_ json: String = #"{"url":"https://example.com/hook"}"#) async throws -> [String: Any] {

@@ -25,7 +25,7 @@ import Webhooks
   func webhookThatCannotBeDecodedIsLoggedOnceAndPreventsNoOther(_ document: String) async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await store(database)
-    let webhooks = Webhooks(store)
+    let webhooks = WebhookRecords(store)
     for number: UInt64 in 1...3 {
       let webhook = Webhook(
         id: .sample(number), url: "https://example.com", filter: nil, secrets: WebhookSecrets(.generate()),

@@ -262,7 +262,7 @@ import Webhooks
   func webhookThatCannotBeDecodedIsLoggedOnceAndPreventsNoOther(_ document: String) async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
-    let former = Webhooks(try await MemoryStore(journal: journal))
+    let former = WebhookRecords(try await MemoryStore(journal: journal))
     for number in 1...3 { #expect(try await former.insert(.sample(UInt64(number)))) }
     await journal.close()
     let file = try DatabaseQueue(path: folder.path)
@@ -273,7 +273,7 @@ import Webhooks
     try file.close()
     let log = LogRecorder()
     let reopened = try await SQLiteJournal.open(path: folder.path, damagedRows: DamagedRows(logger: log.logger))
-    let webhooks = Webhooks(try await MemoryStore(journal: reopened))
+    let webhooks = WebhookRecords(try await MemoryStore(journal: reopened))
 
     for _ in 0..<2 { #expect(try await webhooks.webhooks(id: nil).map(\.id) == [.sample(1), .sample(3)]) }
 

@@ -24,7 +24,7 @@ enum TestedStore: CaseIterable {
     let records: any RecordStore
     let changes: any PointFeed
 
-    var webhooks: Webhooks { Webhooks(records) }
+    var webhooks: WebhookRecords { WebhookRecords(records) }
   }
 
   func with(_ body: (Parts) async throws -> Void) async throws {
@@ -100,12 +100,12 @@ final class RecordingEndpoint: WebhookTransport {
 extension WebhookSender {
   /// Creates a sender of a test.
   static func testing(
-    _ store: Webhooks, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock,
-    suggestions: (@Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary)? = nil,
+    _ store: WebhookRecords, _ changes: any PointFeed, _ endpoint: RecordingEndpoint, _ clock: SimulatedClock,
+    sources: [MessageSource] = [],
     areaMark: @escaping @Sendable () -> String? = { nil }
   ) -> WebhookSender {
     WebhookSender(
-      store: store, changes: changes, suggestions: suggestions, transport: endpoint,
+      store: store, changes: changes, sources: sources, transport: endpoint,
       conditions: { filter in
         var query = PointQuery()
         if filter.hasPrefix("terms="), let count = Int(filter.dropFirst(6)) {
@@ -122,7 +122,7 @@ extension WebhookSender {
   }
 }
 
-extension Webhooks {
+extension WebhookRecords {
   /// Adds a webhook and returns it as it is stored.
   func add(
     _ number: UInt64, at position: String, filter: String? = nil, _ clock: SimulatedClock

@@ -94,16 +94,20 @@ import Testing
     let open = RecordCollection("open")
     let expiry = clock.now().adding(.seconds(30 * 86_400))
     try await TestedStore.memory.with { store in
-      let sender = WebhookSender.testing(
-        store.webhooks, store.changes, endpoint, clock,
-        suggestions: { [records = store.records] now throws(PointStoreError) in
-          try await records.summary(of: RecordQuery(open, .unexpired(at: now)))
-        })
+      let source = MessageSource(
+        name: "suggestion", member: "suggestions", messageType: "suggestions.changed", countMember: "openSuggestions",
+        description: ""
+      ) { [records = store.records] now throws(PointStoreError) in
+        try await records.summary(of: RecordQuery(open, .unexpired(at: now)))
+      }
+      let sender = WebhookSender.testing(store.webhooks, store.changes, endpoint, clock, sources: [source])
       let position = try await store.changes.presentPosition()
       _ = try await store.webhooks.add(1, at: position, clock)
       var webhook = try await store.webhooks.add(2, at: position, clock)
-      webhook.followsSuggestions = true
+      webhook.follow(source, true)
       #expect(try await store.webhooks.replace(webhook))
+      let kept = try await store.records.records(matching: RecordQuery(RecordCollection("webhooks")))
+      #expect(kept.count { $0.document.contains(#""suggestionMark":"""#) } == 1)
 
       await sender.runOnce()
       for id: ExactText in ["1", "2"] {
@@ -686,7 +690,7 @@ import Testing
         let killed = KilledStore(
           store.records, afterCalls: Int.random(in: 0...8, using: &random),
           isAfterEffect: Bool.random(using: &random))
-        let sender = WebhookSender.testing(Webhooks(killed), store.changes, endpoint, clock)
+        let sender = WebhookSender.testing(WebhookRecords(killed), store.changes, endpoint, clock)
         for _ in 0..<3 { await sender.runOnce() }
         clock.advance(by: WebhookSender.leaseDuration)
       }

@@ -2,13 +2,15 @@ import ArgumentParser
 import Foundation
 import AccessControl
 import LocationsAPI
+import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct AccessConfigurationTests {
   @Test func withoutSettingsThereAreNoKeysAndReadingIsOpen() throws {
-    let configuration = try ServeConfiguration(Settings(environment: [:]))
+    let configuration = try ServeConfiguration(Settings(environment: [:]), features: Features.all)
 
     #expect(configuration.access.keysFile == nil)
     #expect(!configuration.access.readRequiresKey)
@@ -17,7 +19,8 @@ import Testing
 
   @Test func settingsAreRead() throws {
     let configuration = try ServeConfiguration(
-      Settings(environment: ["API_KEYS_FILE": "k", "READ_REQUIRES_KEY": "yes", "REQUIRE_IF_MATCH": "1"]))
+      Settings(environment: ["API_KEYS_FILE": "k", "READ_REQUIRES_KEY": "yes", "REQUIRE_IF_MATCH": "1"]),
+      features: Features.all)
 
     #expect(configuration.access.keysFile == "k")
     #expect(configuration.access.readRequiresKey)
@@ -26,7 +29,7 @@ import Testing
 
   @Test func requiringAKeyForReadingNeedsConfiguredKeys() {
     let error = #expect(throws: ConfigurationError.self) {
-      try ServeConfiguration(Settings(environment: ["READ_REQUIRES_KEY": "true"]))
+      try ServeConfiguration(Settings(environment: ["READ_REQUIRES_KEY": "true"]), features: Features.all)
     }
 
     #expect(error?.variable == "READ_REQUIRES_KEY")

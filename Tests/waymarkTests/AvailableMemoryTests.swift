@@ -1,6 +1,7 @@
+import ServerFeatures
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct AvailableMemoryTests {
   private func memory(_ files: [String: String]) -> Int {

@@ -1,8 +1,10 @@
 import Basics
 import Foundation
 import Points
+import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct CategoriesFileTests {
@@ -10,11 +12,12 @@ import Testing
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("categories-\(UUID()).yaml")
     try Data(text.utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
-    return try ServeConfiguration(Settings(environment: ["CATEGORIES_FILE": file.path])).search.categories
+    return try ServeConfiguration(Settings(environment: ["CATEGORIES_FILE": file.path]), features: Features.all).search
+      .categories
   }
 
   @Test func fileIsTheTreeOfSearchesAndFilters() throws {
-    let configuration = try ServeConfiguration(Settings(environment: [:])).search
+    let configuration = try ServeConfiguration(Settings(environment: [:]), features: Features.all).search
 
     #expect(try tree("categories: {a: {names: {en: A}}}").categories.map(\.name) == ["a"])
     #expect(configuration.categories.categories.count >= 300)
@@ -30,7 +33,8 @@ import Testing
 
   @Test func missingFileIsRejected() throws {
     let error = try #require(throws: ConfigurationError.self) {
-      try ServeConfiguration(Settings(environment: ["CATEGORIES_FILE": "/nowhere/categories.yaml"]))
+      try ServeConfiguration(
+        Settings(environment: ["CATEGORIES_FILE": "/nowhere/categories.yaml"]), features: Features.all)
     }
 
     #expect("\(error)".contains("must be a file that can be read"))

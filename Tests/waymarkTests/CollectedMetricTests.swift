@@ -1,7 +1,9 @@
 import PrometheusMetrics
+import ServerFeatures
 import Synchronization
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct CollectedMetricTests {
@@ -41,7 +43,7 @@ import Testing
   }
 
   @Test func catalogueHasTheMetricsOfFeaturesAndEachNameOnce() {
-    let names = MetricCatalogue.all.map(\.name)
+    let names = MetricCatalogue.all(with: Features.all).map(\.name)
 
     #expect(Set(names).count == names.count)
     for name in [

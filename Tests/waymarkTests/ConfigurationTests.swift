@@ -2,15 +2,18 @@ import ArgumentParser
 import Foundation
 import HTTPServer
 import Logging
+import Pages
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct ConfigurationTests {
   @Test func withoutSettingsTheSampleIsServedFromMemoryOnLoopback() throws {
-    let configuration = try ServeConfiguration(Settings(environment: [:]))
+    let configuration = try ServeConfiguration(Settings(environment: [:]), features: Features.all)
 
     #expect(configuration.http.host == "127.0.0.1")
     #expect(configuration.http.port == 8080)
@@ -22,7 +25,7 @@ import Testing
   @Test func aFlagWinsOverTheEnvironment() throws {
     let settings = Settings(options: ["HTTP_PORT": "9"], environment: ["HTTP_PORT": "7", "HTTP_HOST": "0.0.0.0"])
 
-    let configuration = try ServeConfiguration(settings)
+    let configuration = try ServeConfiguration(settings, features: Features.all)
 
     #expect(configuration.http.port == 9)
     #expect(configuration.http.host == "0.0.0.0")
@@ -31,9 +34,10 @@ import Testing
   @Test func databaseURLSelectsPostgresUnlessMemoryIsSet() throws {
     let database = ["DATABASE_URL": "postgresql://db/places", "DATABASE_POOL_SIZE": "3"]
 
-    let implied = try ServeConfiguration(Settings(options: database, environment: ["MIGRATIONS_PATH": "/m"]))
+    let implied = try ServeConfiguration(
+      Settings(options: database, environment: ["MIGRATIONS_PATH": "/m"]), features: Features.all)
     let askedFor = try ServeConfiguration(
-      Settings(environment: ["POINT_STORE": "memory", "DATA_FILE": "a.csv, b.csv"]))
+      Settings(environment: ["POINT_STORE": "memory", "DATA_FILE": "a.csv, b.csv"]), features: Features.all)
 
     guard case .postgres(let database) = implied.store else {
       Issue.record("expected PostgreSQL, got \(implied.store)")
@@ -64,9 +68,9 @@ import Testing
       "DATABASE_URL": "postgresql://db/places", "MIGRATIONS_PATH": "/m", "ANALYTICS": "postgres",
       "ANALYTICS_RETENTION_DAYS": "7",
     ]
-    let configuration = try ServeConfiguration(Settings(environment: environment))
+    let configuration = try ServeConfiguration(Settings(environment: environment), features: Features.all)
     environment["IS_UNIT_TESTING"] = "1"
-    let underTest = try ServeConfiguration(Settings(environment: environment))
+    let underTest = try ServeConfiguration(Settings(environment: environment), features: Features.all)
 
     #expect(configuration.analytics == .postgres)
     #expect(configuration.analyticsRetention == .seconds(7 * 86_400))
@@ -76,7 +80,7 @@ import Testing
   @Test func memoryMayBeKeptInAFile() throws {
     let settings = Settings(environment: ["MEMORY_STORE_PATH": "/var/lib/waymark/places.db", "DATA_FILE": "a.csv"])
 
-    let configuration = try ServeConfiguration(settings)
+    let configuration = try ServeConfiguration(settings, features: Features.all)
 
     let path = "/var/lib/waymark/places.db"
     #expect(configuration.store == .memory(dataFiles: ["a.csv"], keptIn: path, indexPath: "\(path).index"))
@@ -85,7 +89,7 @@ import Testing
   @Test func indexOfMemoryMayBeKeptElsewhere() throws {
     let settings = Settings(environment: ["MEMORY_STORE_PATH": "/a.db", "INDEX_PATH": "/fast/index"])
 
-    let configuration = try ServeConfiguration(settings)
+    let configuration = try ServeConfiguration(settings, features: Features.all)
 
     #expect(configuration.store == .memory(dataFiles: [], keptIn: "/a.db", indexPath: "/fast/index"))
   }
@@ -93,9 +97,11 @@ import Testing
   @Test(arguments: ["1", "true", "YES"])
   func unitTestingUsesNothingOutsideTheProcess(value: String) throws {
     let configuration = try ServeConfiguration(
-      Settings(environment: ["IS_UNIT_TESTING": value, "DATABASE_URL": "postgresql://db/places", "ANALYTICS": "log"]))
+      Settings(environment: ["IS_UNIT_TESTING": value, "DATABASE_URL": "postgresql://db/places", "ANALYTICS": "log"]),
+      features: Features.all)
     let memory = try ServeConfiguration(
-      Settings(environment: ["IS_UNIT_TESTING": value, "MEMORY_STORE_PATH": "/var/lib/waymark/places.db"]))
+      Settings(environment: ["IS_UNIT_TESTING": value, "MEMORY_STORE_PATH": "/var/lib/waymark/places.db"]),
+      features: Features.all)
 
     #expect(configuration.isUnitTesting)
     #expect(configuration.store == .memory(dataFiles: [], keptIn: nil))
@@ -118,7 +124,7 @@ import Testing
   ])
   func invalidValueIsNamedWithItsSettingAndTheAcceptedValues(variable: String, value: String, expectation: String) {
     let error = #expect(throws: ConfigurationError.self) {
-      try ServeConfiguration(Settings(environment: [variable: value]))
+      try ServeConfiguration(Settings(environment: [variable: value]), features: Features.all)
     }
 
     #expect(error?.description == "\(variable) \(expectation), got '\(value)'")
@@ -126,7 +132,7 @@ import Testing
 
   @Test func postgresWithoutAURLNamesTheMissingSetting() {
     let error = #expect(throws: ConfigurationError.self) {
-      try ServeConfiguration(Settings(environment: ["POINT_STORE": "postgres"]))
+      try ServeConfiguration(Settings(environment: ["POINT_STORE": "postgres"]), features: Features.all)
     }
 
     #expect(error?.variable == "DATABASE_URL")
@@ -146,8 +152,8 @@ import Testing
     let tiles = "https://tile.example.com/{z}/{x}/{y}.png"
     let environment = ["MAP_TILES_URL": tiles, "MAP_TILES_ATTRIBUTION": "© Contributors"]
 
-    #expect(try ServeConfiguration(Settings(environment: environment)).baseMap != nil)
-    #expect(try ServeConfiguration(Settings(environment: [:])).baseMap == nil)
+    #expect(try ServeConfiguration(Settings(environment: environment), features: Features.all).baseMap != nil)
+    #expect(try ServeConfiguration(Settings(environment: [:]), features: Features.all).baseMap == nil)
   }
 
   @Test(arguments: [
@@ -160,7 +166,9 @@ import Testing
     (["MAP_TILES_URL": "https://a.example/", "MAP_TILES_ATTRIBUTION": "A"], "MAP_TILES_URL must be an address"),
   ])
   func anIncompleteBaseMapIsRejected(environment: [String: String], words: String) {
-    let error = #expect(throws: ConfigurationError.self) { try ServeConfiguration(Settings(environment: environment)) }
+    let error = #expect(throws: ConfigurationError.self) {
+      try ServeConfiguration(Settings(environment: environment), features: Features.all)
+    }
 
     #expect(error?.description.hasPrefix(words) == true, "\(error?.description ?? "")")
   }
@@ -170,7 +178,8 @@ import Testing
     defer { try? FileManager.default.removeItem(at: file) }
     try Data("no tiles".utf8).write(to: file)
     for (path, reason) in [(file.path, "is neither an MBTiles nor a PMTiles file"), ("/nonexistent", "can't be read")] {
-      let configuration = try ServeConfiguration(Settings(environment: ["MAP_TILES_FILE": path]))
+      let configuration = try ServeConfiguration(
+        Settings(environment: ["MAP_TILES_FILE": path]), features: Features.all)
       let error = #expect(throws: ConfigurationError.self) { try configuration.baseMap?.open() }
 
       #expect(error?.description == "MAP_TILES_FILE names '\(path)', which \(reason)")

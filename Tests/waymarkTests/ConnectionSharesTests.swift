@@ -1,6 +1,7 @@
+import ServerFeatures
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct ConnectionSharesTests {
   private func shares(_ environment: [String: String], keepsSearches: Bool = false) throws -> ConnectionShares {

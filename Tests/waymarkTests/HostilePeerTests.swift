@@ -8,9 +8,12 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Points
+import ServerFeatures
 import Testing
+import Tokens
 import Webhooks
 
+@testable import Hosting
 @testable import waymark
 
 /// Responses of peers of the program, as the receiver of a webhook, the issuer of tokens, and a server that commands

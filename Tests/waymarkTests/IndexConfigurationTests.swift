@@ -1,7 +1,8 @@
 import IndexedStore
+import ServerFeatures
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct IndexConfigurationTests {
   private func configuration(_ settings: [String: String]) throws(ConfigurationError) -> IndexConfiguration {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct LineLogHandlerTests {
   private let time = FixedClock(Timestamp(microsecondsSinceEpoch: 1_700_000_000_250_000))

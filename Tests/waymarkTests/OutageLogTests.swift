@@ -2,7 +2,7 @@ import Points
 import TestSupport
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct OutageLogTests {
   private let store = SwitchedStore()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 /// The aggregation of warnings that clients cause.
 @Suite(.timeLimit(.minutes(5))) struct PeriodicCountTests {

@@ -1,7 +1,9 @@
 import CoreMetrics
 import PrometheusMetrics
+import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct ProcessMetricsTests {
@@ -21,7 +23,7 @@ import Testing
   }
 
   @Test func figuresOfThisProcessAreReported() async throws {
-    let metrics = PrometheusMetrics(MetricCatalogue.all)
+    let metrics = PrometheusMetrics(MetricCatalogue.all(with: Features.all))
     await ProcessMetrics(factory: metrics).collect()
 
     var values: [String: Double] = [:]

@@ -2,13 +2,15 @@ import Foundation
 import AccessControl
 import HTTPServer
 import NIOHTTP1
+import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct ProtectionConfigurationTests {
   private func configuration(_ environment: [String: String]) throws -> ServeConfiguration {
-    try ServeConfiguration(Settings(environment: environment))
+    try ServeConfiguration(Settings(environment: environment), features: Features.all)
   }
 
   @Test func withoutSettingsTokensAndRateLimitAreOff() throws {

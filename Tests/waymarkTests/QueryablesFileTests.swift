@@ -3,9 +3,10 @@ import CQL2
 import Foundation
 import JSONText
 import Points
+import ServerFeatures
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct QueryablesFileTests {
   /// Returns the declarations of a file with this text.

@@ -4,10 +4,11 @@ import PrometheusMetrics
 import TestSupport
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct RequestMetricsTests {
-  private let metrics = PrometheusMetrics(MetricCatalogue.all)
+  private let metrics = PrometheusMetrics(MetricCatalogue.all(with: Features.all))
 
   private func request(
     method: HTTPMethod? = .GET, route: String? = "/locations", status: HTTPResponseStatus? = .ok, bytes: Int = 0,

@@ -3,8 +3,10 @@ import HTTPServer
 import Logging
 import NIOCore
 import NIOHTTP1
+import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 /// The entity tags of responses under different settings.
@@ -39,10 +41,10 @@ import Testing
   }
 
   private static func digest(_ environment: [String: String]) -> UInt64 {
-    Settings(environment: environment).responseDigest()
+    Settings(environment: environment).responseDigest(of: ServerSettings.settings)
   }
 
-  @Test(arguments: Setting.ofServer)
+  @Test(arguments: ServerSettings.settings)
   func digestChangesWithTheSettingsThatAffectResponsesAlone(setting: Setting) throws {
     var value = try Self.value(of: setting)
     let file = FileManager.default.temporaryDirectory.appending(path: "setting-\(UUID())")
@@ -99,7 +101,7 @@ import Testing
 
   private static func seen(_ environment: [String: String]) async throws -> [String: Seen] {
     let environment = ["IS_UNIT_TESTING": "true", "OGC_COLLECTIONS": "sights=museum"].merging(environment) { $1 }
-    let configuration = try ServeConfiguration(Settings(environment: environment))
+    let configuration = try ServeConfiguration(Settings(environment: environment), features: Features.all)
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let application = try await Application(configuration, logger: logger)
     var all: [String: Seen] = [:]
@@ -158,7 +160,7 @@ import Testing
     let files = ["QUERYABLES": file.path, "CATEGORIES_FILE": categories.path]
     var changing: Set<String> = []
 
-    for setting in Setting.ofServer {
+    for setting in ServerSettings.settings {
       let environment = try files[setting.name].map { [setting.name: $0] } ?? Self.environment(for: setting)
       guard let environment else { continue }
       let changed = try await Self.seen(environment)

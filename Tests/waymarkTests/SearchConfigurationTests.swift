@@ -1,11 +1,13 @@
 import Points
+import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 @Suite struct SearchConfigurationTests {
   private func search(_ environment: [String: String]) throws(ConfigurationError) -> SearchConfiguration {
-    try ServeConfiguration(Settings(environment: environment)).search
+    try ServeConfiguration(Settings(environment: environment), features: Features.all).search
   }
 
   @Test func namesAreThoseOfTheDefaultWithoutSettings() throws {

@@ -1,8 +1,10 @@
 import ArgumentParser
 import Foundation
 import Points
+import ServerFeatures
 import Testing
 
+@testable import Hosting
 @testable import waymark
 
 extension Setting: CustomTestStringConvertible {
@@ -34,33 +36,42 @@ extension CategoryTree: CustomReflectable {
   /// A misspelt name does not compile where a setting is read; one in a message or in the help is found here.
   @Test func eachDeclaredSettingIsUsedAndEachUsedOneDeclared() throws {
     var sources = ""
-    let folder = root.appending(path: "Sources/waymark")
-    let files = try #require(FileManager.default.enumerator(atPath: folder.path))
-    for case let file as String in files where file.hasSuffix(".swift") && !file.hasSuffix("SettingCatalogue.swift") {
-      sources += try text("Sources/waymark/\(file)").replacing(/contains\("[^"]*"\)/, with: "")
+    for folder in ["Sources/Core/Hosting", "Sources/Core/ServerFeatures", "Sources/Features", "Sources/waymark"] {
+      let files = try #require(FileManager.default.enumerator(atPath: root.appending(path: folder).path))
+      for case let file as String in files where file.hasSuffix(".swift") && !file.hasSuffix("SettingCatalogue.swift") {
+        sources += try text("\(folder)/\(file)").replacing(/contains\("[^"]*"\)/, with: "")
+      }
     }
     let used = Set(sources.matches(of: /"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"/).map { String($0.1) })
-    let declared = Set(Setting.all.map(\.name))
+    let all = ServerSettings.settings + Setting.client.settings
+    let declared = Set(all.map(\.name))
 
-    #expect(declared.count > 50 && declared.count == Setting.all.count)
+    #expect(declared.count > 50 && declared.count == all.count)
     #expect(used.subtracting(declared).isEmpty)
     for group in Setting.groupsOfServer + [Setting.client] {
       let properties = Mirror(reflecting: group).children.filter { $0.value is any DeclaredSetting }.compactMap(\.label)
-      let lists = Mirror(reflecting: group).children.compactMap { $0.value as? [Setting] }
-      #expect(properties.count + lists.map(\.count).reduce(0, +) == group.settings.count)
+      #expect(properties.count == group.settings.count)
       #expect(properties.filter { !sources.contains(".\($0)") } == [])
     }
   }
 
-  @Test func settingsOfFeaturesStandBetweenThoseOfPlacesAndChangeTheConfiguration() throws {
-    let names = Features.all.flatMap { $0.settings }.map(\.name)
+  @Test func settingsOfFeaturesStandAmongThoseOfTheirGroupAndChangeTheConfiguration() throws {
     let environment = ["MEMORY_STORE_PATH": "places.db"]
     let without = try Self.configuration(environment)
-    let values = ["SUGGESTION_DAYS": "7", "WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8"]
+    let values = [
+      "CHANGES_MAX_STREAMS": "7", "OGC_COLLECTIONS": "food=cafe", "SUGGESTION_DAYS": "7",
+      "WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8",
+    ]
+    let named = ["MAP_TILES_ATTRIBUTION", "MAP_TILES_FILE", "MAP_TILES_URL"]
+    let places = Setting.places.settings(with: Features.all).map(\.name)
 
-    #expect(names == values.keys.sorted())
-    #expect(Setting.places.settings.map(\.name).suffix(4) == ["CHANGES_RETENTION_DAYS"] + names + ["MIGRATIONS_PATH"])
+    #expect(Features.all.flatMap { $0.settings }.map(\.name).sorted() == (values.keys + named).sorted())
+    #expect(
+      places.suffix(4) == [
+        "CHANGES_RETENTION_DAYS", "SUGGESTION_DAYS", "WEBHOOK_ALLOWED_NETWORKS", "MIGRATIONS_PATH",
+      ])
     for (name, value) in values {
+      #expect(ServerSettings.settings.contains { $0.name == name }, "\(name) is in no group")
       #expect(try Self.configuration(environment.merging([name: value]) { $1 }) != without, "\(name)")
     }
   }
@@ -77,7 +88,7 @@ extension CategoryTree: CustomReflectable {
       "Write it: swift run waymark settings > deploy/waymark.example.env")
   }
 
-  @Test(arguments: Setting.ofServer)
+  @Test(arguments: ServerSettings.settings)
   func eachSettingOfTheServerIsAnOptionWithItsDefault(setting: Setting) throws {
     let option = "--\(setting.name.lowercased().replacing("_", with: "-"))"
 
@@ -92,7 +103,7 @@ extension CategoryTree: CustomReflectable {
   @Test func theServerHasNoOtherOptions() {
     let options = Self.help.matches(of: /(?m)^ +(?:-h, )?--([a-z-]+)/).map { String($0.1) }
 
-    #expect(Set(options) == Set(Setting.ofServer.compactMap(\.optionName) + ["version", "help"]))
+    #expect(Set(options) == Set(ServerSettings.settings.compactMap(\.optionName) + ["version", "help"]))
   }
 
   /// The settings that others need in order to be accepted.
@@ -107,7 +118,7 @@ extension CategoryTree: CustomReflectable {
   private static func configuration(_ environment: [String: String]) throws(ConfigurationError) -> String {
     let settings = Settings(environment: environment)
     var text = ""
-    dump(try ServeConfiguration(settings), to: &text)
+    dump(try ServeConfiguration(settings, features: Features.all), to: &text)
     dump(try LogConfiguration(settings, isTerminal: true), to: &text)
     return text
   }
@@ -127,12 +138,12 @@ extension CategoryTree: CustomReflectable {
   }
 
   @Test func mostServerSettingsDeclareADefaultValue() {
-    let values = Setting.ofServer.filter { if case .value = $0.fallback { true } else { false } }
+    let values = ServerSettings.settings.filter { if case .value = $0.fallback { true } else { false } }
 
     #expect(values.count >= 30)
   }
 
-  @Test(arguments: Setting.ofServer)
+  @Test(arguments: ServerSettings.settings)
   func onlyValuesOtherThanTheDefaultChangeTheConfiguration(setting: Setting) throws {
     guard case .value(let value) = setting.fallback else { return }
     let other: String? =
@@ -148,7 +159,7 @@ extension CategoryTree: CustomReflectable {
     if let other { #expect(try Self.configuration(setting, other) != implicit) }
   }
 
-  @Test(arguments: Setting.ofServer)
+  @Test(arguments: ServerSettings.settings)
   func valuesOutsideTheDeclaredRangeAreRejected(setting: Setting) throws {
     let range: ClosedRange<Int>
     switch setting.kind {
@@ -167,7 +178,7 @@ extension CategoryTree: CustomReflectable {
     }
   }
 
-  @Test(arguments: Setting.ofServer)
+  @Test(arguments: ServerSettings.settings)
   func unknownChoiceIsRejectedWithTheAcceptedOnes(setting: Setting) {
     let expectation: String
     switch setting.kind {
@@ -181,7 +192,7 @@ extension CategoryTree: CustomReflectable {
     #expect(error?.description == "\(setting.name) \(expectation), got 'maybe'")
   }
 
-  @Test(arguments: Setting.all.filter(\.isSecret))
+  @Test(arguments: (ServerSettings.settings + Setting.client.settings).filter(\.isSecret))
   func errorsDoNotShowSecrets(setting: Setting) {
     let error = Settings(environment: [setting.name: "hunter2"]).error(setting, "must be something else")
 

@@ -1,9 +1,10 @@
 import Basics
 import CoreMetrics
 import PrometheusMetrics
+import ServerFeatures
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct StatusTotalsTests {
   /// Sets a figure at each look-up.

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import waymark
+@testable import Hosting
 
 @Suite struct StoreMetricsTests {
   private let store = SwitchedStore()

@@ -1,7 +1,10 @@
 import AccessControl
 import HTTPServer
+import ServerFeatures
 import Testing
+import Tokens
 
+@testable import Hosting
 @testable import waymark
 
 /// Settings that would be ignored, or that nothing could ever match.
@@ -68,7 +71,7 @@ import Testing
   ])
   func settingWithoutEffectStopsTheStart(environment: [String: String], message: String) {
     let error = #expect(throws: ConfigurationError.self) {
-      try ServeConfiguration(Settings(environment: environment))
+      try ServeConfiguration(Settings(environment: environment), features: Features.all)
     }
 
     #expect(error?.description == message)
@@ -84,7 +87,7 @@ import Testing
     ["DATA_FILE": "a.csv", "MEMORY_STORE_PATH": "/a.db", "CHANGES_RETENTION_DAYS": "5"],
   ])
   func compatibleSettingsAreAccepted(environment: [String: String]) throws {
-    _ = try ServeConfiguration(Settings(environment: environment))
+    _ = try ServeConfiguration(Settings(environment: environment), features: Features.all)
   }
 
   private static let key = "-----BEGIN PRIVATE KEY-----\nhunter2"
@@ -105,7 +108,9 @@ import Testing
     let all = environment.merging(["JWT_ISSUER": "i", "JWT_AUDIENCE": "a"]) { value, _ in value }
     let tokens = environment["JWT_JWKS"] == nil ? environment : all
 
-    let error = #expect(throws: ConfigurationError.self) { try ServeConfiguration(Settings(environment: tokens)) }
+    let error = #expect(throws: ConfigurationError.self) {
+      try ServeConfiguration(Settings(environment: tokens), features: Features.all)
+    }
 
     #expect(error.map { environment.keys.contains($0.variable) } == true)
     #expect(error?.description.contains("hunter2") == false, "\(error?.description ?? "")")
@@ -130,7 +135,7 @@ import Testing
 
   @Test func originsAreNormalizedAsBrowsersSendThem() throws {
     let configuration = try ServeConfiguration(
-      Settings(environment: ["CORS_ALLOWED_ORIGINS": "HTTPS://Example.org:443"]))
+      Settings(environment: ["CORS_ALLOWED_ORIGINS": "HTTPS://Example.org:443"]), features: Features.all)
 
     #expect("\(configuration.cors)".contains("[https://example.org]"))
   }

@@ -1,12 +1,21 @@
+@testable import AreasAPI
 import CFuzzer
+@testable import Changes
 import Dispatch
+@testable import Duplicates
 import Geo
 import HTTPServer
 @testable import LocationsAPI
+@testable import MCP
+@testable import Maps
 @testable import MemoryStore
 import NIOCore
 import NIOHTTP1
+@testable import OGC
+@testable import Pages
+@testable import Photon
 import Points
+@testable import SearchAnalytics
 import Synchronization
 
 /// A service over a few places that handles requests in process.
@@ -26,10 +35,17 @@ public struct Service: Sendable {
       _ = try? await store.importRows(stream, mode: .partial, dryRun: false)
       let service = PointsService(store: store)
       var configuration = LocationsAPI.Configuration(service: service, version: "0")
-      configuration.duplicates = DuplicateDecisions(store)
       configuration.filtering = Filtering(timeLimit: .seconds(600))
+      configuration.pageStyle = .translated
       let api = LocationsAPI(configuration)
-      let router = api.router { FeaturesAPI($0).endpoints + PhotonAPI($0).endpoints }
+      let decisions = DuplicateDecisions(store)
+      let router = api.router { api in
+        MCPCalls(api).endpoints + MapCalls(api).endpoints + PageCalls(api).endpoints
+          + ChangeCalls(api, streams: ChangeStreams()).endpoints + AreasAPI(api).endpoints
+          + DuplicateCalls(api, decisions: decisions).endpoints
+          + SearchReportCalls(api, history: nil).endpoints
+          + FeaturesAPI(api).endpoints + PhotonAPI(api).endpoints
+      }
       found.withLock { $0 = router }
     }
     while true {

@@ -1,5 +1,5 @@
 import AccessControl
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
 import Points
 
@@ -16,7 +16,7 @@ package struct CachePolicy: Sendable {
   let isPrivate: Bool
 
   /// A Boolean value that indicates whether nothing may be kept, so that responses get no entity tags either.
-  let isOff: Bool
+  package let isOff: Bool
 
   /// Creates a policy.
   ///
@@ -110,7 +110,8 @@ extension HTTPResponse {
   /// Adds `Cache-Control` and `Vary`, and `ETag` if there is one.
   ///
   /// - Parameter seconds: the time for which the response is valid; `nil` for the policy's own directives.
-  mutating func addCaching(by policy: CachePolicy, maximumAgeSeconds seconds: Int64? = nil, etag: String? = nil) {
+  package mutating func addCaching(by policy: CachePolicy, maximumAgeSeconds seconds: Int64? = nil, etag: String? = nil)
+  {
     if let etag { headers.add(name: "etag", value: etag) }
     headers.add(
       name: "cache-control",
@@ -119,7 +120,7 @@ extension HTTPResponse {
   }
 
   /// The response with `Cache-Control: no-store`.
-  var uncacheable: HTTPResponse {
+  package var uncacheable: HTTPResponse {
     var response = self
     response.headers.add(name: "cache-control", value: "no-store")
     return response
@@ -181,7 +182,7 @@ struct FreshnessMiddleware: Middleware {
 extension HTTPRequest {
   /// The position in `Waymark-Min-Position`, without its mark, which the reads of the request must contain; `nil` for
   /// none.
-  var minimumPosition: String? {
+  package var minimumPosition: String? {
     switch route?.scope {
     case .read, .write: headers.first(name: "waymark-min-position").map { PositionText.parts(of: $0).position }
     default: nil

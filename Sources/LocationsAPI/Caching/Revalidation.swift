@@ -1,9 +1,9 @@
 import Basics
 import Crypto
-import HTTPServer
+package import HTTPServer
 import NIOCore
 import NIOHTTP1
-import PointFormats
+package import PointFormats
 import Points
 import Synchronization
 
@@ -21,7 +21,7 @@ import Synchronization
 /// A response that depends on the time of the request, since it is of places that are open now, ends at the next
 /// opening or closing of any place. That time is in `Expires`, bounds `max-age` and is the end of the entity tag, which
 /// stands for the present result up to then.
-final class Revalidation: Sendable {
+package final class Revalidation: Sendable {
   /// The directives for caches.
   let policy: CachePolicy
 
@@ -91,7 +91,7 @@ final class Revalidation: Sendable {
   ///     for one with other data, which is always made anew.
   ///   - expires: a Boolean value that indicates whether the response depends on the time of the request.
   /// - Throws: `Problem` of the search, or of the store.
-  func respond(
+  package func respond(
     to request: HTTPRequest,
     in format: PointFormat,
     languages: LanguageNegotiation = .none,
@@ -249,13 +249,13 @@ final class Revalidation: Sendable {
 }
 
 /// A response and the time at which places open or close, so that it is another one; see ``Points/PointPage/expiry``.
-struct ExpiringResponse {
+package struct ExpiringResponse {
   var response: HTTPResponse
 
   /// The time in minutes since 1970-01-01T00:00:00Z; `nil` if the response does not depend on it.
   let expiry: Int64?
 
-  init(_ response: HTTPResponse, expiry: Int64? = nil) {
+  package init(_ response: HTTPResponse, expiry: Int64? = nil) {
     self.response = response
     self.expiry = expiry
   }

@@ -1,6 +1,6 @@
-import HTTPServer
-import NIOHTTP1
-import PointFormats
+package import HTTPServer
+package import NIOHTTP1
+package import PointFormats
 
 extension HTTPRequest {
   /// Returns the response with a resource that has a version: 304 if the client has it, in either content coding, since
@@ -13,7 +13,7 @@ extension HTTPRequest {
   ///   - isIdentified: a Boolean value that indicates whether the entity tag identifies the response; `false` for one
   ///     with other data, which is always made anew.
   /// - Throws: `Problem` of the closure, or 406.
-  func response(
+  package func response(
     version: Int64, in format: PointFormat, _ program: ProgramTag = .none, isWeak: Bool = false,
     isIdentified: Bool = true, caching policy: CachePolicy, _ make: () async throws(Problem) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
@@ -54,7 +54,7 @@ extension HTTPRequest {
   }
 
   /// Returns 304 with fields if `If-None-Match` has an entity tag; else `nil`.
-  func notModified(_ tag: String, _ fields: HTTPHeaders = [:]) -> HTTPResponse? {
+  package func notModified(_ tag: String, _ fields: HTTPHeaders = [:]) -> HTTPResponse? {
     guard EntityTag.matches(tag, ifNoneMatch: headers.entityTags("if-none-match")) else { return nil }
     return HTTPResponse(status: .notModified, headers: fields)
   }
@@ -66,7 +66,7 @@ extension HTTPResponse {
   /// - Parameters:
   ///   - etag: the entity tag; `nil` if the resource has none.
   ///   - location: the value of `Location`; `nil` if the resource was there before.
-  mutating func addWritten(etag: String? = nil, createdAt location: String?) {
+  package mutating func addWritten(etag: String? = nil, createdAt location: String?) {
     if let etag { headers.add(name: "etag", value: etag) }
     guard let location else { return }
     status = .created
@@ -74,7 +74,7 @@ extension HTTPResponse {
   }
 
   /// Adds `Link` to the next page.
-  mutating func addLink(toNext next: String) {
+  package mutating func addLink(toNext next: String) {
     var link = ""
     link.reserveCapacity(next.utf8.count + 16)
     link += "<"
@@ -86,7 +86,7 @@ extension HTTPResponse {
 
 extension PublicAddress {
   /// Returns the target of the page of a list that begins at a cursor.
-  func nextPage(of path: String, cursor: String, for request: HTTPRequest) -> String {
+  package func nextPage(of path: String, cursor: String, for request: HTTPRequest) -> String {
     let query = NextLink.query(request.query, cursor: cursor)
     return target(path: path + query, relative: query, for: request)
   }

@@ -1,8 +1,8 @@
 import Basics
-import HTTPServer
-import JSONText
-import NIOHTTP1
-import PointFormats
+package import HTTPServer
+package import JSONText
+package import NIOHTTP1
+package import PointFormats
 
 /// A call of the service: its route and its description. Its handler declares it, so that one file has all of a call.
 ///
@@ -10,26 +10,33 @@ import PointFormats
 /// the header fields of requests and responses, the response 304, and the problems.
 package struct Call: Sendable {
   /// A group of calls. Those of calls that can be left out are declared beside them.
-  struct Group: Hashable, Sendable {
+  package struct Group: Hashable, Sendable {
     let name: String
     /// The place in a document, which has groups of lower numbers first.
     let order: Int
     let description: String
 
-    static let search = Group(name: "Search", order: 10, description: "Find and read places.")
-    static let map = Group(name: "Maps", order: 60, description: "Vector tiles, clusters and counts.")
-    static let write = Group(name: "Write", order: 70, description: "Create, replace, change and delete places.")
+    package init(name: String, order: Int, description: String) {
+      self.name = name
+      self.order = order
+      self.description = description
+    }
+
+    package static let search = Group(name: "Search", order: 10, description: "Find and read places.")
+    package static let map = Group(name: "Maps", order: 60, description: "Vector tiles, clusters and counts.")
+    package static let write = Group(
+      name: "Write", order: 70, description: "Create, replace, change and delete places.")
     static let transfer = Group(
       name: "Import and export", order: 90, description: "Import and export many places as a stream.")
-    static let changes = Group(name: "Changes", order: 110, description: "Follow what changes.")
-    static let operations = Group(
+    package static let changes = Group(name: "Changes", order: 110, description: "Follow what changes.")
+    package static let operations = Group(
       name: "Operations", order: 120, description: "Health, metrics, search analytics and backup.")
     static let description = Group(
       name: "Description", order: 130, description: "The description of the service itself.")
   }
 
   /// The ways in which caches may keep a response, and clients revalidate it.
-  enum Caching {
+  package enum Caching {
     /// Nothing is said, as of the response to a write.
     case unstated
     /// `Cache-Control: no-store`.
@@ -70,7 +77,7 @@ package struct Call: Sendable {
   }
 
   let method: HTTPMethod
-  var path: String
+  package var path: String
   let scope: AccessScope?
 
   /// A Boolean value that indicates whether the call joins the restriction of its sender to what it reads and changes.
@@ -78,18 +85,18 @@ package struct Call: Sendable {
   let joinsRestriction: Bool
 
   /// The parameters of the query that ``ParameterValues`` reads.
-  let parameters: [Parameter]
+  package let parameters: [Parameter]
 
   /// The uses of areas, which are read before the other parameters; `nil` for a call that reads none so.
   let areas: AreaUse?
 
   /// The names of all parameters of the query.
-  var parameterNames: [String]
+  package var parameterNames: [String]
 
   let bodyLimit: Route.BodyLimit
 
   /// The name of the call for programs, `operationId`.
-  var id: String
+  package var id: String
   let group: Group
 
   /// The name under which `GET /` links to the call; `nil` for none.
@@ -106,7 +113,7 @@ package struct Call: Sendable {
   let problems: Set<ProblemDescription>
 
   /// The descriptions of parameters that are components of the document, instead of those of the call.
-  var shared: [(name: String, description: ParameterDescription)] = []
+  package var shared: [(name: String, description: ParameterDescription)] = []
 
   private let ownDescriptions: [(key: String, value: ParameterDescription)]
 
@@ -124,7 +131,7 @@ package struct Call: Sendable {
   ///   - requestHeaders: the header fields beside those that follow.
   ///   - responses: the responses that are no problems, without the header fields that follow, and without 304.
   ///   - problems: the problems beside those that follow.
-  init(
+  package init(
     _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, joinsRestriction: Bool = false, id: String,
     group: Group, link: String? = nil, summary: String, description: String = "", isIdempotent: Bool = false,
     parameters: [Parameter] = [], ownParameters: [Parameter] = [], areas: AreaUse? = nil,
@@ -183,10 +190,10 @@ package struct Call: Sendable {
   }
 
   /// Returns the call with its handler.
-  func handled(by handler: any RouteHandler) -> Endpoint { handled { _ in handler } }
+  package func handled(by handler: any RouteHandler) -> Endpoint { handled { _ in handler } }
 
   /// Returns the call with a handler that describes the calls of the service.
-  func handled(describing handler: @escaping @Sendable (_ calls: [Call]) -> any RouteHandler) -> Endpoint {
+  package func handled(describing handler: @escaping @Sendable (_ calls: [Call]) -> any RouteHandler) -> Endpoint {
     Endpoint(call: self, handler: handler)
   }
 
@@ -236,7 +243,7 @@ extension [Call] {
 
 /// A call with its handler.
 package struct Endpoint: Sendable {
-  let call: Call
+  package let call: Call
   fileprivate let handler: @Sendable (_ calls: [Call]) -> any RouteHandler
 
   /// Returns the route.
@@ -248,27 +255,27 @@ package struct Endpoint: Sendable {
 }
 
 /// The handler of one call, which it declares.
-protocol CallHandler: RouteHandler {
+package protocol CallHandler: RouteHandler {
   static var call: Call { get }
 }
 
 extension CallHandler {
-  var endpoint: Endpoint { Self.call.handled(by: self) }
+  package var endpoint: Endpoint { Self.call.handled(by: self) }
 }
 
 /// A representation of a body.
-struct MediaDescription: Sendable {
+package struct MediaDescription: Sendable {
   let type: String
   let schema: Schema
   var example: JSONValue?
 
-  init(_ type: String, _ schema: Schema, example: JSONValue? = nil) {
+  package init(_ type: String, _ schema: Schema, example: JSONValue? = nil) {
     self.type = type
     self.schema = schema
     self.example = example
   }
 
-  init(_ format: PointFormat, _ schema: Schema, example: JSONValue? = nil) {
+  package init(_ format: PointFormat, _ schema: Schema, example: JSONValue? = nil) {
     self.init(format.mediaType, schema, example: example)
   }
 }
@@ -291,12 +298,12 @@ extension [MediaDescription] {
   ]
 
   /// A representation as JSON.
-  static func json(_ schema: Schema, example: JSONValue? = nil) -> [MediaDescription] {
+  package static func json(_ schema: Schema, example: JSONValue? = nil) -> [MediaDescription] {
     [.init(.json, schema, example: example)]
   }
 
   /// The representations of an OpenAPI document.
-  static func openAPI(_ version: OpenAPIVersion) -> [MediaDescription] {
+  package static func openAPI(_ version: OpenAPIVersion) -> [MediaDescription] {
     [version.mediaType, "application/json"].map {
       .init($0, .openAPIDocument)
     }
@@ -304,20 +311,27 @@ extension [MediaDescription] {
 }
 
 /// The description of a request's body.
-struct BodyDescription: Sendable {
+package struct BodyDescription: Sendable {
   let description: String
-  var isRequired = true
+  let isRequired: Bool
   let media: [MediaDescription]
+
+  package init(description: String, isRequired: Bool = true, media: [MediaDescription]) {
+    self.description = description
+    self.isRequired = isRequired
+    self.media = media
+  }
 }
 
 /// The description of a response that is no problem.
-struct ResponseDescription: Sendable {
+package struct ResponseDescription: Sendable {
   let status: Int
   let description: String
   var headers: [HeaderDescription]
   let media: [MediaDescription]
 
-  init(_ status: Int, _ description: String, headers: [HeaderDescription] = [], media: [MediaDescription] = []) {
+  package init(_ status: Int, _ description: String, headers: [HeaderDescription] = [], media: [MediaDescription] = [])
+  {
     self.status = status
     self.description = description
     self.headers = headers
@@ -325,7 +339,7 @@ struct ResponseDescription: Sendable {
   }
 
   /// The response to a write, with the place as it is now.
-  static func written(
+  package static func written(
     _ status: Int, _ description: String, headers: [HeaderDescription] = [], media: [MediaDescription]
   ) -> ResponseDescription {
     .init(
@@ -341,16 +355,16 @@ struct ResponseDescription: Sendable {
 }
 
 /// A problem that a call may have, by its status and its code.
-struct ProblemDescription: Hashable, Sendable {
+package struct ProblemDescription: Hashable, Sendable {
   let status: Int
   let code: ProblemCode
 
-  init(_ status: Int, _ code: ProblemCode) {
+  package init(_ status: Int, _ code: ProblemCode) {
     self.status = status
     self.code = code
   }
 
-  static let notFound = ProblemDescription(404, .notFound)
+  package static let notFound = ProblemDescription(404, .notFound)
 
   /// The problems that the server itself may report for any request.
   fileprivate static let ofEveryCall: Set = [
@@ -372,7 +386,7 @@ struct ProblemDescription: Hashable, Sendable {
   ]
 
   /// The problems of a search that only an index can make.
-  static let index: Set = [
+  package static let index: Set = [
     ProblemDescription(501, .notImplemented), .init(503, .indexNotReady), .init(503, .filterTimeout),
   ]
 
@@ -387,7 +401,7 @@ struct ProblemDescription: Hashable, Sendable {
   ]
 }
 
-enum ProblemCode: String, CaseIterable {
+package enum ProblemCode: String, CaseIterable {
   case missingParameter = "missing-parameter"
   case invalidParameter = "invalid-parameter"
   case unknownParameter = "unknown-parameter"

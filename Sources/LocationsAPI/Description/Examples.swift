@@ -1,11 +1,10 @@
-import JSONText
+package import JSONText
 
 /// The examples that several descriptions share.
-enum Examples {
-  static let id = "0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
-  static let pair = id + ".0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1c"
+package enum Examples {
+  package static let id = "0199a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
 
-  static let draft: JSONValue = [
+  package static let draft: JSONValue = [
     "name": "Corner Café", "category": "cafe", "lat": 48.2, "long": 16.37, "tags": ["wheelchair": "yes"],
   ]
 
@@ -17,18 +16,10 @@ enum Examples {
     ]
   ]
 
-  static let place: JSONValue = [
+  package static let place: JSONValue = [
     "id": .string(id), "name": "Corner Café", "category": "cafe", "lat": 48.2, "long": 16.37,
     "tags": ["wheelchair": "yes"], "source": "demo", "sourceId": "17", "version": 3,
     "createdAt": "2026-11-20T10:15:00Z", "updatedAt": "2026-11-21T10:15:00Z",
-  ]
-
-  static let changes: JSONValue = [
-    "changes": [
-      ["id": .string(id), "version": 3, "place": place],
-      ["id": "0199a1c2-7b3f-7c44-8a11-2f6d5e9b0c22", "version": 8, "deleted": true],
-    ],
-    "position": "2bv0aw9dz0.1k3.1k3", "more": false,
   ]
 
   static let found: JSONValue = [
@@ -41,7 +32,7 @@ enum Examples {
     "properties": ["name": "Corner Café", "category": "cafe", "tags": ["wheelchair": "yes"]],
   ]
 
-  static let newFeature: JSONValue = [
+  package static let newFeature: JSONValue = [
     "type": "Feature", "geometry": ["type": "Point", "coordinates": [16.37, 48.2]],
     "properties": ["name": "Corner Café", "category": "cafe"],
   ]

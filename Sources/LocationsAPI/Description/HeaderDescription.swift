@@ -1,13 +1,13 @@
 import JSONText
 
 /// The description of a header field of requests or of responses.
-struct HeaderDescription: Sendable {
+package struct HeaderDescription: Sendable {
   let name: String
   let description: String
   let schema: Schema
   var isRequired = false
 
-  init(_ name: String, _ description: String, _ schema: Schema, isRequired: Bool = false) {
+  package init(_ name: String, _ description: String, _ schema: Schema, isRequired: Bool = false) {
     self.name = name
     self.description = description
     self.schema = schema
@@ -15,7 +15,7 @@ struct HeaderDescription: Sendable {
   }
 
   /// The field where it is always present.
-  var required: HeaderDescription {
+  package var required: HeaderDescription {
     var header = self
     header.isRequired = true
     return header
@@ -26,7 +26,7 @@ struct HeaderDescription: Sendable {
   /// The pattern of `*` or a list of entity tags.
   private static let entityTags: JSONValue = "^(\\*|(W/)?\"[^\"]*\"([ \\t]*,[ \\t]*(W/)?\"[^\"]*\")*)$"
 
-  static let ifMatch = HeaderDescription(
+  package static let ifMatch = HeaderDescription(
     "If-Match", "Applies the change only to a version with one of these entity tags, or to any version (`*`).",
     Schema(.string, nil, ["pattern": entityTags], example: "\"3\""))
 
@@ -37,7 +37,7 @@ struct HeaderDescription: Sendable {
   static let ifAbsent = HeaderDescription(
     "If-None-Match", "`*` applies the change only if there is no such place.", .oneOf(["*"]))
 
-  static let idempotencyKey = HeaderDescription(
+  package static let idempotencyKey = HeaderDescription(
     "Idempotency-Key",
     "A text of the client's choice: a repeat with the same key within a day gets the first response and changes"
       + " nothing.",
@@ -48,14 +48,10 @@ struct HeaderDescription: Sendable {
     "A value of `Waymark-Position`: the response contains that write. Ignored by a store without positions.",
     Schema(.string))
 
-  static let lastEventID = HeaderDescription(
+  package static let lastEventID = HeaderDescription(
     "Last-Event-ID", "Position of the last event of a stream, in place of `since`.", Schema(.string))
 
-  static let featureCRS = HeaderDescription(
-    "Content-Crs", "Reference system of the positions in the body; CRS84 without it.",
-    .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))
-
-  static let acceptLanguage = HeaderDescription(
+  package static let acceptLanguage = HeaderDescription(
     "Accept-Language", "Preferred languages (RFC 9110): of pages, and of names where `lang` is not given.",
     Schema(.string, nil, example: "ko, en;q=0.8"))
 
@@ -71,15 +67,15 @@ struct HeaderDescription: Sendable {
   static let vary = HeaderDescription(
     "Vary", "Request fields that select the representation.", Schema(.string, nil, example: "accept, accept-encoding"))
 
-  static let link = HeaderDescription(
+  package static let link = HeaderDescription(
     "Link", "Target of the next page, with relation `next`; absent on the last page.",
     Schema(.string, nil, example: "<?limit=20&cursor=AbC>; rel=\"next\""))
 
-  static let contentLanguage = HeaderDescription(
+  package static let contentLanguage = HeaderDescription(
     "Content-Language", "Language of a page, or languages of the names that were replaced; absent where none was.",
     Schema(.string, nil, example: "ko, en"))
 
-  static let location = HeaderDescription(
+  package static let location = HeaderDescription(
     "Location", "Reference to the new place.",
     Schema(.string, nil, ["format": "uri-reference"], example: .string("locations/\(Examples.id)")))
 
@@ -98,15 +94,11 @@ struct HeaderDescription: Sendable {
   static let area = HeaderDescription(
     "Waymark-Area", "Id of the area of `in`.", Schema(.string, nil, ["format": "uuid"], example: .string(Examples.id)))
 
-  static let contentCRS = HeaderDescription(
-    "Content-Crs", "Reference system of the positions in the response.",
-    .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))
-
-  static let contentDisposition = HeaderDescription(
+  package static let contentDisposition = HeaderDescription(
     "Content-Disposition", "Name for the file.", Schema(.string, nil, example: "attachment; filename=\"locations.csv\"")
   )
 
-  static let securityPolicy = HeaderDescription(
+  package static let securityPolicy = HeaderDescription(
     "Content-Security-Policy", "Origins from which the page may load.", Schema(.string))
 
   static let authenticate = HeaderDescription(

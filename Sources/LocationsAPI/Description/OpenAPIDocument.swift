@@ -1,11 +1,11 @@
 import AccessControl
-import HTTPServer
+package import HTTPServer
 import Basics
 import JSONText
 import NIOHTTP1
 
 /// The OpenAPI document of a service: its calls with their parameters, bodies, responses and problems.
-struct OpenAPIDocument {
+package struct OpenAPIDocument {
   let openAPI: OpenAPIVersion
   /// The calls, which the document has in the order of their groups.
   let calls: [Call]
@@ -17,6 +17,18 @@ struct OpenAPIDocument {
   let openScopes: Set<AccessScope>
   /// The address of the service, or a reference to it from the document's.
   var server = ""
+
+  package init(
+    openAPI: OpenAPIVersion, calls: [Call], serviceCalls: [Call], version: String, openScopes: Set<AccessScope>,
+    server: String = ""
+  ) {
+    self.openAPI = openAPI
+    self.calls = calls
+    self.serviceCalls = serviceCalls
+    self.version = version
+    self.openScopes = openScopes
+    self.server = server
+  }
 
   private static let info = """
     Points of interest: search, read, write, import and export. `HEAD` is available wherever `GET` is; `OPTIONS` \

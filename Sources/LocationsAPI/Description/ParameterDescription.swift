@@ -1,11 +1,11 @@
-import JSONText
-import PointFormats
+package import JSONText
+package import PointFormats
 import Points
 
 /// The description of a parameter of the query or the path.
-struct ParameterDescription: Sendable {
-  var description: String
-  var schema: Schema
+package struct ParameterDescription: Sendable {
+  package var description: String
+  package var schema: Schema
   var isRequired = false
   /// A Boolean value that indicates whether the elements of the value are described as several parameters.
   var isRepeatable = false
@@ -15,7 +15,7 @@ struct ParameterDescription: Sendable {
   /// A value with which a first request is answered, of a parameter that may be left out if there are others.
   var example: JSONValue?
 
-  init(
+  package init(
     _ description: String, _ schema: Schema, isRequired: Bool = false, isRepeatable: Bool = false,
     statesStyle: Bool = false, example: JSONValue? = nil
   ) {
@@ -28,7 +28,7 @@ struct ParameterDescription: Sendable {
   }
 
   /// The parameter where it must be given.
-  var required: ParameterDescription {
+  package var required: ParameterDescription {
     var parameter = self
     parameter.isRequired = true
     return parameter
@@ -49,7 +49,7 @@ extension Schema {
   }
 
   /// Returns the schema of the name of a data set, or of an id in one.
-  static func origin(example: JSONValue) -> Schema {
+  package static func origin(example: JSONValue) -> Schema {
     Schema(
       .string, nil,
       ["minLength": 1, "maxLength": .count(PointDraft.maximumOriginLength), "pattern": "^[^\\u0000]*$"],
@@ -68,7 +68,7 @@ extension ParameterDescription {
   }
 
   /// The maximum number of places of a call with other limits than those of lists.
-  static func limit(_ limits: ClosedRange<Int>, default fallback: Int) -> ParameterDescription {
+  package static func limit(_ limits: ClosedRange<Int>, default fallback: Int) -> ParameterDescription {
     .init(
       "Maximum number of elements.",
       Schema(
@@ -77,19 +77,19 @@ extension ParameterDescription {
   }
 
   /// The languages of the labels of categories.
-  static let labelLanguages = ParameterDescription(
+  package static let labelLanguages = ParameterDescription(
     "Preferred languages of the labels of categories (RFC 4647, look-up), separated by commas; English without a label in"
       + " one of them.", Parameter.languages.description.schema)
 
   /// The format of a call that offers these.
-  static func format(_ formats: [PointFormat]) -> ParameterDescription {
+  package static func format(_ formats: [PointFormat]) -> ParameterDescription {
     .init(Parameter.format.description.description, .oneOf(formats.map(\.rawValue)))
   }
 }
 
 extension Schema {
   /// Returns the schema of a name that an import gives to its rows.
-  static func rowOption(example: JSONValue) -> Schema {
+  package static func rowOption(example: JSONValue) -> Schema {
     Schema(
       .string, nil, ["minLength": 1, "maxLength": .count(PointDraft.maximumOriginLength), "pattern": .notBlank],
       example: example)
@@ -101,7 +101,7 @@ extension JSONValue {
   static let notBlank: JSONValue =
     "^[^\\u0000-\\u001F\\u007F-\\u009F]*[^\\s\\u0000-\\u001F\\u007F-\\u009F][^\\u0000-\\u001F\\u007F-\\u009F]*$"
 
-  static func count(_ number: Int) -> JSONValue { .number(String(number)) }
+  package static func count(_ number: Int) -> JSONValue { .number(String(number)) }
 
   /// The pattern of ``DataSource/isAddress(_:)``.
   static let address: JSONValue =

@@ -2,22 +2,22 @@ import Basics
 import HTTPServer
 package import JSONText
 import PointFormats
-import Points
+package import Points
 
 /// A version of OpenAPI in which the service is described.
-enum OpenAPIVersion: String, CaseIterable {
+package enum OpenAPIVersion: String, CaseIterable {
   /// OpenAPI 3.0.3, whose schemas are a dialect of their own.
   case v3_0 = "3.0.3"
   /// OpenAPI 3.1, whose schemas are those of JSON Schema 2020-12.
   case v3_1 = "3.1.0"
 
   /// The media type of the document.
-  var mediaType: String { "application/vnd.oai.openapi+json;version=\(rawValue.prefix(3))" }
+  package var mediaType: String { "application/vnd.oai.openapi+json;version=\(rawValue.prefix(3))" }
 }
 
 /// A schema of JSON values, in the part of JSON Schema that both versions of OpenAPI have.
-struct Schema: Sendable {
-  enum Kind: Sendable {
+package struct Schema: Sendable {
+  package enum Kind: Sendable {
     case any
     case string
     case integer
@@ -34,21 +34,21 @@ struct Schema: Sendable {
   }
 
   /// A member of an object.
-  struct Property: Sendable {
-    let name: String
-    let schema: Schema
-    var isRequired = false
+  package struct Property: Sendable {
+    package let name: String
+    package let schema: Schema
+    package var isRequired = false
 
-    static func optional(_ name: String, _ schema: Schema) -> Property { Property(name: name, schema: schema) }
+    package static func optional(_ name: String, _ schema: Schema) -> Property { Property(name: name, schema: schema) }
 
-    static func required(_ name: String, _ schema: Schema) -> Property {
+    package static func required(_ name: String, _ schema: Schema) -> Property {
       Property(name: name, schema: schema, isRequired: true)
     }
   }
 
   /// A schema with a name, to which others refer. It is declared beside the calls that it is for, and a document has
   /// those that its calls refer to.
-  final class Component: Sendable {
+  package final class Component: Sendable {
     let name: String
     /// The place among the components of a document, which has those of lower numbers first.
     let order: Int
@@ -61,12 +61,12 @@ struct Schema: Sendable {
       self.makeSchema = makeSchema
     }
 
-    var schema: Schema { makeSchema() }
+    package var schema: Schema { makeSchema() }
   }
 
-  let kind: Kind
+  package let kind: Kind
   /// The explanation in CommonMark.
-  var description: String?
+  package var description: String?
   /// The keywords that both versions have, such as `minimum`.
   var keywords: [JSONValue.Member] = []
   var example: JSONValue?
@@ -74,7 +74,7 @@ struct Schema: Sendable {
   /// The schema of an object's names; OpenAPI 3.0 has none.
   private var nameKeywords: [JSONValue.Member] = []
 
-  init(
+  package init(
     _ kind: Kind, _ description: String? = nil, _ keywords: KeyValuePairs<String, JSONValue> = [:],
     example: JSONValue? = nil
   ) {
@@ -85,10 +85,12 @@ struct Schema: Sendable {
   }
 
   /// Returns a reference to the schema as a component.
-  func named(_ name: String, order: Int) -> Schema { Schema(.component(Component(name, order: order) { self })) }
+  package func named(_ name: String, order: Int) -> Schema {
+    Schema(.component(Component(name, order: order) { self }))
+  }
 
   /// Creates a schema of these strings; a reference to the component if they are one of ``enumerations``.
-  static func oneOf(_ values: [String], default fallback: String? = nil) -> Schema {
+  package static func oneOf(_ values: [String], default fallback: String? = nil) -> Schema {
     guard let fallback else {
       let shared = enumerations.first { $0.values.elementsEqual(values) { $0.hasSameBytes(as: $1) } }
       return shared?.schema ?? enumeration(values)
@@ -99,12 +101,12 @@ struct Schema: Sendable {
   }
 
   /// Creates a schema of these strings, which is declared beside the only calls that have it.
-  static func enumeration(_ values: [String]) -> Schema {
+  package static func enumeration(_ values: [String]) -> Schema {
     Schema(.string, nil, ["enum": .array(values.map(JSONValue.string))])
   }
 
   /// The schema with `null` as a value too.
-  var orNull: Schema {
+  package var orNull: Schema {
     var schema = self
     schema.isNullable = true
     return schema
@@ -121,7 +123,7 @@ struct Schema: Sendable {
   ///
   /// - Parameter isInlining: a Boolean value that indicates whether components stand in place of references to them. None
   ///   may refer to itself then.
-  func json(_ version: OpenAPIVersion, isInlining: Bool = false) -> JSONValue {
+  package func json(_ version: OpenAPIVersion, isInlining: Bool = false) -> JSONValue {
     func json(_ schema: Schema) -> JSONValue { schema.json(version, isInlining: isInlining) }
     var members: [JSONValue.Member] = []
     func add(_ name: String, _ value: JSONValue) { members.append(.init(name: name, value: value)) }
@@ -189,8 +191,6 @@ extension Schema {
     shared(fieldNames(additional: []), "PlaceField", order: 750),
     shared(fieldNames(additional: .opening), "PlaceOrHoursField", order: 760),
     shared(TextArguments.Sort.allCases.map(\.rawValue), "TextOrder", order: 770),
-    shared(ReferenceSystem.allCases.map(\.rawValue), "ReferenceSystem", order: 780),
-    shared(ReferenceSystem.allCases.map(\.fieldValue), "ContentReferenceSystem", order: 790),
     shared(["*"], "AnyVersion", order: 800),
     shared(PlaceState.State.allCases.map(\.rawValue), "OpenState", order: 840),
     shared(UnknownHours.allCases.map(\.rawValue), "UnknownHours", order: 850),
@@ -199,7 +199,6 @@ extension Schema {
     shared(OperatingStatus.allCases.map(\.rawValue), "OperatingStatus", order: 880),
     shared(PlaceDetails.Wheelchair.allCases.map(\.rawValue), "Wheelchair", order: 890),
     shared(ImportMode.allCases.map(\.rawValue), "ImportMode", order: 910),
-    shared(AreasRoute.formats.map(\.rawValue), "AreaFormat", order: 930),
     shared(["Point"], "PointType", order: 940),
     shared(["Feature"], "FeatureType", order: 950),
     shared(["FeatureCollection"], "FeatureCollectionType", order: 960),
@@ -261,7 +260,7 @@ extension Schema {
     Schema(.string, description, ["maxLength": .count(maximum), "pattern": .noControlCharacters])
   }
 
-  static let name = Schema(
+  package static let name = Schema(
     .string, "The name, trimmed of white space.",
     [
       "minLength": 1, "maxLength": .count(PointDraft.maximumNameLength),
@@ -269,14 +268,14 @@ extension Schema {
     ])
   static let category = text(
     "Such as `cafe` or `natural:peak`.", maximum: PointDraft.maximumCategoryLength)
-  static let source = text("The data set that the place is from.", maximum: PointDraft.maximumOriginLength)
-  static let sourceID = text("The id in that data set.", maximum: PointDraft.maximumOriginLength)
-  static let latitude = Schema(.number, "Latitude in degrees, WGS 84.", ["minimum": -90, "maximum": 90])
-  static let longitude = Schema(.number, "Longitude in degrees, WGS 84.", ["minimum": -180, "maximum": 180])
-  static let uuid = Schema(.string, nil, ["format": "uuid"])
-  static let time = Schema(.string, nil, ["format": "date-time"])
-  static let count = Schema(.integer, nil, ["minimum": 0])
-  static let any = Schema(.any)
+  package static let source = text("The data set that the place is from.", maximum: PointDraft.maximumOriginLength)
+  package static let sourceID = text("The id in that data set.", maximum: PointDraft.maximumOriginLength)
+  package static let latitude = Schema(.number, "Latitude in degrees, WGS 84.", ["minimum": -90, "maximum": 90])
+  package static let longitude = Schema(.number, "Longitude in degrees, WGS 84.", ["minimum": -180, "maximum": 180])
+  package static let uuid = Schema(.string, nil, ["format": "uuid"])
+  package static let time = Schema(.string, nil, ["format": "date-time"])
+  package static let count = Schema(.integer, nil, ["minimum": 0])
+  package static let any = Schema(.any)
   static let jsonObject = Schema(.object([], others: any)).named("JSONObject", order: 450)
   private static let ignored = Schema(.any, "Set by the service; ignored.")
 
@@ -315,14 +314,14 @@ extension Schema {
   }
 
   /// Returns the members of a place in a response.
-  static func members(_ fields: [PointField], required: Set<PointField> = []) -> [Property] {
+  package static func members(_ fields: [PointField], required: Set<PointField> = []) -> [Property] {
     fields.map { Property(name: $0.name, schema: values(of: $0), isRequired: required.contains($0)) }
   }
 
   /// Returns the members of a place that a client sends, those that are ignored last.
   ///
   /// - Parameter isPatch: a Boolean value that indicates whether they change a place, so that none is required.
-  static func sentMembers(_ fields: [PointField], isPatch: Bool = false) -> [Property] {
+  package static func sentMembers(_ fields: [PointField], isPatch: Bool = false) -> [Property] {
     fields.filter(\.isWritable).map { field in
       let schema =
         switch field {
@@ -416,7 +415,7 @@ extension Schema {
     example: ["key": "name", "text": "Winchester Mystery House", "ranges": [[0, 10], [11, 18]]]
   ).named("Match", order: 140)
 
-  static let place = Schema(
+  package static let place = Schema(
     .object(members(PointField.members) + [.optional("details", .placeDetails)], others: nil),
     "A place, with the fields that were asked for. Absent values are left out.", example: Examples.place
   ).named("Place", order: 10)
@@ -427,7 +426,7 @@ extension Schema {
     "maxLength": .count(Tags.maximumKeyLength), "pattern": "^[^\\u0000]*$",
   ]
 
-  static let tags = Schema(
+  package static let tags = Schema(
     .object([], others: tag), "Further properties; keys have up to \(Tags.maximumKeyLength) characters.",
     ["maxProperties": .count(Tags.maximumCount)]
   ).naming(tagKey).named("Tags", order: 120)
@@ -440,20 +439,20 @@ extension Schema {
     ["maxProperties": .count(Tags.maximumCount)]
   ).naming(tagKey).orNull
 
-  static let tagsDraft = optionalTags.named("TagsDraft", order: 130)
+  package static let tagsDraft = optionalTags.named("TagsDraft", order: 130)
 
   /// The id of a Feature or an area that a client sends.
-  static let foreignID = Property.optional(
+  package static let foreignID = Property.optional(
     "id", Schema(.any, "That of the path, or left out. One that is no UUID is ignored."))
 
-  static let placeDraft = Schema(
+  package static let placeDraft = Schema(
     .object(sentMembers(PointField.members), others: nil),
     "The fields of a place that a client sets. `source` and `sourceId` are given both or neither, and the pair is"
       + " unique.",
     example: Examples.draft
   ).named("PlaceDraft", order: 20)
 
-  static let placePatch = Schema(
+  package static let placePatch = Schema(
     .object(sentMembers(PointField.members, isPatch: true), others: nil),
     "A JSON merge patch (RFC 7396) of a place: `null` removes a value.",
     example: ["category": "bar", "tags": ["wheelchair": "yes", "fax": nil]]
@@ -461,7 +460,7 @@ extension Schema {
 
   // MARK: GeoJSON
 
-  static let pointGeometry = Schema(
+  package static let pointGeometry = Schema(
     .object(
       [
         .required("type", .oneOf(["Point"])),
@@ -478,7 +477,7 @@ extension Schema {
       [.required("type", .oneOf(["Point"])), .required("coordinates", coordinates)], others: any))
 
   /// The geometry of a merge patch, whose members replace those that there are.
-  static let geometryPatch = Schema(
+  package static let geometryPatch = Schema(
     .object(
       [.optional("type", .oneOf(["Point"])), .optional("coordinates", coordinates)], others: any))
 
@@ -495,7 +494,7 @@ extension Schema {
     "A place as a Feature (RFC 7946).", example: Examples.feature
   ).named("Feature", order: 40)
 
-  static let featureDraft = Schema(
+  package static let featureDraft = Schema(
     .object(
       [
         .required("type", .oneOf(["Feature"])),

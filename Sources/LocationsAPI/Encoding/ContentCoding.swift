@@ -1,11 +1,11 @@
 import Basics
 import Gzip
-import HTTPServer
+package import HTTPServer
 import NIOCore
 import NIOHTTP1
 
 /// The content coding of a response (RFC 9110, sections 8.4.1 and 12.5.3).
-enum ContentCoding {
+package enum ContentCoding {
   case identity
   case gzip
 
@@ -42,7 +42,7 @@ enum ContentCoding {
   /// Returns the coding that a request prefers, as ``chosen(by:)`` does.
   ///
   /// - Throws: `Problem` 406 where the request excludes every coding.
-  static func accepted(by headers: RequestFields) throws(Problem) -> (coding: ContentCoding, isRequired: Bool) {
+  package static func accepted(by headers: RequestFields) throws(Problem) -> (coding: ContentCoding, isRequired: Bool) {
     guard let chosen = chosen(by: headers) else {
       throw .notAcceptable("the available codings are gzip and identity")
     }
@@ -56,13 +56,13 @@ enum ContentCoding {
 
   /// Returns a Boolean value that indicates whether a request names codings. Without, the call of
   /// ``apply(to:of:)`` is saved, whose frame is an allocation.
-  static func isAsked(by request: HTTPRequest) -> Bool { request.headers.contains(name: "accept-encoding") }
+  package static func isAsked(by request: HTTPRequest) -> Bool { request.headers.contains(name: "accept-encoding") }
 
   /// Compresses the body of a response where its request prefers that and the body is long enough. The caller adds
   /// `Vary`.
   ///
   /// - Throws: `Problem` 406 where the request excludes every coding.
-  static func apply(to response: inout HTTPResponse, of request: HTTPRequest) async throws(Problem) {
+  package static func apply(to response: inout HTTPResponse, of request: HTTPRequest) async throws(Problem) {
     guard isAsked(by: request), case .bytes(let bytes) = response.body else { return }
     let (coding, isRequired) = try accepted(by: request.headers)
     guard coding == .gzip, isRequired || bytes.readableBytes >= leastLength else { return }

@@ -1,6 +1,6 @@
 import Basics
 import HTTPServer
-import JSONText
+package import JSONText
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -59,14 +59,14 @@ extension HTTPResponse {
     self.init(contentType: format.mediaType, bytes: buffer)
   }
 
-  init(_ json: JSONWriter<[UInt8]>) {
+  package init(_ json: JSONWriter<[UInt8]>) {
     self.init(contentType: PointFormat.json.mediaType, bytes: json.sink)
   }
 }
 
 extension JSONWriter<[UInt8]> {
   /// Returns an object, whose members a closure writes.
-  static func object(_ writeMembers: (inout JSONWriter) -> Void) -> JSONWriter {
+  package static func object(_ writeMembers: (inout JSONWriter) -> Void) -> JSONWriter {
     var json = JSONWriter()
     json.beginObject()
     writeMembers(&json)

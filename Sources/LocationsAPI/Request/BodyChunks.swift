@@ -1,11 +1,11 @@
 import Gzip
-import HTTPServer
-import NIOCore
+package import HTTPServer
+package import NIOCore
 import NIOHTTP1
 
 /// The decoded bytes of a body, chunk by chunk. The next chunk is read from the client when the one before has been
 /// used, so that memory is bounded whatever the body's length.
-struct BodyChunks: AsyncSequence, Sendable {
+package struct BodyChunks: AsyncSequence, Sendable {
   private let body: HTTPRequestBody
   private let isGzip: Bool
   private let hash: RequestHash?
@@ -14,7 +14,7 @@ struct BodyChunks: AsyncSequence, Sendable {
   ///
   /// - Parameter hash: updated with each chunk of the body as it was sent.
   /// - Throws: `Problem` 415 where it has another content coding than gzip.
-  init(_ request: HTTPRequest, hash: RequestHash? = nil) throws(Problem) {
+  package init(_ request: HTTPRequest, hash: RequestHash? = nil) throws(Problem) {
     self.hash = hash
     body = request.body
     let codings = request.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
@@ -27,9 +27,9 @@ struct BodyChunks: AsyncSequence, Sendable {
     isGzip = !codings.isEmpty
   }
 
-  func makeAsyncIterator() -> Iterator { Iterator(input: body.makeAsyncIterator(), isGzip: isGzip, hash: hash) }
+  package func makeAsyncIterator() -> Iterator { Iterator(input: body.makeAsyncIterator(), isGzip: isGzip, hash: hash) }
 
-  struct Iterator: AsyncIteratorProtocol {
+  package struct Iterator: AsyncIteratorProtocol {
     /// The maximum number of decompressed bytes of a chunk.
     private static let outputBytes = 1 << 16
 
@@ -43,7 +43,7 @@ struct BodyChunks: AsyncSequence, Sendable {
     /// Returns the next bytes; `nil` at the end.
     ///
     /// - Throws: `HTTPBodyError`, `GzipError`.
-    mutating func next() async throws -> ByteBufferView? {
+    package mutating func next() async throws -> ByteBufferView? {
       guard isGzip else { return try await nextInput()?.readableBytesView }
       let decoder: GzipDecoder
       if let made = self.decoder {

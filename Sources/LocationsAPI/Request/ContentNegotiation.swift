@@ -1,17 +1,17 @@
 import Basics
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-import PointFormats
+package import PointFormats
 
 extension PointFormat {
   /// The suffix that distinguishes the entity tags of this format from those of the others, which share the address.
-  var etagSuffix: String { self == .json ? "" : ".\(rawValue)" }
+  package var etagSuffix: String { self == .json ? "" : ".\(rawValue)" }
 
   /// Returns the format that the request's `f` parameter names, or else the one of those offered that its `Accept`
   /// header prefers (RFC 9110, section 12.5.1); the first one offered where neither says anything.
   ///
   /// - Throws: `Problem` 400 for an unknown `f`, 406 when nothing offered is acceptable.
-  static func chosen(
+  package static func chosen(
     by parameter: String?, accept headers: RequestFields, from offered: [PointFormat] = responses
   ) throws(Problem) -> PointFormat {
     if let parameter {
@@ -34,7 +34,7 @@ extension RequestFields {
 }
 
 /// One of the media ranges of an `Accept` header (RFC 9110, section 12.5.1).
-struct MediaRange {
+package struct MediaRange {
   let type: Substring
   let subtype: Substring
   /// The weight in thousandths.
@@ -46,7 +46,7 @@ struct MediaRange {
   /// Returns the offer that an `Accept` header prefers; the first one where there is no header.
   ///
   /// - Throws: `Problem` 406 when nothing offered is acceptable.
-  static func preferred<Offer>(
+  package static func preferred<Offer>(
     _ offered: [Offer], mediaType: (Offer) -> String, accept: [Substring]
   ) throws(Problem) -> Offer {
     guard !accept.isEmpty, accept.count > 1 || accept[0] != "*/*" else { return offered[0] }

@@ -1,8 +1,8 @@
-import Basics
+package import Basics
 import CQL2
-import Geo
+package import Geo
 import JSONText
-import Points
+package import Points
 
 /// The position at which a page ended, as an opaque text for the `cursor` parameter.
 ///
@@ -10,7 +10,7 @@ import Points
 /// skipping places. It has no secret and needs none: a forged cursor gives a page that starts elsewhere.
 ///
 /// At the end it has the minute of a query for places that are open now, so that all pages are of one moment.
-enum Cursor {
+package enum Cursor {
   private static let version: UInt8 = 1
 
   private static let byteCount = 1 + 8 + 8 + 8 + 4
@@ -26,33 +26,36 @@ enum Cursor {
   /// The maximum length of a text in bytes.
   static let maximumLength = Base64URL.length(ofByteCount: byteCount + idByteCount)
 
-  /// Returns the text of a position among the pairs of a search for duplicates.
-  static func text(for rank: DuplicateCandidate.Rank, of fingerprint: QueryFingerprint) -> String {
+  /// A position among pairs of places.
+  package typealias PairPosition = (score: Int, lower: PointID, upper: PointID)
+
+  /// Returns the text of a position among pairs of places.
+  package static func text(for pair: PairPosition, of fingerprint: QueryFingerprint) -> String {
     NextLink.string(atMost: maximumLength) { text in
-      write(pairVersion, Double(rank.score), rank.pair.lower, fingerprint.check(), to: &text) { bytes in
-        bytes.write(bigEndian: rank.pair.upper.high)
-        bytes.write(bigEndian: rank.pair.upper.low)
+      write(pairVersion, Double(pair.score), pair.lower, fingerprint.check(), to: &text) { bytes in
+        bytes.write(bigEndian: pair.upper.high)
+        bytes.write(bigEndian: pair.upper.low)
       }
     }
   }
 
-  /// Returns the position of a text; `nil` when it is no cursor, or one of another search for duplicates.
-  static func position(
+  /// Returns the position among pairs of places of a text; `nil` if it is no cursor, or one of another query.
+  package static func pairPosition(
     from text: some StringProtocol, of fingerprint: QueryFingerprint
-  ) -> DuplicateCandidate.Rank? {
+  ) -> PairPosition? {
     guard let bytes = Base64URL.decode(text, count: byteCount + idByteCount),
       let (value, lower) = parts(of: bytes, pairVersion, fingerprint.check()),
       let score = Int(exactly: value)
     else { return nil }
     func half(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
     let upper = PointID(high: half(byteCount..<byteCount + 8), low: half(byteCount + 8..<byteCount + idByteCount))
-    return PlacePair(lower, upper).map { DuplicateCandidate.Rank(score: score, pair: $0) }
+    return (score, lower, upper)
   }
 
   /// Returns the text of a position in the places that match a query.
   ///
   /// - Parameter fingerprint: the fingerprint of the parameters of the query.
-  static func text(
+  package static func text(
     for position: PointQuery.Position, in query: PointQuery, of fingerprint: QueryFingerprint
   ) -> String {
     NextLink.string(atMost: maximumLength) { write(position, in: query, of: fingerprint, to: &$0) }
@@ -167,25 +170,25 @@ enum Cursor {
 
 /// A hash of the parameters that the pages of a list have in common: of their names and the values that were read, in
 /// whatever order they are added. A value that is the default is left out.
-struct QueryFingerprint: Sendable {
+package struct QueryFingerprint: Sendable {
   private var sum: UInt64 = 0
 
   /// Adds the value of a parameter, unless pages may have different ones.
   ///
   /// - Parameter combine: adds the value to a hash.
   @inline(__always)
-  mutating func add(_ parameter: Parameter, _ combine: (inout FNV1a) -> Void) {
+  package mutating func add(_ parameter: Parameter, _ combine: (inout FNV1a) -> Void) {
     if !parameter.mayDifferBetweenPages { add(name: parameter.key.bytes, combine) }
   }
 
-  mutating func add(_ parameter: Parameter, _ text: String) { add(parameter) { $0.combine(bytes: text.utf8) } }
+  package mutating func add(_ parameter: Parameter, _ text: String) { add(parameter) { $0.combine(bytes: text.utf8) } }
 
-  mutating func add(_ parameter: Parameter, number: Double) { add(parameter) { $0.combine(number: number) } }
+  package mutating func add(_ parameter: Parameter, number: Double) { add(parameter) { $0.combine(number: number) } }
 
   mutating func add(_ parameter: Parameter, json value: JSONValue) { add(parameter) { $0.combine(bytes: value.text) } }
 
   /// Adds a box in degrees.
-  mutating func add(_ box: BoundingBox) {
+  package mutating func add(_ box: BoundingBox) {
     add(.box) { hash in
       hash.combine(number: box.west)
       hash.combine(number: box.south)
@@ -195,7 +198,7 @@ struct QueryFingerprint: Sendable {
   }
 
   /// Adds a part of the path.
-  mutating func add(segment text: String) {
+  package mutating func add(segment text: String) {
     add(name: UnsafeBufferPointer(start: nil, count: 0)) { $0.combine(bytes: text.utf8) }
   }
 

@@ -1,14 +1,14 @@
 import Basics
 import HTTPServer
 import JSONText
-import PointFormats
+package import PointFormats
 import Points
 
 /// The part of entity tags that stands for everything but the places that responses depend on: the version of the
 /// program, because another one may encode the same places differently, and the settings.
-struct ProgramTag: Sendable {
+package struct ProgramTag: Sendable {
   /// The part with the hyphen before it.
-  let suffix: String
+  package let suffix: String
 
   init(version: String, settingsDigest: UInt64) {
     var hash = FNV1a()
@@ -25,15 +25,15 @@ struct ProgramTag: Sendable {
 
 extension FNV1a {
   /// The hash as a part of entity tags.
-  var tagSuffix: String { "-" + String(value & 0xFFFF_FFFF, radix: 36) }
+  package var tagSuffix: String { "-" + String(value & 0xFFFF_FFFF, radix: 36) }
 }
 
 /// Entity tags (RFC 9110, section 8.8.3) of single places: strong, made from the version and, as several formats and
 /// codings share an address, from the format and from the content coding. Those of responses that are more than the
 /// stored place have the ``ProgramTag`` too, which `If-Match` ignores: what was read may be changed.
-enum EntityTag {
+package enum EntityTag {
   /// Returns the tag of a version in a format, quotes included.
-  static func of(
+  package static func of(
     version: Int64, format: PointFormat, coding: ContentCoding = .identity, program: ProgramTag = .none
   ) -> String {
     let (format, coding) = (format.etagSuffix, coding == .gzip ? gzipSuffix : "")

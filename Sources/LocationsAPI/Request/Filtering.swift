@@ -1,4 +1,4 @@
-import CQL2
+package import CQL2
 import Basics
 package import Points
 
@@ -21,7 +21,7 @@ package struct Filtering: Sendable {
     self.timeLimit = timeLimit
   }
 
-  func filter(_ condition: FilterExpression) throws(FilterError) -> PropertyFilter {
+  package func filter(_ condition: FilterExpression) throws(FilterError) -> PropertyFilter {
     try PropertyFilter(condition, queryables: queryables)
   }
 

@@ -1,8 +1,8 @@
 import Crypto
-import HTTPServer
-import NIOCore
+package import HTTPServer
+package import NIOCore
 import NIOHTTP1
-import Points
+package import Points
 import Synchronization
 
 extension IdempotencyKey {
@@ -13,7 +13,7 @@ extension IdempotencyKey {
   ///
   /// - Parameter variant: what makes the request another one beside its path and body, if anything.
   /// - Throws: `Problem` 400 for a key that is not 1 to 255 visible ASCII characters.
-  static func read(
+  package static func read(
     _ request: HTTPRequest, of principal: Principal, body: ByteBuffer, variant: String? = nil
   ) throws(Problem) -> IdempotencyKey? {
     guard let text = try text(of: request, principal) else { return nil }
@@ -36,7 +36,7 @@ extension IdempotencyKey {
   }
 
   /// Returns the client to whose share of the room for keys the keys of a request count: a name that no other has.
-  static func client(of request: HTTPRequest) -> String {
+  package static func client(of request: HTTPRequest) -> String {
     switch request.sender {
     case .principal(let principal): principal.namespace
     // No namespace has a colon.
@@ -50,7 +50,7 @@ extension ImportKey {
   ///
   /// - Returns: the key, and the hash to update with the body; `nil` where the request has no key.
   /// - Throws: `Problem` 400 for a key that is not 1 to 255 visible ASCII characters.
-  static func read(
+  package static func read(
     _ request: HTTPRequest, of principal: Principal
   ) throws(Problem) -> (key: ImportKey, hash: RequestHash)? {
     guard let text = try IdempotencyKey.text(of: request, principal) else { return nil }
@@ -62,7 +62,7 @@ extension ImportKey {
 }
 
 /// An incremental hash of a request: the first 64 bits of SHA-256.
-final class RequestHash: Sendable {
+package final class RequestHash: Sendable {
   private let hash: Mutex<SHA256>
 
   init(_ head: String) {

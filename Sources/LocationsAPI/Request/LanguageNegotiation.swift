@@ -1,27 +1,27 @@
 import Basics
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-import Points
+package import Points
 
 /// The languages that a request prefers for names, and their origin.
-struct LanguageNegotiation: Hashable {
+package struct LanguageNegotiation: Hashable {
   /// The languages; `nil` where places keep their own names.
-  let languages: LanguagePriorityList?
+  package let languages: LanguagePriorityList?
 
   /// A Boolean value that indicates whether the response depends on `Accept-Language`.
   let isByHeader: Bool
 
   /// No languages, for calls that have no `lang`.
-  static let none = LanguageNegotiation(parameter: nil)
+  package static let none = LanguageNegotiation(parameter: nil)
 
   /// Creates the languages of a call that takes them from its parameter alone.
-  init(parameter: LanguagePriorityList?) {
+  package init(parameter: LanguagePriorityList?) {
     self.init(parameter.flatMap { $0.isEmpty ? nil : $0 }, isByHeader: false)
   }
 
   /// Creates the languages of a call that takes them from its parameter or else from `Accept-Language` (RFC 9110,
   /// section 12.5.4).
-  init(parameter: LanguagePriorityList?, headers: RequestFields) {
+  package init(parameter: LanguagePriorityList?, headers: RequestFields) {
     guard parameter == nil else {
       self.init(parameter: parameter)
       return
@@ -48,7 +48,7 @@ struct LanguageNegotiation: Hashable {
   /// Replaces the names of places by those in the preferred languages.
   ///
   /// - Returns: the value of `Content-Language`, the languages of the names that were replaced; `nil` where none were.
-  func translate(_ points: inout [FoundPoint]) -> String? {
+  package func translate(_ points: inout [FoundPoint]) -> String? {
     guard let languages else { return nil }
     var used: [ExactText] = []
     for index in points.indices {
@@ -61,7 +61,7 @@ struct LanguageNegotiation: Hashable {
 
 extension HTTPResponse {
   /// Adds `Content-Language` (RFC 9110, section 8.5).
-  mutating func addContentLanguage(_ languages: String?) {
+  package mutating func addContentLanguage(_ languages: String?) {
     if let languages { headers.add(name: "content-language", value: languages) }
   }
 }
@@ -73,7 +73,7 @@ extension LanguagePriorityList {
   /// Creates the list of `Accept-Language` (RFC 9110, section 12.5.4), the ranges of the greatest weight first and
   /// those of equal weight in their order; `nil` where there is none. Malformed elements and those with a weight of 0
   /// are left out.
-  init?(acceptLanguage headers: RequestFields) {
+  package init?(acceptLanguage headers: RequestFields) {
     var weighted: [(range: Substring, weight: Int)] = []
     let elements = headers[canonicalForm: "accept-language"].lazy.flatMap { $0.split(separator: ",") }
     for element in elements.prefix(Self.maximumElements) {

@@ -3,9 +3,9 @@ import Basics
 /// A parameter of a call, in its query or as a member of a body that has the parameters of a query.
 ///
 /// Parameters are values, declared beside what reads them. Two are equal if their names are.
-struct Parameter: Sendable {
+package struct Parameter: Sendable {
   /// The forms of values.
-  enum Form {
+  package enum Form {
     case text, number, integer, flag
     /// Elements with commas between, which may also come in several parameters of the name: clients that are generated
     /// from descriptions often send lists in that way.
@@ -77,7 +77,7 @@ struct Parameter: Sendable {
   /// - Parameters:
   ///   - order: the place in a union of parameters: those of lower numbers come first in descriptions and problems.
   ///   - describe: returns the description in every call that has no other one.
-  init(
+  package init(
     _ name: StaticString, _ form: Form = .text, order: Int = .max, mayDifferBetweenPages: Bool = false,
     _ describe: @escaping @Sendable () -> ParameterDescription
   ) {
@@ -88,21 +88,21 @@ struct Parameter: Sendable {
   }
 
   /// The name in queries, bodies and problems.
-  var name: String { key.name }
+  package var name: String { key.name }
 
   var form: Form { key.form }
 
   /// The description in every call that has no other one.
-  var description: ParameterDescription { describe() }
+  package var description: ParameterDescription { describe() }
 
   /// A Boolean value that indicates whether the value is a list that commas separate.
   var isList: Bool { key.isList }
 }
 
 extension Parameter: Hashable {
-  static func == (left: Parameter, right: Parameter) -> Bool { left.key == right.key }
+  package static func == (left: Parameter, right: Parameter) -> Bool { left.key == right.key }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(key) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
 
 extension [Parameter] {
@@ -123,7 +123,7 @@ extension [Parameter] {
   }
 
   /// Returns these parameters and others, each once, in the order that their declarations state.
-  func union(_ others: [Parameter]) -> [Parameter] {
+  package func union(_ others: [Parameter]) -> [Parameter] {
     (self + others.filter { !contains($0) }).enumerated()
       .sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }.map(\.element)
   }

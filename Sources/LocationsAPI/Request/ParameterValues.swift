@@ -1,11 +1,11 @@
 import Basics
-import CQL2
-import Geo
-import HTTPServer
-import JSONText
+package import CQL2
+package import Geo
+package import HTTPServer
+package import JSONText
 import NIOHTTP1
 import PointFormats
-import Points
+package import Points
 
 extension [Parameter] {
   /// The parameters that filter places.
@@ -13,6 +13,9 @@ extension [Parameter] {
     .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage, .within, .route,
     .status, .area,
   ]
+
+  /// The parameters that filter changes: those of places that do not order them, and whose meaning does not change.
+  package static let changeFilters = filters.subtracting([.route])
 
   /// The parameters of the state that the opening hours of places have.
   static let opening: [Parameter] = [.open, .openUnknown]
@@ -27,7 +30,7 @@ extension [Parameter] {
 }
 
 /// The parameters of a request. Their violations are collected, so that one problem names them all.
-struct ParameterValues {
+package struct ParameterValues {
   /// The ways in which the values of a parameter of the form ``Parameter/Form/values`` are given.
   private enum Encoding {
     /// In a query without `%XX`.
@@ -45,7 +48,7 @@ struct ParameterValues {
   private var givenBits: UInt64 = 0
 
   /// The fingerprint of the values that were read.
-  var fingerprint = QueryFingerprint()
+  package var fingerprint = QueryFingerprint()
 
   /// The conditions on properties, each by the property's name and one value that it may have.
   private var conditions: [(property: String, value: String)] = []
@@ -69,15 +72,15 @@ struct ParameterValues {
   private var longitudeName: String?
 
   /// The areas that the request needs; `nil` if it needs none.
-  var areas: RequestAreas?
+  package var areas: RequestAreas?
 
   private var violations = Violations()
 
   /// A Boolean value that indicates whether there are no violations so far.
-  var areValid: Bool { violations.isEmpty }
+  package var areValid: Bool { violations.isEmpty }
 
   /// A Boolean value that indicates whether further violations change nothing.
-  var hasAllErrors: Bool { violations.areComplete }
+  package var hasAllErrors: Bool { violations.areComplete }
 
   /// Creates the values of a request's query. Unknown and repeated parameters are violations, except that the elements
   /// of a list may come in several parameters.
@@ -86,7 +89,7 @@ struct ParameterValues {
   ///   - allowed: the parameters of the call.
   ///   - properties: the names of properties that are parameters of the call, and take precedence over others.
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
-  init(
+  package init(
     _ request: borrowing HTTPRequest, allowing allowed: [Parameter], properties: [String] = []
   ) throws(Problem) {
     guard let query = request.query else { return }
@@ -132,7 +135,7 @@ struct ParameterValues {
 
   /// Returns a Boolean value that indicates whether a parameter is given, with a valid value or not.
   @inline(__always)
-  func has(_ parameter: Parameter) -> Bool { mayHave(parameter.key) && isGiven(parameter.key) }
+  package func has(_ parameter: Parameter) -> Bool { mayHave(parameter.key) && isGiven(parameter.key) }
 
   /// Returns `false` only if a parameter is not given. It may be `true` for one that is not, whose bit another one has.
   @inline(__always)
@@ -178,12 +181,12 @@ struct ParameterValues {
 
   /// Returns the value of a parameter, or its first one; `nil` if it is not given, or an object.
   @inline(__always)
-  subscript(parameter: Parameter) -> String? {
+  package subscript(parameter: Parameter) -> String? {
     mayHave(parameter.key) ? index(of: parameter.key).map { texts[$0].text } : nil
   }
 
   /// Returns the values of a parameter of the form ``Parameter/Form/values``.
-  func all(_ parameter: Parameter) -> [String] { texts.filter { $0.key == parameter.key }.map(\.text) }
+  package func all(_ parameter: Parameter) -> [String] { texts.filter { $0.key == parameter.key }.map(\.text) }
 
   /// Sets the value of a parameter that has none.
   private mutating func set(_ key: Parameter.Key, to text: String) { append(text, .plain, to: key) }
@@ -207,7 +210,7 @@ struct ParameterValues {
   /// Adds a violation, up to `Problem.maximumErrorCount`.
   ///
   /// - Parameter pointer: a JSON pointer to the part of the value, where that is in a body.
-  mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String, pointer: String = "") {
+  package mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String, pointer: String = "") {
     guard let body, !body.namesInQuery.contains(ExactText(name)) else {
       return violations.note(kind, ProblemError(.parameter(name), detail))
     }
@@ -215,7 +218,7 @@ struct ParameterValues {
   }
 
   /// Throws a problem where there are violations.
-  func check() throws(Problem) { try violations.check() }
+  package func check() throws(Problem) { try violations.check() }
 
   // MARK: Values
 
@@ -224,7 +227,7 @@ struct ParameterValues {
   /// - Parameters:
   ///   - longitudeParameter: the parameter of the longitude.
   ///   - purpose: the purpose for which it is required; `nil` where it is optional.
-  mutating func coordinate(_ longitudeParameter: Parameter = .longitude, requiredFor purpose: String? = nil)
+  package mutating func coordinate(_ longitudeParameter: Parameter = .longitude, requiredFor purpose: String? = nil)
     -> Coordinate?
   {
     noteIfMissing(.latitude, beside: longitudeParameter, purpose)
@@ -250,7 +253,7 @@ struct ParameterValues {
   }
 
   /// Returns the box; `nil` where it is not given or invalid.
-  mutating func box() -> BoundingBox? {
+  package mutating func box() -> BoundingBox? {
     guard let text = self[.box] else { return nil }
     let edges = Self.list(text).map { Self.number($0) }
     guard edges.count == 4, let west = edges[0], let south = edges[1], let east = edges[2], let north = edges[3] else {
@@ -268,7 +271,7 @@ struct ParameterValues {
   }
 
   /// Returns the source; `nil` where it is not given or invalid.
-  mutating func source() -> PointQuery.Source? {
+  package mutating func source() -> PointQuery.Source? {
     guard has(.source) || has(.sourceID) else { return nil }
     let name = originText(.source)
     let sourceID = originText(.sourceID)
@@ -278,7 +281,7 @@ struct ParameterValues {
   }
 
   /// Returns the name of a data set, or an id in one; `nil` where it is not given or invalid.
-  mutating func originText(_ parameter: Parameter) -> String? {
+  package mutating func originText(_ parameter: Parameter) -> String? {
     guard let text = self[parameter] else { return nil }
     let length = PointDraft.maximumOriginLength
     if !text.isEmpty, !text.utf8.contains(0), text.unicodeScalars.count <= length {
@@ -339,19 +342,19 @@ struct ParameterValues {
 
   /// Returns the elements of a list, which commas separate. It is split at bytes: a comma with a combining mark behind
   /// it is one character and still a comma.
-  static func list(_ text: String) -> [Substring] {
+  package static func list(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
   }
 
   /// Returns the maximum number of places of a page.
-  mutating func limit(
+  package mutating func limit(
     in range: ClosedRange<Int> = PointQuery.limits, default fallback: Int = PointQuery.defaultLimit
   ) -> Int {
     integer(.limit, in: range) ?? fallback
   }
 
   /// Returns the maximum number of elements: a greater one is the greatest.
-  mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
+  package mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
     guard let text = self[.limit] else { return fallback }
     guard let number = Int(digits: text), number > 0 else {
       note(.invalid, "limit", "must be a positive integer, got \(quoted(text))")
@@ -361,7 +364,7 @@ struct ParameterValues {
   }
 
   /// Returns the value of a parameter that is an integer, as digits alone; `nil` where it is not given or invalid.
-  mutating func integer(_ parameter: Parameter, in range: ClosedRange<Int>) -> Int? {
+  package mutating func integer(_ parameter: Parameter, in range: ClosedRange<Int>) -> Int? {
     guard let text = self[parameter] else { return nil }
     let isPlain = text.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
     if isPlain, let number = Int(text), range.contains(number) {
@@ -377,13 +380,13 @@ struct ParameterValues {
   /// Returns the position at which the previous page ended; `nil` for the first page, or where the cursor is invalid.
   ///
   /// - Parameter query: the query; of a cursor with the time of the first page it gets that.
-  mutating func position(in query: inout PointQuery) -> PointQuery.Position? {
+  package mutating func position(in query: inout PointQuery) -> PointQuery.Position? {
     position { [fingerprint] in Cursor.position(from: $0, in: &query, of: fingerprint) }
   }
 
   /// Returns the position of the cursor; `nil` where it is not given or invalid, and after another violation: a query
   /// that lacks what is invalid is another than the cursor's.
-  mutating func position<Position>(_ decode: (String) -> Position?) -> Position? {
+  package mutating func position<Position>(_ decode: (String) -> Position?) -> Position? {
     guard let text = self[.cursor], areValid else { return nil }
     let position = decode(text)
     if position == nil {
@@ -441,7 +444,7 @@ struct ParameterValues {
   }
 
   /// Returns the languages of `lang`; `nil` where it is not given or invalid.
-  mutating func languages() -> LanguagePriorityList? {
+  package mutating func languages() -> LanguagePriorityList? {
     guard let text = self[.languages] else { return nil }
     if let languages = LanguagePriorityList(Self.list(text)) { return languages }
     let most = LanguagePriorityList.maximumCount
@@ -452,7 +455,7 @@ struct ParameterValues {
   }
 
   /// Returns the case of an enumeration whose raw value is given.
-  mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
+  package mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ parameter: Parameter, default fallback: Choice
   ) -> Choice {
     guard let text = self[parameter] else { return fallback }
@@ -466,7 +469,7 @@ struct ParameterValues {
   }
 
   /// Returns the value of a Boolean parameter, `false` where it is not given.
-  mutating func flag(_ parameter: Parameter) -> Bool {
+  package mutating func flag(_ parameter: Parameter) -> Bool {
     switch self[parameter] {
     case nil, "false": return false
     case "true":
@@ -481,7 +484,8 @@ struct ParameterValues {
   /// Returns the value of a parameter that is a number; `nil` where it is not given or invalid.
   ///
   /// - Parameter words: the range in words; `nil` for its bounds, which are integers.
-  mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String? = nil) -> Double? {
+  package mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String? = nil) -> Double?
+  {
     guard let text = self[parameter] else { return nil }
     if let number = Self.number(text), range.contains(number) {
       fingerprint.add(parameter, number: number)
@@ -493,40 +497,40 @@ struct ParameterValues {
   }
 
   /// Returns a finite number; `nil` for another text.
-  static func number(_ text: Substring) -> Double? { number(String(text)) }
+  package static func number(_ text: Substring) -> Double? { number(String(text)) }
 
   /// Returns a finite number; `nil` for another text.
-  static func number(_ text: String) -> Double? {
+  package static func number(_ text: String) -> Double? {
     var text = text
     guard let number = text.withUTF8({ DecimalText.value(of: $0) }), number.isFinite else { return nil }
     return number
   }
 
-  func quoted(_ text: String) -> String { "'\(text.prefix(50))'" }
+  package func quoted(_ text: String) -> String { "'\(text.prefix(50))'" }
 }
 
 /// The parameters of positions, boxes, categories and sources.
 extension Parameter {
-  static let latitude = Parameter("lat", .number, order: 10) {
+  package static let latitude = Parameter("lat", .number, order: 10) {
     .init(
       "Latitude of the position in degrees (WGS 84). Given together with `long`.",
       Schema(.number, nil, ["minimum": -90, "maximum": 90], example: 37.3293))
   }
 
-  static let longitude = Parameter("long", .number, order: 20) {
+  package static let longitude = Parameter("long", .number, order: 20) {
     .init(
       "Longitude of the position in degrees (WGS 84). The names `lon` and `lng` are accepted too.",
       Schema(.number, nil, ["minimum": -180, "maximum": 180], example: -121.8893))
   }
 
-  static let radius = Parameter("radius", .number, order: 30) {
+  package static let radius = Parameter("radius", .number, order: 30) {
     .init(
       "Maximum distance from the position or the route in metres along the ellipsoid, inclusive. Needs `lat` and"
         + " `long`, or `route`.",
       Schema(.number, nil, ["minimum": 0], example: 1500))
   }
 
-  static let category = Parameter("category", .values, order: 40) {
+  package static let category = Parameter("category", .values, order: 40) {
     .init(
       "Only places of these categories, separated by commas or as repeated parameters. A category of the tree stands"
         + " for those below it too; one with an exclamation mark before it is left out.",
@@ -542,7 +546,7 @@ extension Parameter {
       isRepeatable: true)
   }
 
-  static let box = Parameter("bbox", .numbers, order: 50) {
+  package static let box = Parameter("bbox", .numbers, order: 50) {
     .init(
       "Only places in the box: west, south, east, north in degrees. West may be greater than east, across the"
         + " antimeridian; south must not be greater than north.",
@@ -551,18 +555,24 @@ extension Parameter {
         example: [-122.5, 37.2, -121.5, 37.9]))
   }
 
-  static let source = Parameter("source", order: 100) {
+  package static let source = Parameter("source", order: 100) {
     .init("Name of the data set that the places come from.", .origin(example: "waymark-sample"))
   }
 
   static let sourceID = Parameter("sourceId", order: 110) {
     .init("Id of the place in its data set. Needs `source`.", .origin(example: "howrah-bridge"))
   }
+
+  package static let since = Parameter("since", order: 120) {
+    .init(
+      "Position after which changes are returned: `position` of a response, or `Waymark-Position` of an export.",
+      Schema(.string, nil, ["minLength": 1], example: "2bv0aw9dz0.1k3.1k3"))
+  }
 }
 
 /// The parameters of pages and of the representation of places.
 extension Parameter {
-  static let limit = Parameter("limit", .integer, order: 60, mayDifferBetweenPages: true) {
+  package static let limit = Parameter("limit", .integer, order: 60, mayDifferBetweenPages: true) {
     .init(
       "Maximum number of places of a page.",
       Schema(
@@ -573,25 +583,25 @@ extension Parameter {
         ]))
   }
 
-  static let cursor = Parameter("cursor", order: 70, mayDifferBetweenPages: true) {
+  package static let cursor = Parameter("cursor", order: 70, mayDifferBetweenPages: true) {
     .init(
       "Position of the next page, opaque: taken from a `Link` of relation `next`, together with the other"
         + " parameters.",
       Schema(.string, nil, ["minLength": 1]))
   }
 
-  static let fields = Parameter("fields", .list, order: 80, mayDifferBetweenPages: true) {
+  package static let fields = Parameter("fields", .list, order: 80, mayDifferBetweenPages: true) {
     .init(
       "Fields of each place, separated by commas; `*` stands for all of a place's own.",
       .fields(additional: []))
   }
 
-  static let format = Parameter("f", order: 90, mayDifferBetweenPages: true) {
+  package static let format = Parameter("f", order: 90, mayDifferBetweenPages: true) {
     .init(
       "Format of the response; it takes precedence over `Accept`.", .oneOf(PointFormat.responses.map(\.rawValue)))
   }
 
-  static let languages = Parameter("lang", .list, order: 130, mayDifferBetweenPages: true) {
+  package static let languages = Parameter("lang", .list, order: 130, mayDifferBetweenPages: true) {
     .init(
       "Preferred languages of the places' names (RFC 4647, look-up), separated by commas; a place without a name in"
         + " one of them keeps its own.",
@@ -612,7 +622,7 @@ extension Parameter {
 }
 
 /// The kind of a parameter's violation, by the code of its problem.
-enum ParameterProblem: String {
+package enum ParameterProblem: String {
   case missing = "missing-parameter"
   case invalid = "invalid-parameter"
   case unknown = "unknown-parameter"
@@ -646,7 +656,7 @@ extension Problem {
   static let maximumErrorCount = 100
 
   /// 400 with the violations of the parameters, up to ``maximumErrorCount``.
-  static func badRequest(_ violations: [ProblemError], code: ParameterProblem) -> Problem {
+  package static func badRequest(_ violations: [ProblemError], code: ParameterProblem) -> Problem {
     let errors = Array(violations.prefix(maximumErrorCount))
     var details = errors.map { error in
       switch error.location {
@@ -664,7 +674,7 @@ extension Duration {
   /// `P1DT12H`; `nil` where it is none.
   ///
   /// Years and months are rejected: they are not of one length. A number has five digits at most.
-  init?(iso8601 text: String) {
+  package init?(iso8601 text: String) {
     guard
       let match = text.wholeMatch(
         of: /P(?:([0-9]{1,5})W|(?:([0-9]{1,5})D)?(?:T(?:([0-9]{1,5})H)?(?:([0-9]{1,5})M)?(?:([0-9]{1,5})S)?)?)/)
@@ -692,7 +702,7 @@ extension ParameterValues {
   /// Creates the values of a JSON object whose members have the names of parameters.
   ///
   /// - Throws: `Problem` 400 for a value that is not an object.
-  init(_ body: JSONValue, allowing allowed: [Parameter]) throws(Problem) {
+  package init(_ body: JSONValue, allowing allowed: [Parameter]) throws(Problem) {
     try take(body, allowing: allowed)
   }
 
@@ -771,7 +781,7 @@ extension JSONValue {
   }
 
   /// The texts of a string, a number or a Boolean value, or of an array of these; `nil` for any other value.
-  var texts: [String]? {
+  package var texts: [String]? {
     switch self {
     case .string(let text), .number(let text): return [text]
     case .bool(let isSet): return [isSet ? "true" : "false"]
@@ -817,13 +827,13 @@ extension FilterError {
 }
 
 extension Parameter {
-  static let filter = Parameter("filter", .filter, order: 170) {
+  package static let filter = Parameter("filter", .filter, order: 170) {
     .init(
       "Condition on any property, tags included, in the Common Query Language (CQL2, OGC 21-065).",
       Schema(.string, nil, ["minLength": 1], example: "category = 'museum' AND name LIKE 'The %'"))
   }
 
-  static let filterLanguage = Parameter("filter-lang", order: 180) {
+  package static let filterLanguage = Parameter("filter-lang", order: 180) {
     .init(
       "Encoding of `filter`: `cql2-text` without it, of which `cql-text` is the former name. Needs `filter`.",
       .oneOf(FilterLanguage.allCases.map(\.rawValue)))
@@ -838,8 +848,16 @@ extension Parameter {
 }
 
 extension ParameterValues {
+  /// Returns the query of the parameters that filter changes.
+  package mutating func changeFilters(by filtering: Filtering) -> PointQuery {
+    if has(.latitude) || has(.longitude), !has(.radius) {
+      note(.missing, Parameter.radius.name, "must be given where lat and long are")
+    }
+    return filters(by: filtering)
+  }
+
   /// Returns the query of the parameters that filter places.
-  mutating func filters(by filtering: Filtering) -> PointQuery {
+  package mutating func filters(by filtering: Filtering) -> PointQuery {
     var query = PointQuery()
     setFilters(of: &query, by: filtering)
     return query
@@ -868,12 +886,12 @@ extension ParameterValues {
   }
 
   /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
-  func hasOneCondition(onProperty property: PointField) -> Bool {
+  package func hasOneCondition(onProperty property: PointField) -> Bool {
     conditions.count { $0.property.hasSameBytes(as: property.name) } == 1
   }
 
   /// Removes the conditions on a property and returns their values; `nil` where there are none.
-  mutating func takeConditions(onProperty property: PointField) -> [String]? {
+  package mutating func takeConditions(onProperty property: PointField) -> [String]? {
     let values = conditions.filter { $0.property.hasSameBytes(as: property.name) }.map(\.value)
     conditions.removeAll { $0.property.hasSameBytes(as: property.name) }
     return values.isEmpty ? nil : values
@@ -899,7 +917,7 @@ extension ParameterValues {
   /// - Parameters:
   ///   - others: further conditions.
   ///   - convert: returns the expression of `filter` as it is evaluated.
-  mutating func filter(
+  package mutating func filter(
     by filtering: Filtering, and others: [FilterExpression] = [],
     _ convert: (FilterExpression) -> FilterExpression = { $0 }
   ) -> PropertyFilter? {
@@ -979,7 +997,7 @@ extension HTTPRequest {
   ///
   /// - Parameter areJoined: a Boolean value that indicates whether the filters are joined to another one.
   @inline(__always)
-  func compiling<Arguments>(
+  package func compiling<Arguments>(
     _ values: ParameterValues, areJoined: Bool = false, _ arguments: () throws(Problem) -> Arguments
   ) async throws(Problem) -> Arguments {
     values.haveLongConditions(areJoined: areJoined) ? try await computing(arguments) : try arguments()
@@ -995,14 +1013,14 @@ extension Parameter {
         .string, nil, ["minLength": 1], example: "POLYGON((16.3 48.1, 16.5 48.1, 16.4 48.3, 16.3 48.1))"))
   }
 
-  static let area = Parameter("in", order: 280) {
+  package static let area = Parameter("in", order: 280) {
     .init(
       "Only places in a named area: its id, or a name in any language. Of several areas of the name the nearest to the"
         + " position counts, and then the most important. Not together with `within`.",
       Schema(.string, nil, ["minLength": 1, "maxLength": .count(PointDraft.maximumNameLength)], example: "Vienna"))
   }
 
-  static let route = Parameter("route", .shape, order: 230) {
+  package static let route = Parameter("route", .shape, order: 230) {
     .init(
       "Only places within `radius`, at most 1,000 km, of a line: an encoded polyline of precision 5, or a line string"
         + " in WKT or GeoJSON. They are in the order along it. Not together with `lat` and `long`.",
@@ -1066,7 +1084,7 @@ extension ParameterValues {
 }
 
 extension Parameter {
-  static let open = Parameter("open", order: 240) {
+  package static let open = Parameter("open", order: 240) {
     .init(
       "Only places that are open at a time, by their tag `opening_hours`: `now`; a local time of each place, such as"
         + " `2026-11-23T19:00`; or a time with an offset. The later pages of `now` are of the time of the first.",
@@ -1149,5 +1167,13 @@ extension PointQuery.Opening.Time {
   /// Returns the minute of a time.
   static func now(_ now: Timestamp) -> PointQuery.Opening.Time {
     .instant(minutes: Int32(clamping: max(0, now.minutesSinceEpoch)))
+  }
+}
+
+extension Int {
+  /// Creates the number of decimal digits, or the greatest one for a greater number; `nil` for another text.
+  init?(digits text: String) {
+    guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+    self = Int(text) ?? .max
   }
 }

@@ -1,8 +1,8 @@
-import HTTPServer
-import JSONText
-import NIOCore
+package import HTTPServer
+package import JSONText
+package import NIOCore
 import NIOHTTP1
-import PointFormats
+package import PointFormats
 import Points
 
 extension BodyDescription {
@@ -17,7 +17,7 @@ extension BodyDescription {
   /// A JSON merge patch (RFC 7396).
   ///
   /// - Parameter parts: the noun for what it changes.
-  static func mergePatch(_ schema: Schema, of parts: String = "fields") -> BodyDescription {
+  package static func mergePatch(_ schema: Schema, of parts: String = "fields") -> BodyDescription {
     BodyDescription(
       description: "The \(parts) to change.",
       media: [.init("application/merge-patch+json", schema), .init(.json, schema)])
@@ -25,16 +25,16 @@ extension BodyDescription {
 }
 
 /// The place in a request's body.
-enum PointBody {
+package enum PointBody {
   /// The media types of a place, for `Accept-Post`.
-  static let mediaTypes = "application/json, application/geo+json"
+  package static let mediaTypes = "application/json, application/geo+json"
 
   /// The media types of a patch, for `Accept-Patch`.
   static let patchMediaTypes = "application/merge-patch+json, application/json"
 
   /// The length up to which the body of a place or patch is parsed on the event loop, in bytes. One of 1 MiB takes
   /// milliseconds.
-  static let shortBytes = 64 * 1024
+  package static let shortBytes = 64 * 1024
 
   /// Reads a place, and returns it with the bytes of the body. A long body is parsed beside the event loop.
   ///
@@ -57,7 +57,7 @@ enum PointBody {
   /// Reads a merge patch. A long one is parsed beside the event loop.
   ///
   /// - Throws: `Problem` 415, 400 `malformed-body`, or that of a body that did not arrive.
-  static func readPatch(_ request: HTTPRequest) async throws(Problem) -> JSONValue {
+  package static func readPatch(_ request: HTTPRequest) async throws(Problem) -> JSONValue {
     switch request.mediaType {
     case "application/merge-patch+json", "application/json": break
     default: throw .unsupportedMediaType(request, accepted: patchMediaTypes, header: "accept-patch")
@@ -73,7 +73,7 @@ enum PointBody {
 
   /// The maximum number of arrays and objects within each other in the body of a search: those of a filter, each of
   /// whose expressions is an object in an array, and of its geometries.
-  static let queryDepth = 2 * 64 + 12
+  package static let queryDepth = 2 * 64 + 12
 
   /// The length up to which the body of a search is parsed on the event loop, in bytes.
   private static let shortQueryBytes = 2048
@@ -82,7 +82,7 @@ enum PointBody {
   /// beside the event loop, and conditions that take longer than a millisecond are compiled there.
   ///
   /// - Throws: `Problem` 415, 400 `malformed-body`, that of a body that did not arrive, or that of the closure.
-  static func readQuery<Arguments>(
+  package static func readQuery<Arguments>(
     _ request: HTTPRequest, _ arguments: (JSONValue) throws(Problem) -> Arguments
   ) async throws(Problem) -> (arguments: Arguments, bytes: ByteBuffer) {
     guard request.mediaType == "application/json" else {
@@ -99,7 +99,7 @@ enum PointBody {
 
   /// Returns a Boolean value that indicates whether compiling the conditions of a body may take longer than a
   /// millisecond: those with a shape, whose edges are divided, objects, which may have one, and long filters.
-  static func hasLongConditions(_ body: JSONValue) -> Bool {
+  package static func hasLongConditions(_ body: JSONValue) -> Bool {
     if body[Parameter.within.name] != nil || body[Parameter.route.name] != nil { return true }
     switch body[Parameter.filter.name] {
     case .object?: return true
@@ -115,7 +115,7 @@ enum PointBody {
   /// Returns the bytes of a body that is not compressed.
   ///
   /// - Throws: `Problem` 415, or that of a body that did not arrive or had to give way to others.
-  static func collect(_ request: HTTPRequest) async throws(Problem) -> ByteBuffer {
+  package static func collect(_ request: HTTPRequest) async throws(Problem) -> ByteBuffer {
     if let coding = request.headers.first(name: "content-encoding"), coding.lowercased() != "identity" {
       throw Problem(
         .unsupportedMediaType, code: "unsupported-media-type",
@@ -128,7 +128,7 @@ enum PointBody {
 extension HTTPRequest {
   /// The media type of the body in lower case; `nil` if the request names none. An encoding other than UTF-8 belongs to
   /// it, and no other parameter.
-  var mediaType: String? {
+  package var mediaType: String? {
     guard let essence = mediaTypeEssence else { return nil }
     guard let charset = charsetName, TextCharset(named: charset) != .utf8 else { return essence }
     return "\(essence); charset=\(charset)"
@@ -137,7 +137,7 @@ extension HTTPRequest {
   /// The encoding of the body that the media type names; `nil` if it names none.
   ///
   /// - Throws: `Problem` 415 if it is unknown.
-  func charset(accepted: String) throws(Problem) -> TextCharset? {
+  package func charset(accepted: String) throws(Problem) -> TextCharset? {
     guard let name = charsetName else { return nil }
     guard let charset = TextCharset(named: name) else {
       throw Problem(
@@ -178,7 +178,7 @@ extension Substring {
 
 extension Problem {
   /// 400 `malformed-body` or 422 `invalid-place` for a body that describes no place.
-  init(_ failure: PointDocument.Failure) {
+  package init(_ failure: PointDocument.Failure) {
     switch failure {
     case .malformed(let error): self = .malformedBody(error)
     case .invalid(let invalid): self.init(invalid)
@@ -188,7 +188,8 @@ extension Problem {
   /// Returns the value of a body as JSON, or of a part of it.
   ///
   /// - Throws: 400 `malformed-body`.
-  static func reporting<Value>(json value: @autoclosure () throws(JSONError) -> Value) throws(Problem) -> Value {
+  package static func reporting<Value>(json value: @autoclosure () throws(JSONError) -> Value) throws(Problem) -> Value
+  {
     do {
       return try value()
     } catch {
@@ -199,7 +200,7 @@ extension Problem {
   /// Returns the place that a body describes.
   ///
   /// - Throws: 400 `malformed-body` or 422 `invalid-place`.
-  static func reporting(
+  package static func reporting(
     document: @autoclosure () throws(PointDocument.Failure) -> PointDocument
   ) throws(Problem) -> PointDocument {
     do {
@@ -210,7 +211,7 @@ extension Problem {
   }
 
   /// 415 with the accepted media types.
-  static func unsupportedMediaType(_ request: HTTPRequest, accepted: String, header: String) -> Problem {
+  package static func unsupportedMediaType(_ request: HTTPRequest, accepted: String, header: String) -> Problem {
     let got = request.headers.first(name: "content-type").map { "'\($0.prefix(100))'" } ?? "none"
     return Problem(
       .unsupportedMediaType, code: "unsupported-media-type",
@@ -218,7 +219,7 @@ extension Problem {
   }
 
   /// 400 for a body that is not JSON, with the member whose name stands twice.
-  static func malformedBody(_ error: JSONError) -> Problem {
+  package static func malformedBody(_ error: JSONError) -> Problem {
     Problem(
       .badRequest, code: "malformed-body", detail: "the body is \(error)",
       errors: error.pointer.map { [ProblemError(.pointer($0), "stands twice")] } ?? [])

@@ -1,7 +1,7 @@
 import AccessControl
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-import Points
+package import Points
 
 /// A middleware that evaluates `If-Match` of reads (RFC 9110, sections 13.1.1 and 13.2.2): if the representation has none
 /// of the tags, the response is 412.
@@ -31,7 +31,7 @@ struct ReadConditionMiddleware: Middleware {
 }
 
 /// The preconditions `If-Match` and `If-None-Match` (RFC 9110, section 13).
-enum Preconditions {
+package enum Preconditions {
   /// Returns a Boolean value that indicates whether a representation with an entity tag, or without one, may be read.
   /// Tags of places are compared by the version alone, as those of writes are.
   ///
@@ -47,7 +47,7 @@ enum Preconditions {
   ///
   /// - Parameter isRequired: a Boolean value that indicates whether a condition is required.
   /// - Throws: `Problem` 400 for a malformed entity tag, 428 where a required condition is missing.
-  static func read(_ headers: RequestFields, isRequired: Bool) throws(Problem) -> WriteCondition {
+  package static func read(_ headers: RequestFields, isRequired: Bool) throws(Problem) -> WriteCondition {
     let match = try ifMatch(headers)
     let requiresAbsence = try ifNoneMatch(headers)
     switch (match, requiresAbsence) {

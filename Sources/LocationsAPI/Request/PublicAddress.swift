@@ -12,7 +12,7 @@ package struct PublicAddress: Sendable {
   private static let maximumPrefixLength = 256
 
   private let url: String?
-  let proxies: TrustedProxies
+  package let proxies: TrustedProxies
 
   /// Creates an address.
   ///
@@ -33,14 +33,16 @@ package struct PublicAddress: Sendable {
 
   /// Returns a Boolean value that indicates whether an `Origin` field (RFC 6454, section 6.2) is that of the configured
   /// address.
-  func hasOrigin(_ origin: String) -> Bool { url.map { "\($0)/".utf8.starts(with: "\(origin)/".utf8) } ?? false }
+  package func hasOrigin(_ origin: String) -> Bool {
+    url.map { "\($0)/".utf8.starts(with: "\(origin)/".utf8) } ?? false
+  }
 
   /// Returns the target of a resource in the response to a request.
   ///
   /// - Parameters:
   ///   - path: the path of the resource in the service, with or without a query.
   ///   - relative: a reference from the request's own path to the same resource.
-  func target(path: @autoclosure () -> String, relative: String, for request: HTTPRequest) -> String {
+  package func target(path: @autoclosure () -> String, relative: String, for request: HTTPRequest) -> String {
     if let url { return url + path() }
     return prefix(of: request).map { $0 + path() } ?? relative
   }
@@ -51,7 +53,7 @@ package struct PublicAddress: Sendable {
 
   /// Returns the absolute target of a path in the service; the path where neither an address is configured nor the
   /// client named a plain host.
-  func absoluteTarget(path: String, for request: HTTPRequest) -> String {
+  package func absoluteTarget(path: String, for request: HTTPRequest) -> String {
     let target = target(path: path, relative: path, for: request)
     guard target.utf8.first == UInt8(ascii: "/"), let authority = request.authority,
       !authority.isEmpty, authority.utf8.allSatisfy(Self.isOfAuthority)

@@ -1,16 +1,16 @@
 import Basics
-import Geo
-import HTTPServer
+package import Geo
+package import HTTPServer
 import NIOHTTP1
-import Points
+package import Points
 import Synchronization
 
 /// The areas as a request reads them: for the one that it names by `in`, for those that the words of its text name, and
 /// for the addresses in its response.
 ///
 /// Functions take an optional value, which is `nil` for a request that needs no areas.
-final class RequestAreas: Sendable {
-  let areas: Areas
+package final class RequestAreas: Sendable {
+  package let areas: Areas
 
   /// A Boolean value that indicates whether the response has addresses, which areas complete.
   private let completesAddresses: Bool
@@ -22,7 +22,7 @@ final class RequestAreas: Sendable {
   /// The readings of the request's text; `nil` until they are needed.
   private let readings = Mutex<(areas: [Area], readings: [TextQuery.AreaReading])?>(nil)
 
-  init(_ areas: Areas, completesAddresses: Bool = false) {
+  package init(_ areas: Areas, completesAddresses: Bool = false) {
     self.areas = areas
     self.completesAddresses = completesAddresses
   }
@@ -57,7 +57,7 @@ final class RequestAreas: Sendable {
 
   /// Returns the areas that a place is in, the smallest first; those of a place in many of them, or in some of many
   /// edges, are looked up beside the event loop.
-  func containing(_ coordinate: Coordinate, for request: HTTPRequest) async throws(Problem) -> [Area] {
+  package func containing(_ coordinate: Coordinate, for request: HTTPRequest) async throws(Problem) -> [Area] {
     var steps = AreaSteps(atMost: Self.stepsOnEventLoop)
     if let areas = try? areas.containing(coordinate, within: &steps) { return areas }
     return try await request.computing { () throws(Problem) in
@@ -66,7 +66,7 @@ final class RequestAreas: Sendable {
   }
 
   /// The area that the request names, once it is found.
-  var named: Area? { found.withLock { $0 } }
+  package var named: Area? { found.withLock { $0 } }
 
   /// Returns the area of an id or a name; `nil` if there is none.
   func area(named text: String, near coordinate: Coordinate?) -> Area? {
@@ -77,7 +77,7 @@ final class RequestAreas: Sendable {
 
   /// Returns the area of a name and a kind, prepared for searches, beside the event loop if that takes long; `nil` if there
   /// is none.
-  func area(
+  package func area(
     named text: String, of kind: AreaKind, near coordinate: Coordinate?, for request: HTTPRequest
   ) async throws(Problem) -> GeodesicArea? {
     guard let area = areas.area(named: text, near: coordinate, of: kind) else { return nil }
@@ -87,7 +87,7 @@ final class RequestAreas: Sendable {
 
   /// Returns the readings of the request's text by which some of its words name an area, with the areas prepared for
   /// searches.
-  func readings(of text: String, isIncomplete: Bool, near coordinate: Coordinate?) -> [TextQuery.AreaReading] {
+  package func readings(of text: String, isIncomplete: Bool, near coordinate: Coordinate?) -> [TextQuery.AreaReading] {
     if let known = readings.withLock({ $0 }) { return known.readings }
     var (found, readings): ([Area], [TextQuery.AreaReading]) = ([], [])
     for reading in areas.readings(of: text, isIncomplete: isIncomplete, near: coordinate) {
@@ -110,7 +110,7 @@ extension RequestAreas? {
   /// Returns the areas that complete the address of a place.
   ///
   /// - Throws: `Problem` 503 `filter-timeout` at the deadline of the present computation.
-  func completingAddress(of point: PointOfInterest) throws(Problem) -> [Area] {
+  package func completingAddress(of point: PointOfInterest) throws(Problem) -> [Area] {
     var steps = AreaSteps()
     do throws(PointStoreError) {
       return try completingAddress(at: point.draft.coordinate, within: &steps)
@@ -122,7 +122,7 @@ extension RequestAreas? {
   /// Returns the areas that complete the address of a place.
   ///
   /// - Throws: ``PointStoreError`` at the limit of the steps.
-  func completingAddress(
+  package func completingAddress(
     at coordinate: Coordinate, within steps: inout AreaSteps
   ) throws(PointStoreError) -> [Area] {
     guard let self, self.completeAddresses else { return [] }
@@ -146,11 +146,11 @@ extension RequestAreas? {
 
 extension Area {
   /// A text that no other area, and no other version of this one, has.
-  var tag: String { String(id.low ^ id.high, radix: 36) + "v" + String(version, radix: 36) }
+  package var tag: String { String(id.low ^ id.high, radix: 36) + "v" + String(version, radix: 36) }
 }
 
 /// The uses of areas by a call, which are read before its other parameters.
-enum AreaUse: Sendable {
+package enum AreaUse: Sendable {
   /// The area that `in` names.
   case named
   /// Also the areas that the words of `q` name, and those that complete the addresses of labels, where `fields` has them.
@@ -161,7 +161,7 @@ enum AreaUse: Sendable {
 
 /// The handler of a call that reads areas before its other parameters, as ``Call/areas`` declares. The area that `in`
 /// names is stated in `Waymark-Area`.
-protocol AreaCallHandler: CallHandler {
+package protocol AreaCallHandler: CallHandler {
   var areas: any AreaStore { get }
 
   /// Responds to a request.
@@ -173,7 +173,7 @@ protocol AreaCallHandler: CallHandler {
 extension AreaCallHandler {
   // Without areas there is no further asynchronous call, which takes memory.
   @inline(__always)
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  package func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let values = try ParameterValues(request, allowing: Self.call.parameters)
     guard let use = Self.call.areas, areas.areNeeded(for: values, use) else {
       return try await respond(to: request, with: values)
@@ -273,7 +273,7 @@ extension RequestAreas {
   }
 
   /// Has the areas that a text names prepared for searches, beside the event loop if that takes long.
-  func prepare(
+  package func prepare(
     _ text: String, isIncomplete: Bool, near coordinate: Coordinate?, for request: HTTPRequest
   ) async throws(Problem) {
     for reading in areas.readings(of: text, isIncomplete: isIncomplete, near: coordinate) {
@@ -290,7 +290,7 @@ extension RequestAreas {
 extension HTTPRequest {
   /// Returns the result of a closure that writes the addresses of places: on the event loop, or beside it where looking
   /// up their areas takes long.
-  func writingAddresses<Value>(
+  package func writingAddresses<Value>(
     of coordinates: some Sequence<Coordinate>, in areas: RequestAreas?, _ body: () throws(Problem) -> Value
   ) async throws(Problem) -> Value {
     areas.lookUp(coordinates) ? try body() : try await computing(body)
@@ -299,14 +299,14 @@ extension HTTPRequest {
 
 extension AreaStore {
   /// Returns the areas for a request whose response has addresses; `nil` if they can't be read, as addresses do without.
-  func completingAddresses(for request: HTTPRequest) async -> RequestAreas? {
+  package func completingAddresses(for request: HTTPRequest) async -> RequestAreas? {
     try? await forRequest(request, completesAddresses: true)
   }
 
   /// Returns the areas for a request.
   ///
   /// - Throws: `Problem` of the store's error.
-  func forRequest(
+  package func forRequest(
     _ request: HTTPRequest, completesAddresses: Bool = false
   ) async throws(Problem) -> RequestAreas {
     let current = try await request.result(of: await areas(isCurrent: false, notBefore: request.minimumPosition))

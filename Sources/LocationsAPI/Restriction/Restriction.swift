@@ -3,9 +3,9 @@ import Basics
 import CQL2
 import Crypto
 import Geo
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-import Points
+package import Points
 import Synchronization
 
 /// The restriction of a key or a token with the outlines of its areas, as they are at the moment.
@@ -17,10 +17,10 @@ package struct Restriction: Sendable {
   }
 
   let key: Key
-  let points: PointRestriction
+  package let points: PointRestriction
 
   /// The beginning of the marks of restrictions, with which no mark of an area begins.
-  static let markPrefix = "R"
+  package static let markPrefix = "R"
 
   /// A text of letters and digits that no other restriction has, nor this one with other outlines.
   @ComparedByBytes private(set) var mark: String
@@ -50,6 +50,12 @@ package struct Restriction: Sendable {
     }
   }
 
+  /// Returns the mark of positions of a restriction and an area; `nil` if there are neither.
+  package static func mark(_ restriction: Restriction?, _ area: Area?) -> String? {
+    guard let restriction else { return area?.tag }
+    return restriction.mark + (area?.tag ?? "")
+  }
+
   /// Returns the areas that a restriction names, by id.
   fileprivate static func areas(_ stated: AccessRestriction, in areas: Areas) -> [Area] {
     let found = stated.areas.compactMap { areas.area(named: $0.text) }
@@ -58,7 +64,7 @@ package struct Restriction: Sendable {
 
   /// Returns a Boolean value that indicates whether the restriction means the same now. While the areas can't be read,
   /// it is not known to have changed.
-  func isCurrent(as stated: AccessRestriction?, in store: any AreaStore) async -> Bool {
+  package func isCurrent(as stated: AccessRestriction?, in store: any AreaStore) async -> Bool {
     guard let stated, stated == key.stated else { return false }
     guard !stated.areas.isEmpty, let areas = try? await store.areas(isCurrent: false) else { return true }
     return key == Key(stated: stated, areas: Self.areas(stated, in: areas).map { ExactText($0.tag) })

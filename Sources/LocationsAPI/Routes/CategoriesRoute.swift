@@ -112,7 +112,7 @@ struct CategoriesRoute: CallHandler {
 }
 
 extension Parameter {
-  static let tree = Parameter("tree", .flag) {
+  package static let tree = Parameter("tree", .flag) {
     .init("`true` returns the categories as a tree. `false` without it.", Schema(.boolean, nil, example: true))
   }
 }

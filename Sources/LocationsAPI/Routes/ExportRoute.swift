@@ -53,7 +53,7 @@ struct ExportRoute: AreaCallHandler {
     if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
     let position = await position()
     if let position {
-      let mark = ChangesArguments.mark(restriction, values.areas?.named)
+      let mark = Restriction.mark(restriction, values.areas?.named)
       headers.add(name: "waymark-position", value: PositionText.marking(position, mark))
     }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
@@ -214,7 +214,7 @@ private final class RunningText: Sendable {
 }
 
 /// The text of an export as it grows.
-struct ExportText {
+package struct ExportText {
   private var writer: PointFileWriter
   private let encoder: GzipEncoder?
   private var hasBegun = false
@@ -226,7 +226,7 @@ struct ExportText {
 
   /// Returns the memory of an export in bytes, without the output that its connection holds. A compressed one needs
   /// most of it for zlib.
-  static func memoryBytes(isGzip: Bool) -> Int { (isGzip ? 320 : 64) * 1024 }
+  package static func memoryBytes(isGzip: Bool) -> Int { (isGzip ? 320 : 64) * 1024 }
 
   private static let chunkBytes = 32 * 1024
 

@@ -1,4 +1,4 @@
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
 import Synchronization
 
@@ -23,7 +23,7 @@ package final class ImportMemory: Sendable {
   /// Returns the share of an import of a client, which holds nothing yet.
   ///
   /// - Parameter things: the plural of what it holds.
-  func share(of client: RequestSender, for things: String = "rows") -> ImportShare {
+  package func share(of client: RequestSender, for things: String = "rows") -> ImportShare {
     ImportShare(self, client, things)
   }
 
@@ -45,7 +45,7 @@ package final class ImportMemory: Sendable {
 }
 
 /// The memory of one import.
-final class ImportShare: Sendable {
+package final class ImportShare: Sendable {
   private struct Holding {
     var read = 0
     var staged = 0
@@ -67,7 +67,7 @@ final class ImportShare: Sendable {
   /// Counts the memory of the text and the rows that were read and not passed on, in place of what was counted before.
   ///
   /// - Throws: `Problem` 413 if the import alone holds more than there is for one, 503 if there is no room beside others.
-  func hold(read bytes: Int) throws(Problem) { try hold { $0.read = bytes } }
+  package func hold(read bytes: Int) throws(Problem) { try hold { $0.read = bytes } }
 
   /// Counts the memory of the rows that the store holds, in place of what was counted before.
   ///
@@ -98,7 +98,7 @@ final class ImportShare: Sendable {
   }
 
   /// Releases the memory.
-  func end() {
+  package func end() {
     holding.withLock { holding in
       _ = memory.add(-holding.counted, of: client)
       holding = Holding()

@@ -1,10 +1,10 @@
 import Gzip
 import HTTPServer
-import JSONText
+package import JSONText
 import Logging
 import NIOHTTP1
-import PointFormats
-import Points
+package import PointFormats
+package import Points
 import Synchronization
 
 /// `POST /locations/import`: imports a stream of places, as fast as the store takes them.
@@ -167,17 +167,17 @@ private struct ImportArguments {
 }
 
 extension Parameter {
-  static let mode = Parameter("mode") {
+  package static let mode = Parameter("mode") {
     .init(
       "`partial`, the default, imports the valid rows; `atomic` imports nothing if a row is invalid.",
       .oneOf(ImportMode.allCases.map(\.rawValue)))
   }
 
-  static let dryRun = Parameter("dryRun", .flag) {
+  package static let dryRun = Parameter("dryRun", .flag) {
     .init("`true` reports what would be done, and changes nothing.", Schema(.boolean, nil, ["default": false]))
   }
 
-  static let idField = Parameter("idField") {
+  package static let idField = Parameter("idField") {
     .init(
       "Member or column with the id in the data set. Needs `source`.", Schema(.string, example: "sourceId"))
   }
@@ -188,13 +188,13 @@ extension Parameter {
       .oneOf(["tags", "reject"], default: "tags"))
   }
 
-  static let replaceSource = Parameter("replaceSource") {
+  package static let replaceSource = Parameter("replaceSource") {
     .init(
       "Name of a data set whose other places, those of no row, are deleted in the same transaction.",
       .rowOption(example: "demo"))
   }
 
-  static let maxDeletions = Parameter("maxDeletions") {
+  package static let maxDeletions = Parameter("maxDeletions") {
     .init(
       "Maximum number of places that `replaceSource` may delete, or percentage of the places of the data set, of"
         + " which \(DeletionLimit.smallestShare) may be deleted in any case. More is 422 `too-many-deletions`.",
@@ -203,17 +203,17 @@ extension Parameter {
         ["pattern": "^([0-9]{1,15}|(100|[0-9]{1,2})%)$", "default": .string(DeletionLimit.standard.description)]))
   }
 
-  static let licence = Parameter("licence") {
+  package static let licence = Parameter("licence") {
     .init("Licence of the data set that `source` names.", sourceTextSchema(example: "ODbL-1.0"))
   }
 
-  static let attribution = Parameter("attribution") {
+  package static let attribution = Parameter("attribution") {
     .init(
       "Attribution of the data set that `source` names.",
       sourceTextSchema(example: "© OpenStreetMap contributors"))
   }
 
-  static let attributionURL = Parameter("attributionUrl") {
+  package static let attributionURL = Parameter("attributionUrl") {
     .init(
       "Address of the attribution's page.",
       Schema(
@@ -230,7 +230,7 @@ extension Parameter {
 
 extension ParameterValues {
   /// Returns the options for parsing the rows of an import. Invalid values are noted.
-  mutating func rowOptions() -> RowOptions {
+  package mutating func rowOptions() -> RowOptions {
     do {
       return try RowOptions(
         unknownFields: choice(.unknownFields, default: .tags), source: self[.source], idField: self[.idField])
@@ -246,7 +246,7 @@ extension ParameterValues {
 
 extension ParameterValues {
   /// Returns what an import deletes: the places of a data set that no row means. Invalid values are noted.
-  mutating func removal() -> ImportRemoval? {
+  package mutating func removal() -> ImportRemoval? {
     var limit = DeletionLimit.standard
     if let text = self[.maxDeletions] {
       if let given = DeletionLimit(text) {
@@ -273,7 +273,7 @@ extension ParameterValues {
 
   /// Returns the data set of the parameter `source`, or else of `replaceSource`, with its licence and attribution. Invalid
   /// values are noted.
-  mutating func dataSources(_ options: RowOptions, _ removal: ImportRemoval?) -> [DataSource] {
+  package mutating func dataSources(_ options: RowOptions, _ removal: ImportRemoval?) -> [DataSource] {
     let source = options.source ?? removal?.source
     var texts: [Parameter: String] = [:]
     for parameter in [Parameter.licence, .attribution, .attributionURL] {
@@ -300,7 +300,7 @@ extension ParameterValues {
 
 extension Problem {
   /// Creates the problem of a replacement that an import refuses; `nil` for another error.
-  init?(ofReplacement error: any Error) {
+  package init?(ofReplacement error: any Error) {
     switch error {
     case let error as EmptyReplacement:
       self.init(.unprocessableEntity, code: "invalid-place", detail: "\(error); nothing was imported")
@@ -318,10 +318,10 @@ extension Problem {
   }
 }
 
-enum ImportReportJSON {
+package enum ImportReportJSON {
   /// Returns the JSON object of a report; `warnings` is left out where there are none, and so is `implausible`, the
   /// number of those about implausible coordinates.
-  static func text(
+  package static func text(
     of report: ImportReport, warnings: [String] = [], implausible: Int = 0
   ) -> JSONWriter<[UInt8]> {
     var json = JSONWriter()
@@ -350,7 +350,7 @@ enum ImportReportJSON {
 }
 
 extension Schema {
-  static let importReport = Schema(
+  package static let importReport = Schema(
     .object(
       [
         .required("created", count), .required("updated", count), .required("unchanged", count),

@@ -236,15 +236,17 @@ final class ListArguments: Sendable {
 }
 
 /// The query of the target of `Link: <…>; rel="next"` (RFC 8288).
-enum NextLink {
+package enum NextLink {
   /// Returns the request's own query with another cursor, from the `?` on.
-  static func query(_ query: Substring?, cursor: String) -> String { self.query(query, setting: "cursor", to: cursor) }
+  package static func query(_ query: Substring?, cursor: String) -> String {
+    self.query(query, setting: "cursor", to: cursor)
+  }
 
   /// Returns the request's own query, with a parameter set to a value where one is named, from the `?` on; empty where
   /// nothing is in it. Characters that would end the target early or that no URI has are percent-encoded.
   ///
   /// - Parameter value: a text that needs no percent-encoding.
-  static func query(_ query: Substring?, setting name: StaticString? = nil, to value: String = "") -> String {
+  package static func query(_ query: Substring?, setting name: StaticString? = nil, to value: String = "") -> String {
     string(atMost: maximumLength(of: query, name) + value.utf8.count) { bytes in
       write(query, setting: name, to: &bytes) { $0.write(text: value) }
     }

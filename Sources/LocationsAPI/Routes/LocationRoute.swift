@@ -160,7 +160,7 @@ extension PlaceDetails {
 }
 
 extension Parameter {
-  static let view = Parameter("view", mayDifferBetweenPages: true) {
+  package static let view = Parameter("view", mayDifferBetweenPages: true) {
     .init(
       "`details` adds the member `details`: the typed values of the tags, in one form whatever the data set. Needs"
         + " JSON.",
@@ -169,7 +169,7 @@ extension Parameter {
 }
 
 /// The views of a place: the values of `view`.
-enum PlaceView: String, CaseIterable {
+package enum PlaceView: String, CaseIterable {
   case standard, details
 }
 

@@ -1,7 +1,7 @@
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-import PointFormats
-import Points
+package import PointFormats
+package import Points
 
 /// `POST /locations`: creates a place with a new id. An id in the body is ignored, as are all fields that the service
 /// sets.
@@ -71,7 +71,7 @@ extension PointID {
   ///
   /// - Parameter isForeign: a Boolean value that indicates whether the body has an id that is no UUID.
   /// - Throws: `Problem` 422.
-  func check(_ id: PointID?, isForeign: Bool) throws(Problem) {
+  package func check(_ id: PointID?, isForeign: Bool) throws(Problem) {
     guard !isForeign, id == nil || id == self else {
       throw Problem(InvalidPoint([.init(pointer: "/id", detail: "must be that of the path, or left out")]))
     }
@@ -80,7 +80,7 @@ extension PointID {
   /// Creates the id from the path of a request.
   ///
   /// - Throws: `Problem` 400 where it is not a UUID.
-  init(inPathOf request: HTTPRequest) throws(Problem) {
+  package init(inPathOf request: HTTPRequest) throws(Problem) {
     let text = request.pathParameters["id"]
     guard let id = PointID(text) else { throw .invalidParameter("id", "must be a UUID, got '\(text.prefix(50))'") }
     self = id
@@ -88,8 +88,8 @@ extension PointID {
 }
 
 /// `PATCH /locations/{id}`: changes fields of a place by a JSON merge patch (RFC 7396).
-struct ChangeRoute: CallHandler {
-  static let call = Call(
+package struct ChangeRoute: CallHandler {
+  package static let call = Call(
     .PATCH, "/locations/{id}", scope: .write, joinsRestriction: true, id: "changeLocation", group: .write,
     summary: "Change fields of a place",
     description: "A JSON merge patch (RFC 7396). Concurrent patches without a condition are all applied, except one "
@@ -101,7 +101,7 @@ struct ChangeRoute: CallHandler {
   let service: PointsService
   let requiresIfMatch: Bool
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  package func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let presentation = try PresentationArguments(request)
     let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
@@ -119,7 +119,7 @@ struct ChangeRoute: CallHandler {
   /// Returns the place with the changes of a patch.
   ///
   /// - Throws: `Problem` 422, as also for another id.
-  static func draft(of point: PointOfInterest, changedBy patch: PointPatch) throws(Problem) -> PointDraft {
+  package static func draft(of point: PointOfInterest, changedBy patch: PointPatch) throws(Problem) -> PointDraft {
     let document = try Problem.reporting(document: patch.applied(to: point))
     try point.id.check(document.id, isForeign: document.hasForeignID)
     return document.draft

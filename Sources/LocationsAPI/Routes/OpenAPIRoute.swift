@@ -1,7 +1,7 @@
 import JSONText
 import Basics
 import Crypto
-import HTTPServer
+package import HTTPServer
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -10,7 +10,7 @@ import Synchronization
 /// `GET` of a description of calls: `/openapi.json` and `/openapi-3.0.json` describe all.
 ///
 /// It is open to everyone, as `GET /` is: it has nothing of the places, and tells clients how to authenticate.
-final class OpenAPIRoute: RouteHandler {
+package final class OpenAPIRoute: RouteHandler {
   private static func call(_ path: String, _ version: OpenAPIVersion, id: String, link: String) -> Call {
     Call(
       .GET, path, id: id, group: .description, link: link, summary: "Get this document in OpenAPI \(version.rawValue)",
@@ -34,12 +34,12 @@ final class OpenAPIRoute: RouteHandler {
   /// - Parameters:
   ///   - document: the document without its server.
   ///   - server: returns the address of the service, or a reference to it from the document's.
-  init(_ document: OpenAPIDocument, server: @escaping @Sendable (HTTPRequest) -> String) {
+  package init(_ document: OpenAPIDocument, server: @escaping @Sendable (HTTPRequest) -> String) {
     self.document = document
     self.server = server
   }
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  package func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
     let mediaType = try MediaRange.preferred(
       [document.openAPI.mediaType, PointFormat.json.mediaType], mediaType: { $0 },
@@ -60,11 +60,11 @@ final class OpenAPIRoute: RouteHandler {
 }
 
 /// A file in memory.
-struct StaticFile: Sendable {
+package struct StaticFile: Sendable {
   let bytes: ByteBuffer
   private let digest: String
 
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     self.bytes = ByteBuffer(bytes: bytes)
     digest = Hexadecimal.encode(Array(SHA256.hash(data: bytes).prefix(8)))
   }
@@ -72,7 +72,7 @@ struct StaticFile: Sendable {
   /// Returns the file, or 304 where the client has it.
   ///
   /// - Throws: `Problem` 406 where the request excludes every content coding.
-  func response(to request: HTTPRequest, mediaType: String) async throws(Problem) -> HTTPResponse {
+  package func response(to request: HTTPRequest, mediaType: String) async throws(Problem) -> HTTPResponse {
     // It differs by the media type; the tag is weak, because the codings share it.
     let tag = "\"\(digest)\(mediaType == PointFormat.json.mediaType ? ".json" : "")\""
     let caching: HTTPHeaders = [

@@ -1,8 +1,8 @@
-import Basics
+package import Basics
 import Geo
-import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-import Points
+package import Points
 
 extension PointQuery {
   /// The number of places up to which a page is short. A longer one takes more than a millisecond and much memory.
@@ -38,7 +38,7 @@ extension PointQuery {
 /// texts, or are in areas of many edges that complete their addresses, their response leaves the event loop.
 extension PointsService {
   /// Returns the places that a search reads for a request.
-  func view(
+  package func view(
     of query: PointQuery, as operation: StoreOperation = .page, for request: HTTPRequest
   ) async throws(Problem) -> PlacesView {
     try await request.result(
@@ -52,7 +52,7 @@ extension PointsService {
   ///   - operation: the operation of the store.
   ///   - text: the text that the places are to match.
   /// - Throws: `Problem` 501 where there is no index, or that of the store's error.
-  func requiredSnapshot(
+  package func requiredSnapshot(
     as operation: StoreOperation, for request: HTTPRequest, text: ExactText? = nil
   ) async throws(Problem) -> any IndexSnapshot {
     if text != nil { try requireTextSearch() }
@@ -73,7 +73,7 @@ extension PointsService {
   ///   - areas: the areas of the request, which complete the addresses of the response.
   /// - Throws: `Problem`.
   @inline(__always)
-  func page<Response>(
+  package func page<Response>(
     matching query: PointQuery, isRecorded: Bool = true, isCopied: Bool = true,
     countedIf isCounted: (PointPage) -> Bool = { _ in false }, in areas: RequestAreas? = nil,
     for request: HTTPRequest,
@@ -113,7 +113,7 @@ extension PointsService {
   /// Returns the response of a page of the places that match a text.
   ///
   /// - Throws: `Problem`; 501 if texts can't be searched for.
-  func matches<Response>(
+  package func matches<Response>(
     of query: TextQuery, isRecorded: Bool = true, in areas: RequestAreas?, for request: HTTPRequest,
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {

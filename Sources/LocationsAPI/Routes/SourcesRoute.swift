@@ -1,9 +1,9 @@
-import HTTPServer
+package import HTTPServer
 import Basics
 import JSONText
 import NIOHTTP1
 import PointFormats
-import Points
+package import Points
 
 /// `GET /sources`: the data sets that places come from, and those that are built in, with licence and attribution.
 struct SourcesRoute: CallHandler {
@@ -111,7 +111,7 @@ extension PointsService {
   /// Returns the data sets that the sender may know of: with a restriction, those that have places of it.
   ///
   /// - Throws: `Problem` of the store's error.
-  func visibleSources(for request: HTTPRequest) async throws(Problem) -> [DataSource] {
+  package func visibleSources(for request: HTTPRequest) async throws(Problem) -> [DataSource] {
     let all = try await request.result(of: await sources())
     guard isRestricted else { return all }
     var visible: [DataSource] = []
@@ -125,17 +125,17 @@ extension PointsService {
 }
 
 /// The attributions of the data sets, by their names.
-struct Attributions {
+package struct Attributions {
   private var texts: [ExactText: String] = [:]
 
-  init(of sources: [DataSource]) {
+  package init(of sources: [DataSource]) {
     for source in sources {
       texts[ExactText(source.name)] = source.attribution ?? source.licence ?? source.name
     }
   }
 
   /// The attributions, each once, in the order of their texts.
-  var all: [String] { Set(texts.values.map { ExactText($0) }).sorted().map(\.text) }
+  package var all: [String] { Set(texts.values.map { ExactText($0) }).sorted().map(\.text) }
 
   /// Adds the attribution of each place's data set.
   func add(to points: inout [FoundPoint]) {

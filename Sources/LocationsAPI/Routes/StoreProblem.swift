@@ -1,12 +1,12 @@
-import HTTPServer
+package import HTTPServer
 import Logging
 import NIOHTTP1
 import PointFormats
-import Points
+package import Points
 
 extension Problem {
   /// Creates the problem of a store's error: the one table from ``PointStoreError`` to HTTP.
-  init(_ error: PointStoreError) {
+  package init(_ error: PointStoreError) {
     func unavailable(_ code: String, _ title: String, _ detail: String, retryAfterSeconds seconds: Int) -> Problem {
       Problem(.serviceUnavailable, code: code, title: title, detail: detail, headers: ["retry-after": "\(seconds)"])
     }
@@ -63,7 +63,7 @@ extension Problem {
 
 extension HTTPRequest {
   /// Calls the store. The time that takes is added to `storeTime`.
-  func waitingForStore<Value, Failure>(
+  package func waitingForStore<Value, Failure>(
     _ call: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let start = startOfStoreCall
@@ -79,7 +79,7 @@ extension HTTPRequest {
   }
 
   /// Calls the store. An error is logged with the request's id where operators need it, and thrown as a problem.
-  func reportingStoreErrors<Value>(
+  package func reportingStoreErrors<Value>(
     _ call: () async throws(PointStoreError) -> Value
   ) async throws(Problem) -> Value {
     // Without `defer`, whose frame takes memory.
@@ -96,13 +96,15 @@ extension HTTPRequest {
   }
 
   /// Returns the result of a call of the store; see ``reportingStoreErrors(_:)``.
-  func result<Value>(of call: @autoclosure () async throws(PointStoreError) -> Value) async throws(Problem) -> Value {
+  package func result<Value>(
+    of call: @autoclosure () async throws(PointStoreError) -> Value
+  ) async throws(Problem) -> Value {
     try await reportingStoreErrors(call)
   }
 
   /// Returns the result of a search of a snapshot. An error is logged with the request's id where operators need it, and
   /// thrown as a problem.
-  func searchResult<Value>(of call: @autoclosure () throws(PointStoreError) -> Value) throws(Problem) -> Value {
+  package func searchResult<Value>(of call: @autoclosure () throws(PointStoreError) -> Value) throws(Problem) -> Value {
     let start = startOfStoreCall
     defer { addStoreTime(since: start) }
     do throws(PointStoreError) {
@@ -134,7 +136,7 @@ extension Problem {
   /// - Parameters:
   ///   - resource: the noun for what was written.
   ///   - prefix: the JSON pointer to the object that has its fields in the body.
-  init(_ error: PointWriteError, of resource: String = "place", pointerPrefix prefix: String = "") {
+  package init(_ error: PointWriteError, of resource: String = "place", pointerPrefix prefix: String = "") {
     switch error {
     case .originTaken:
       self.init(
@@ -172,7 +174,7 @@ extension Problem {
   }
 
   /// Creates 422 `invalid-place` with the first rules that a body breaks.
-  init(_ invalid: InvalidPoint) {
+  package init(_ invalid: InvalidPoint) {
     let violations = invalid.violations.prefix(Self.maximumErrorCount)
     let others = invalid.violations.count - violations.count
     let detail = InvalidPoint(Array(violations)).description + (others > 0 ? "; and \(others) more" : "")
@@ -185,36 +187,43 @@ extension Problem {
 extension HTTPRequest {
   /// Returns the result of a write of the store. An error is logged where operators need it, and thrown as a problem.
   ///
-  /// - Parameter resource: the noun for what is written.
-  func writeResult<Value>(
-    as resource: String = "place", of call: @autoclosure () async throws(PointWriteError) -> Value
+  /// - Parameters:
+  ///   - resource: the noun for what is written.
+  ///   - isFeature: a Boolean value that indicates whether the body is a Feature without its media type.
+  package func writeResult<Value>(
+    as resource: String = "place", isFeature: Bool = false,
+    of call: @autoclosure () async throws(PointWriteError) -> Value
   ) async throws(Problem) -> Value {
     let start = startOfStoreCall
     defer { addStoreTime(since: start) }
     do {
       return try await call()
     } catch {
-      throw problem(for: error, of: resource)
+      throw problem(for: error, of: resource, isFeature: isFeature)
     }
   }
 
   /// Calls the store for an update. An error is logged where operators need it, and thrown as a problem.
   ///
-  /// - Parameter resource: the noun for what is updated.
-  func reportingUpdateErrors<Value>(
-    as resource: String = "place", _ call: () async throws(PointUpdateError<Problem>) -> Value
+  /// - Parameters:
+  ///   - resource: the noun for what is updated.
+  ///   - isFeature: a Boolean value that indicates whether the body is a Feature without its media type.
+  package func reportingUpdateErrors<Value>(
+    as resource: String = "place", isFeature: Bool = false, _ call: () async throws(PointUpdateError<Problem>) -> Value
   ) async throws(Problem) -> Value {
     do {
       return try await waitingForStore(call)
     } catch {
-      throw problem(for: error, of: resource)
+      throw problem(for: error, of: resource, isFeature: isFeature)
     }
   }
 
   /// Returns the problem of an update's error, which is logged where operators need it.
-  func problem(for error: PointUpdateError<Problem>, of resource: String = "place") -> Problem {
+  package func problem(
+    for error: PointUpdateError<Problem>, of resource: String = "place", isFeature: Bool = false
+  ) -> Problem {
     switch error {
-    case .write(let error): problem(for: error, of: resource)
+    case .write(let error): problem(for: error, of: resource, isFeature: isFeature)
     case .change(let problem): problem
     case .contended:
       Problem(
@@ -224,23 +233,41 @@ extension HTTPRequest {
   }
 
   /// Returns the problem of a write's error, which is logged where operators need it.
-  func problem(for error: PointWriteError, of resource: String = "place") -> Problem {
+  package func problem(
+    for error: PointWriteError, of resource: String = "place", isFeature: Bool = false
+  ) -> Problem {
     if case .store(let error) = error { log(error) }
-    let isFeature = mediaType == "application/geo+json" || route?.template.hasPrefix(FeatureLinks.root) == true
+    let isFeature = isFeature || mediaType == "application/geo+json"
     return Problem(error, of: resource, pointerPrefix: isFeature ? "/properties" : "")
+  }
+
+  /// Returns the problem of an error of the change log, which is logged where operators need it.
+  package func problem(for error: ChangeReadError) -> Problem {
+    switch error {
+    case .store(let error):
+      log(error)
+      return Problem(error)
+    case .malformed:
+      return .badRequest(
+        [ProblemError(.parameter(Parameter.since.name), "must be a position, taken from a response")], code: .invalid)
+    case .expired(let reason):
+      return Problem(
+        .gone, code: ProblemCode.positionExpired.rawValue, title: "Position expired",
+        detail: "the changes since this position are not known: \(reason); begin again with an export")
+    }
   }
 }
 
 extension Problem {
   /// Returns 404 for the id of no place.
-  static func noPlace(_ id: PointID) -> Problem { .notFound("there is no place with the id \(id)") }
+  package static func noPlace(_ id: PointID) -> Problem { .notFound("there is no place with the id \(id)") }
 }
 
 extension PointsService {
   /// Returns the place of an id, as a request reads it.
   ///
   /// - Throws: `Problem` 404 if there is none.
-  func place(_ id: PointID, for request: HTTPRequest) async throws(Problem) -> PointOfInterest {
+  package func place(_ id: PointID, for request: HTTPRequest) async throws(Problem) -> PointOfInterest {
     let point = try await request.result(of: await point(id: id, notBefore: request.minimumPosition))
     guard let point else { throw .noPlace(id) }
     return point
@@ -250,7 +277,7 @@ extension PointsService {
   ///
   /// - Parameter absence: the problem if the condition fails since there is none. Without the condition it would be 404
   ///   too, and that comes first (RFC 9110, section 13.2.1).
-  func delete(
+  package func delete(
     id: PointID, if condition: WriteCondition, orThrow absence: @autoclosure () -> Problem, for request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
     do {

@@ -118,6 +118,40 @@ package struct RecordSummary: Hashable, Sendable {
   }
 }
 
+/// A number of records that messages tell whenever the records change. A feature offers one, and a feature that sends
+/// messages tells of it, without knowing the other.
+package struct MessageSource: Sendable {
+  /// The name in stored records: letters.
+  package let name: String
+
+  /// The Boolean member of a registration for messages that follows the source.
+  package let member: StaticString
+
+  /// The type of the messages.
+  package let messageType: StaticString
+
+  /// The member of a message that has the number.
+  package let countMember: StaticString
+
+  /// The description of ``member``.
+  package let description: String
+
+  /// Returns the number of the records at a time.
+  package let summary: @Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary
+
+  package init(
+    name: String, member: StaticString, messageType: StaticString, countMember: StaticString, description: String,
+    summary: @escaping @Sendable (Timestamp) async throws(PointStoreError) -> RecordSummary
+  ) {
+    self.name = name
+    self.member = member
+    self.messageType = messageType
+    self.countMember = countMember
+    self.description = description
+    self.summary = summary
+  }
+}
+
 /// A change of a record.
 package enum RecordChange: Sendable {
   /// Adds a record with a new id.

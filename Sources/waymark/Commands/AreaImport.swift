@@ -1,12 +1,14 @@
 import ArgumentParser
 import Foundation
 import Geo
+import Hosting
 import JSONText
 import OpenStreetMap
 import PointFormats
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 
 extension ImportCommand {
   /// Imports areas, all in one transaction.

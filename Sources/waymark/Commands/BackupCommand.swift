@@ -3,6 +3,7 @@ import Foundation
 import NIOHTTP1
 import Points
 import SQLiteJournal
+import ServerFeatures
 
 /// `waymark backup`: copies the file of a running server's memory store.
 struct BackupCommand: AsyncParsableCommand {

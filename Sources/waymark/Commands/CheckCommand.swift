@@ -2,14 +2,18 @@ import ArgumentParser
 import Foundation
 import AccessControl
 import HTTPServer
+import Hosting
 import LocationsAPI
 import MemoryStore
 import NIOSSL
+import Pages
 import PointFormats
 import Points
 import PostgresClient
 import PostgresStore
 import SQLiteJournal
+import ServerFeatures
+import Tokens
 
 /// `waymark check`: examines settings, files and the database before `waymark serve` needs them.
 struct CheckCommand: AsyncParsableCommand {
@@ -38,7 +42,7 @@ struct CheckCommand: AsyncParsableCommand {
     let configuration: ServeConfiguration
     do {
       _ = try LogConfiguration(settings)
-      configuration = try ServeConfiguration(settings)
+      configuration = try ServeConfiguration(settings, features: Features.all)
       report.note(.fine("the settings"))
     } catch {
       report.note(.problem("\(error)"))
@@ -209,4 +213,9 @@ struct CheckReport {
       note(.problem("\(error)"))
     }
   }
+}
+
+extension ServeConfiguration {
+  /// The base map that the operator has chosen instead of the built-in one.
+  var baseMap: BaseMapSource? { features.lazy.compactMap { ($0 as? PagesFeature)?.baseMap }.first }
 }

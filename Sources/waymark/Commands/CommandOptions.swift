@@ -2,12 +2,14 @@ import ArgumentParser
 import Foundation
 import Geo
 import HTTPServer
+import Hosting
 import PointFormats
 import Points
+import ServerFeatures
 
 /// The settings of the server.
 enum ServerSettings: SettingSelection {
-  static let settings = Setting.ofServer
+  static let settings = Setting.ofServer(with: Features.all)
   static let namesVariables = false
 }
 

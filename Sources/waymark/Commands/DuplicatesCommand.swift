@@ -1,10 +1,11 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Basics
+import Duplicates
 import Foundation
 import Geo
+import Hosting
 import JSONText
-import LocationsAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -13,6 +14,7 @@ import PointMapping
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 import Synchronization
 
 /// `waymark duplicates`: writes the pairs of places of two data sets that are likely the same.

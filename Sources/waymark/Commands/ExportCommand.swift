@@ -1,10 +1,12 @@
 import ArgumentParser
 import Foundation
+import Hosting
 import NIOHTTP1
 import PointFormats
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 import Synchronization
 
 /// `waymark export`: writes all places of PostgreSQL, or of a server, to a file.

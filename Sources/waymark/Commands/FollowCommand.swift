@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import Hosting
 import Points
+import ServerFeatures
 
 /// `waymark follow`: copies the places of a server and applies what changes there.
 struct FollowCommand: AsyncParsableCommand {

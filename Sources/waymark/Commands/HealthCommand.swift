@@ -1,9 +1,11 @@
 import ArgumentParser
 import Foundation
+import Hosting
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import ServerFeatures
 
 /// `waymark health`: checks the server on this machine, for a container's health check.
 struct HealthCommand: AsyncParsableCommand {

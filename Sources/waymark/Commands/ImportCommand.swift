@@ -1,11 +1,13 @@
 import ArgumentParser
 import Foundation
+import Hosting
 import OpenStreetMap
 import PointFormats
 import PointMapping
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 import Synchronization
 
 /// `waymark import`: imports files of places into PostgreSQL, or sends them to a server.

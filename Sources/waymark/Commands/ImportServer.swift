@@ -3,10 +3,12 @@ import AsyncHTTPClient
 import Basics
 import Foundation
 import Gzip
+import Hosting
 import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
+import ServerFeatures
 
 /// A running server that files of places or areas are sent to.
 struct ImportServer {
@@ -318,7 +320,7 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
     self =
       ServerTarget.isBreak(error)
       ? .brokenOff("\(target): the connection broke; the file may have been imported or not")
-      : .unavailable("\(target) can't be reached: \(ServerTarget.reason(error)); nothing was imported")
+      : .unavailable("\(target) can't be reached: \(HTTPClient.reason(of: error)); nothing was imported")
   }
 
   /// Creates the error of a response that is not a report.

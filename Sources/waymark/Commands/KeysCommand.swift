@@ -1,6 +1,7 @@
 import ArgumentParser
 import HTTPServer
 import AccessControl
+import Hosting
 
 /// `waymark keys`: the commands for API keys.
 struct KeysCommand: AsyncParsableCommand {

@@ -1,6 +1,8 @@
 import ArgumentParser
+import Hosting
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 
 /// `waymark migrate`: creates or upgrades the tables.
 struct MigrateCommand: AsyncParsableCommand {

@@ -1,8 +1,10 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Foundation
+import Hosting
 import NIOCore
 import NIOHTTP1
+import ServerFeatures
 
 /// `waymark search`: finds places by name on a running server.
 struct SearchCommand: AsyncParsableCommand {

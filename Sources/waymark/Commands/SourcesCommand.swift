@@ -1,8 +1,10 @@
 import ArgumentParser
 import Foundation
+import Hosting
 import Points
 import PostgresClient
 import PostgresStore
+import ServerFeatures
 
 /// `waymark sources`: lists the data sets of the places with licence and attribution.
 struct SourcesCommand: AsyncParsableCommand {

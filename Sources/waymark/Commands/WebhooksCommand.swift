@@ -1,8 +1,10 @@
 import ArgumentParser
 import Foundation
 import HTTPServer
+import Hosting
 import NIOHTTP1
 import Points
+import ServerFeatures
 
 /// `waymark webhooks`: lists, tests and replays the webhooks of a running server.
 struct WebhooksCommand: AsyncParsableCommand {

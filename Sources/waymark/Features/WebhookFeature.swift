@@ -1,9 +1,9 @@
 import ArgumentParser
-import CoreMetrics
+import Hosting
 import LocationsAPI
-import Logging
 import Points
 import PrometheusMetrics
+import ServerFeatures
 import Webhooks
 
 /// Webhooks: their calls, the messages to them, and the metrics of these.
@@ -42,24 +42,20 @@ struct WebhookFeature: ServerFeature {
     self.authorities = settings[authorities].map { AuthorityFile(variable: authorities.setting.name, path: $0) }
   }
 
-  /// Adds nothing if the store does not keep records.
-  func add(
-    to api: inout LocationsAPI.Configuration, store: RunningStore, metrics: any MetricsFactory, logger: Logger
-  ) -> FeatureParts {
-    guard store.keepsRecords else { return FeatureParts() }
+  /// Adds calls that are 501 if the store does not keep records.
+  func parts(of core: Core) -> FeatureParts {
+    guard core.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
     let sender = WebhookSender(
-      store: Webhooks(store.records), changes: store.changes,
-      suggestions: { [suggestions = Suggestions(store.records)] now throws(PointStoreError) in
-        try await suggestions.open(at: now)
-      }, transport: WebhookRequests(networks: networks, authorities: authorities),
-      conditions: { [filtering = api.filtering, areas = store.areas] filter in
+      store: WebhookRecords(core.records), changes: core.changes,
+      sources: core.messageSources, transport: WebhookRequests(networks: networks, authorities: authorities),
+      conditions: { [filtering = core.filtering, areas = core.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },
-      placeURL: { [address = api.address] id in address.target(path: "/locations/\(id)") },
-      logger: logger)
-    api.webhooks = sender
+      placeURL: { [address = core.address] id in address.target(path: "/locations/\(id)") },
+      logger: core.logger)
     return FeatureParts(
-      collectors: [ValueCollector(Self.collected, factory: metrics) { sender.counts }],
+      endpoints: { WebhookCalls($0, sender: sender).endpoints },
+      collectors: [ValueCollector(Self.collected, factory: core.metrics) { sender.counts }],
       services: [BackgroundService { await sender.run() }])
   }
 }

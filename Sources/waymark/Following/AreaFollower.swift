@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import Hosting
 import JSONText
 import Points
 

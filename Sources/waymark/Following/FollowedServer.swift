@@ -1,6 +1,7 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Foundation
+import Hosting
 import JSONText
 import NIOCore
 import NIOHTTP1

@@ -1,3 +1,4 @@
+import Hosting
 import Points
 
 /// A follower of the places of a server: copies them, then applies what changes. Before the places it copies the data

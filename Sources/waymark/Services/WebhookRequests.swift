@@ -4,6 +4,7 @@ import HTTPServer
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import ServerFeatures
 import Webhooks
 
 /// The networks whose addresses webhooks may have.
@@ -227,7 +228,7 @@ struct WebhookRequests: WebhookTransport {
       let response = try await client.execute(request, deadline: .distantFuture)
       return .response(status: Int(response.status.code), retryAfterSeconds: response.headers.retryAfterSeconds)
     } catch {
-      return .failure(reason: ServerTarget.reason(error, authorityFileNames: "SSL_CERT_FILE"))
+      return .failure(reason: HTTPClient.reason(of: error, authorityFileNames: "SSL_CERT_FILE"))
     }
   }
 }

@@ -13,6 +13,7 @@ import TestSupport
 import Testing
 
 @testable import AccessControl
+@testable import Changes
 @testable import LocationsAPI
 
 /// The calls as the holder of a key with a filter and an area sees them.
@@ -49,11 +50,11 @@ import Testing
         version: "1")
       api.changes = changes
       api.areas = areas
-      api.changeStreams = ChangeStreams(interval: .milliseconds(1))
       api.access = access
       api.filtering = Filtering(timeLimit: .seconds(600))
       api.clock = FixedClock(Timestamp(microsecondsSinceEpoch: 1_000_000))
-      driver = ServiceDriver(LocationsAPI(api))
+      driver = ServiceDriver(
+        LocationsAPI(api), features: FeatureCalls(streams: ChangeStreams(interval: .milliseconds(1))))
       let area = try await send(.PUT, "/areas/\(RestrictionTests.zone)", as: "all", json: RestrictionTests.outline(2))
       #expect(area.status == 201, "\(area.text)")
       try await store.importRows(try RestrictionTests.visible)

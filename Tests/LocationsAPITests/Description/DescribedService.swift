@@ -1,9 +1,12 @@
+import Duplicates
 import Foundation
 import HTTPServer
 import JSONText
 import MemoryStore
 import NIOHTTP1
+import Pages
 import Points
+import SuggestedEdits
 import Testing
 
 @testable import LocationsAPI
@@ -21,18 +24,21 @@ enum DescribedService {
       service: PointsService(store: store), version: "1.2.3")
     api.changes = store.changes
     api.areas = store
-    api.duplicates = DuplicateDecisions(store)
-    api.suggestions = Suggestions(store)
+    api.messageSources = [Suggestions(store).messages]
     api.metrics = Metrics()
-    api.statusHistory = StatusHistory()
     api.address = address
     return LocationsAPI(api)
+  }
+
+  /// The features with every call.
+  static func features(over store: MemoryStore = MemoryStore()) -> FeatureCalls {
+    FeatureCalls(history: StatusHistory(), decisions: DuplicateDecisions(store), suggestions: Suggestions(store))
   }
 
   /// Every call.
   static let calls: [Call] = {
     let api = Self.api()
-    return api.endpoints(joining: FeaturesAPI(api).endpoints + PhotonAPI(api).endpoints).map(\.call)
+    return api.endpoints(joining: features().endpoints(api)).map(\.call)
   }()
 
   /// Returns the call of a request.

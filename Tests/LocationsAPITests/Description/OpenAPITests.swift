@@ -11,12 +11,17 @@ import TestSupport
 import Testing
 
 @testable import AccessControl
+@testable import Duplicates
 @testable import LocationsAPI
+@testable import OGC
+@testable import Pages
+@testable import Photon
+@testable import SuggestedEdits
 
 @Suite struct OpenAPITests {
   private static func send(
     _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: String = "",
-    to router: Router = DescribedService.api().routerOfAllCalls()
+    to router: Router = DescribedService.api().routerOfAllCalls(DescribedService.features())
   ) async throws -> ServiceDriver.Response {
     let request = ServiceDriver.request(method, target, headers: headers, body: ByteBuffer(string: body))
     let response = await router.respond(to: request)
@@ -354,7 +359,7 @@ import Testing
 
     // Beside `long`, which has two other names, calls have no undescribed ones.
     let known = DescribedService.calls.flatMap(\.parameters).map(\.name).filter { $0 != "lon" }
-    let router = DescribedService.api().routerOfAllCalls()
+    let router = DescribedService.api().routerOfAllCalls(DescribedService.features())
     for parameter in Set(known + ["unknown"]) {
       let target = call.path.concrete + "?\(parameter)="
       let response = try await Self.send(
@@ -376,7 +381,7 @@ import Testing
   func describedExamplesGetDescribedResponses(name: String) async throws {
     let call = try Self.call(name)
     let store = MemoryStore()
-    let router = DescribedService.api(over: store).routerOfAllCalls()
+    let router = DescribedService.api(over: store).routerOfAllCalls(DescribedService.features(over: store))
     // The place that the examples of positions, categories and names find.
     let draft = try PointDraft(
       name: "Winchester Mystery House", category: "museum",
@@ -502,7 +507,7 @@ import Testing
   @Test func theServerIsThePublicAddress() async throws {
     func server(_ address: PublicAddress) async throws -> String? {
       let response = try await Self.send(
-        .GET, "/openapi.json", to: DescribedService.api(address: address).routerOfAllCalls())
+        .GET, "/openapi.json", to: DescribedService.api(address: address).routerOfAllCalls(DescribedService.features()))
       return (try response.object["servers"] as? [[String: String]])?.first?["url"]
     }
 

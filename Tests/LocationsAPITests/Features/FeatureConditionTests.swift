@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 /// OGC API Features, parts 2 and 3: reference systems and conditions.
 @Suite struct FeatureConditionTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 /// OGC API Features: the pages in HTML.
 @Suite struct FeaturePageTests {

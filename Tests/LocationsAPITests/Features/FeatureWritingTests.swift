@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 /// OGC API Features, part 4: changes of features.
 @Suite struct FeatureWritingTests {

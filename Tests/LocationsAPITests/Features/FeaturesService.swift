@@ -11,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 /// A service with places for the tests of OGC API Features.
 struct FeaturesService {
@@ -39,7 +40,7 @@ struct FeaturesService {
         service: PointsService(store: hasIndex ? store : UnindexedStore(store: store)),
         filtering: Filtering(queryables: Queryables(types: types), timeLimit: .seconds(600)), address: address,
         version: "1.2.3"))
-    driver = ServiceDriver(api, collections: try #require(PointCollections(collections)))
+    driver = ServiceDriver(api, features: FeatureCalls(collections: try #require(PointCollections(collections))))
   }
 
   /// Some places: cafés and museums from west to east, named by their longitudes.

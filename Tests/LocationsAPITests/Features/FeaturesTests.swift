@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 /// OGC API Features, part 1: the resources and their links.
 @Suite struct FeaturesTests {

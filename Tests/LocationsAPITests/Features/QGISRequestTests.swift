@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 /// The requests of QGIS from 3.36 on, in their order: it opens a layer, sends conditions, and saves edits.
 @Suite struct QGISRequestTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import OGC
 
 @Suite struct TilesetTests {
   private static let tileset = "/ogc/collections/places/tiles/WebMercatorQuad"

@@ -9,11 +9,14 @@ import Testing
 import TileFiles
 
 @testable import LocationsAPI
+@testable import Pages
 
 /// The tiles of the base map: the built-in ones, and those of a file.
 @Suite struct BaseMapTests {
   private static func driver(_ baseMap: BaseMap? = nil) -> ServiceDriver {
-    ServiceDriver(LocationsAPI(.init(service: PointsService(store: MemoryStore()), baseMap: baseMap, version: "1")))
+    ServiceDriver(
+      LocationsAPI(.init(service: PointsService(store: MemoryStore()), version: "1")),
+      features: FeatureCalls(baseMap: baseMap))
   }
 
   // MARK: The built-in tiles

@@ -12,6 +12,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import Maps
 
 @Suite struct TileTests {
   /// A hundred places in a tile of zoom 10 near the equator, and one in another tile.

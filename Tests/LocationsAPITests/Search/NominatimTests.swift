@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import Photon
 
 /// `GET /nominatim/search` and `GET /nominatim/reverse`.
 @Suite struct NominatimTests {

@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+@testable import Photon
 
 @Suite struct PhotonTests {
   private static func place(

@@ -78,14 +78,14 @@ extension Schema {
     .named("FilterLanguage", order: 110)
 
   /// Returns the members of a body for parameters.
-  static func members(for parameters: [Parameter]) -> [Property] {
+  package static func members(for parameters: [Parameter]) -> [Property] {
     parameters.map { .optional($0.name, member(for: $0)) }
   }
 
   private static let value = Schema(.anyOf([Schema(.string), Schema(.number), Schema(.boolean)]))
 
   /// Returns the schema of the member for a parameter.
-  static func member(for parameter: Parameter) -> Schema {
+  package static func member(for parameter: Parameter) -> Schema {
     let description = parameter.description
     var schema: Schema
     switch parameter.form {

@@ -1,6 +1,6 @@
 import Geo
 import HTTPServer
-import Basics
+package import Basics
 import NIOHTTP1
 import PointFormats
 import Points
@@ -50,7 +50,7 @@ struct TextArguments: Hashable {
 }
 
 extension Parameter {
-  static let text = Parameter("q", order: 140) {
+  package static let text = Parameter("q", order: 140) {
     .init(
       "Words of a place's names, category and address; at least one letter or digit. Spelling errors are tolerated.",
       Schema(
@@ -72,7 +72,7 @@ extension Parameter {
 
 extension ParameterValues {
   /// Returns the text of `q`; `nil` where it is not given or invalid.
-  mutating func text() -> ExactText? {
+  package mutating func text() -> ExactText? {
     guard let text = self[.text] else { return nil }
     let length = text.unicodeScalars.count
     guard (1...TextQuery.maximumLength).contains(length) else {

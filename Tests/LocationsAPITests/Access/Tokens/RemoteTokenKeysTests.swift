@@ -4,6 +4,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import Tokens
 
 /// Keys that an issuer publishes, under a clock that the tests advance.
 @Suite(.timeLimit(.minutes(5))) struct RemoteTokenKeysTests {

@@ -8,6 +8,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import Tokens
 
 /// The access that tokens grant, from the request to the response.
 @Suite struct TokenAccessTests {

@@ -5,6 +5,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import Tokens
 
 @Suite struct TokenClaimsTests {
   private func grant(_ changes: [String: String?]) throws -> VerifiedToken {

@@ -6,6 +6,7 @@ import HTTPServer
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import Tokens
 
 /// Issues tokens in tests: its key pair, and the public key set for a service.
 struct TokenIssuer {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import Tokens
 
 @Suite struct TokenKeyScheduleTests {
   private let start = ContinuousClock.now

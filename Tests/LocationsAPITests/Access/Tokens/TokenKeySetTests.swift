@@ -3,6 +3,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import Tokens
 
 @Suite struct TokenKeySetTests {
   private func keySet(_ json: String) async throws -> TokenKeySet { try await TokenKeySet(json: Array(json.utf8)) }

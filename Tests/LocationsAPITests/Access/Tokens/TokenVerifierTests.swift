@@ -6,6 +6,7 @@ import Testing
 
 @testable import AccessControl
 @testable import LocationsAPI
+@testable import Tokens
 
 @Suite struct TokenVerifierTests {
   private static let now = Timestamp(microsecondsSinceEpoch: Int64(TokenIssuer.now) * 1_000_000)

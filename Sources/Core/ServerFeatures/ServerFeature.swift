@@ -1,0 +1,137 @@
+package import ArgumentParser
+package import Basics
+package import CoreMetrics
+package import HTTPServer
+package import LocationsAPI
+package import Logging
+package import Points
+package import PrometheusMetrics
+
+/// The values of a feature's settings, and what the feature adds to the server.
+///
+/// The settings, the metrics and the commands of the program are collected from the list of its features, which is the
+/// one place outside a feature's folder that names it.
+package protocol ServerFeature: Sendable {
+  /// The settings.
+  static var settings: [Setting] { get }
+
+  /// The title of the group of settings at whose end the documentation shows them.
+  static var settingsTitle: String { get }
+
+  /// A Boolean value that indicates whether the settings have an effect only if places are kept.
+  static var needsKeptPlaces: Bool { get }
+
+  /// The metrics that its collectors update.
+  static var metrics: [MetricDescription] { get }
+
+  /// A command that calls a running server.
+  static var command: (any ParsableCommand.Type)? { get }
+
+  init(_ settings: Settings) throws(ConfigurationError)
+
+  /// Returns what the feature adds to the server.
+  ///
+  /// - Throws: ``ConfigurationError`` for a file that can't be used.
+  func parts(of core: Core) throws(ConfigurationError) -> FeatureParts
+}
+
+extension ServerFeature {
+  package static var settings: [Setting] { [] }
+  package static var settingsTitle: String { "Places" }
+  package static var needsKeptPlaces: Bool { false }
+  package static var metrics: [MetricDescription] { [] }
+  package static var command: (any ParsableCommand.Type)? { nil }
+}
+
+/// What a feature adds to the server.
+package struct FeatureParts {
+  /// Returns the calls to places: to all, or to those that a key with a filter sees.
+  package var endpoints: @Sendable (LocationsAPI) -> [Endpoint]
+  package var collectors: [any MetricsCollector]
+  package var services: [BackgroundService]
+
+  /// What messages of later features may tell of.
+  package var messageSources: [MessageSource]
+
+  /// The style of pages in HTML; `nil` for no change.
+  package var pageStyle: PageStyle?
+
+  /// Records sums of metrics of the process, such as its requests by status, and the time between two records.
+  package var totals: (interval: Duration, record: @Sendable ([ExactText: Double]) -> Void)?
+
+  package init(
+    endpoints: @escaping @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] },
+    collectors: [any MetricsCollector] = [], services: [BackgroundService] = [],
+    messageSources: [MessageSource] = [], pageStyle: PageStyle? = nil,
+    totals: (interval: Duration, record: @Sendable ([ExactText: Double]) -> Void)? = nil
+  ) {
+    self.endpoints = endpoints
+    self.collectors = collectors
+    self.services = services
+    self.messageSources = messageSources
+    self.pageStyle = pageStyle
+    self.totals = totals
+  }
+}
+
+/// What the server offers to its features.
+package struct Core: Sendable {
+  /// The records of features.
+  package let records: any RecordStore
+
+  /// A Boolean value that indicates whether the records outlast the process.
+  package let keepsRecords: Bool
+
+  /// The changes of the places.
+  package let changes: any PointFeed
+
+  /// The named areas.
+  package let areas: any AreaStore
+
+  /// The types of tags in filters, and the time that a filter may take.
+  package let filtering: Filtering
+
+  /// The address under which clients reach the service.
+  package let address: PublicAddress
+
+  /// The pages of other origins that may call the service.
+  package let cors: CORSPolicy
+
+  /// The maximum number of bytes of responses that are buffered for slow clients.
+  package let bufferedBytes: Int
+
+  /// What messages may tell of: the sources of the features before this one.
+  package var messageSources: [MessageSource] = []
+
+  /// The history of searches; `nil` where searches are not kept.
+  package let searches: (any SearchHistory)?
+
+  /// Copies the file in which the places are kept; `nil` where there is none.
+  package let backup: BackupAction?
+
+  /// The backend of metrics.
+  package let metrics: any MetricsFactory
+  package let logger: Logger
+
+  package init(
+    records: any RecordStore, keepsRecords: Bool, changes: any PointFeed, areas: any AreaStore,
+    filtering: Filtering, address: PublicAddress, cors: CORSPolicy, bufferedBytes: Int, searches: (any SearchHistory)?,
+    backup: BackupAction?, metrics: any MetricsFactory, logger: Logger
+  ) {
+    self.records = records
+    self.keepsRecords = keepsRecords
+    self.changes = changes
+    self.areas = areas
+    self.filtering = filtering
+    self.address = address
+    self.cors = cors
+    self.bufferedBytes = bufferedBytes
+    self.searches = searches
+    self.backup = backup
+    self.metrics = metrics
+    self.logger = logger
+  }
+}
+
+/// The version of this program.
+package let waymarkVersion = "0.1.0"
