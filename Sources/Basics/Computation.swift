@@ -72,3 +72,12 @@ private final class SharedTask<Value: Sendable>: Sendable {
     return value
   }
 }
+
+extension Duration {
+  /// The duration in nanoseconds, rounded towards zero, and limited to 292 years.
+  package var wholeNanoseconds: Int64 {
+    // Most are below nine seconds; a division of 128 bits takes ten times as long.
+    if let attoseconds = Int64(exactly: attoseconds) { return attoseconds / 1_000_000_000 }
+    return Int64(clamping: attoseconds / 1_000_000_000)
+  }
+}

@@ -33,10 +33,11 @@ public struct HTTPResponse: Sendable {
 
   /// Creates a response of bytes in memory with their media type.
   public init(status: HTTPResponseStatus = .ok, contentType: String, bytes: ByteBuffer) {
-    var headers = HTTPHeaders()
-    headers.reserveCapacity(Self.usualFieldCount)
-    headers.add(name: "content-type", value: contentType)
-    self.init(status: status, headers: headers, body: .bytes(bytes))
+    // NIO's method that adds a field checks each character of the name.
+    var fields: [(String, String)] = []
+    fields.reserveCapacity(Self.usualFieldCount)
+    fields.append(("content-type", contentType))
+    self.init(status: status, headers: HTTPHeaders(fields), body: .bytes(bytes))
   }
 
   /// Creates a response of bytes in memory with their media type.

@@ -212,6 +212,16 @@ import Testing
     #expect(parser.read(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)) == 1)
     parser.finish()
   }
+
+  @Test(arguments: ["Connection: close", "proxy-connection: close"])
+  func nothingIsReadBehindTrailersAboutTheConnection(field: String) throws {
+    let parser = try Parser(limits: .init())
+    let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\(field)\r\n\r\n"
+
+    #expect(parser.read(Array(chunked.utf8)) == 0)
+    #expect(parser.read(Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)) == 0)
+    parser.finish()
+  }
 }
 
 @Suite struct RequestFieldsTests {

@@ -135,7 +135,7 @@ import Testing
   @Test func everyTextIsUsedAndEveryUsedTextExists() async throws {
     let names = Set(try Self.forms(of: PageStyle.translated.texts[0]).keys.map(\.name)).subtracting(["language"])
     let pages = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
-    let folders = ["CPages", "LocationsAPI/Routes"].map { pages.appending(path: $0) }
+    let folders = ["CPages", "LocationsAPI", "Features"].map { pages.appending(path: $0) }
     var used: Set<String> = []
     for folder in folders {
       let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))

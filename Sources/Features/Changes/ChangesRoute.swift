@@ -41,7 +41,6 @@ struct ChangesRoute: AreaCallHandler {
       + " positions of before a change of the area are expired.",
     parameters: .changeFilters.union([.since, .limit, .wait]),
     describing: [
-      "since": Parameter.since.description,
       "limit": .init(
         "Maximum number of changes.",
         Schema(

@@ -26,8 +26,11 @@ package struct SearchReportCalls: Sendable {
 struct SearchesRoute: CallHandler {
   static let call = Call(
     .GET, "/analytics/searches", scope: .admin, id: "getSearchReport", group: .operations, link: "searches",
-    summary: "Get a report of the searches in a period", parameters: [.limit, .format, .periodStart, .periodEnd],
-    describing: ["f": .format([.json])], caching: .forbidden,
+    summary: "Get a report of the searches in a period", parameters: [.limit, .format, .since, .periodEnd],
+    describing: [
+      "f": .format([.json]),
+      "since": .init("Beginning of the period; a day before its end by default.", Parameter.timeSchema),
+    ], caching: .forbidden,
     responses: [.init(200, "The report.", media: .json(.searchReport))], problems: [.notFound])
 
   /// The default period.
@@ -60,7 +63,7 @@ struct SearchesArguments: Hashable {
   init(_ request: HTTPRequest, now: Timestamp) throws(Problem) {
     var values = try ParameterValues(request, allowing: SearchesRoute.call.parameters)
     until = values.time(.periodEnd, before: now) ?? now
-    since = values.time(.periodStart, before: now) ?? until.earlier(by: SearchesRoute.defaultSpan)
+    since = values.time(.since, before: now) ?? until.earlier(by: SearchesRoute.defaultSpan)
     limit = values.limit()
     if since >= until { values.note(.invalid, "since", "must be before until") }
     try values.check()
@@ -69,15 +72,11 @@ struct SearchesArguments: Hashable {
 }
 
 extension Parameter {
-  static let periodStart = Parameter("since", order: 120) {
-    .init("Beginning of the period; a day before its end by default.", timeSchema)
-  }
-
   static let periodEnd = Parameter("until") {
     .init("End of the period; now by default.", timeSchema)
   }
 
-  private static let timeSchema = Schema(
+  fileprivate static let timeSchema = Schema(
     .anyOf([
       Schema(.string, "A time (RFC 3339).", ["format": "date-time"], example: "2026-11-21T10:15:00Z"),
       Schema(

@@ -98,10 +98,16 @@ struct RouteTable: Sendable {
     path.utf8.withContiguousBytes { path in
       // By index: a loop over the entries would copy each.
       for index in 0..<exactCount where entries[index].template.text.utf8.count == path.count {
-        if entries[index].template.text.utf8.withContiguousBytes({ $0.elementsEqual(path) }) { return index }
+        if entries[index].template.text.utf8.withContiguousBytes({ Self.areEqual($0, path) }) { return index }
       }
       return nil
     }
+  }
+
+  /// Returns a Boolean value that indicates whether buffers of one length have the same bytes.
+  private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    for index in left.indices where left[index] != right[index] { return false }
+    return true
   }
 
   private static func hasEscapes(_ path: Substring) -> Bool {

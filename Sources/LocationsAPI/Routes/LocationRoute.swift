@@ -32,11 +32,11 @@ struct LocationRoute: CallHandler {
 
   /// Returns the response with a place as it is stored in an index.
   func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse? {
-    guard service.hasIndex, !ContentCoding.isAsked(by: request) else { return nil }
+    // First, since most indexes of databases have none at once.
+    guard let snapshot = service.snapshotAtOnce(), !ContentCoding.isAsked(by: request) else { return nil }
     let arguments = try PresentationArguments(request, additional: .opening, allowing: Self.call.parameters)
     guard arguments.languages.languages == nil, !arguments.changeByThemselves else { return nil }
     let id = try PointID(inPathOf: request)
-    guard let snapshot = service.snapshotAtOnce() else { return nil }
     guard let point = try request.searchResult(of: service.point(id: id, in: snapshot)) else { throw .noPlace(id) }
     return request.uncompressedResponse(version: point.version, in: arguments.format, caching: policy) {
       HTTPResponse(point, arguments)

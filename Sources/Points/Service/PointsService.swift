@@ -15,6 +15,9 @@ public final class PointsService: Sendable {
 
   private let store: any PointStore
   private let index: (any StoreIndex)?
+
+  /// A Boolean value that indicates whether the store has an index, now or later.
+  public let hasIndex: Bool
   private let observers: [any StoreObserver]
   private let analytics: any Analytics
   private let recordsTexts: Bool
@@ -56,6 +59,7 @@ public final class PointsService: Sendable {
     self.store = store
     self.isRestricted = isRestricted
     index = store.index
+    hasIndex = index != nil
     self.observers = observers
     self.analytics = analytics
     self.recordsTexts = recordsTexts
@@ -96,7 +100,8 @@ public final class PointsService: Sendable {
     try await observers.observe(operation, isWrite: isWrite, uptime: uptime, call)
   }
 
-  private func compute<Value>(
+  // Inlined, since the closures would copy the query.
+  @inline(__always) private func compute<Value>(
     _ operation: StoreOperation, _ search: () throws(PointStoreError) -> Value,
     onSuccess: (Value, Duration) -> Void = { _, _ in }
   ) throws(PointStoreError) -> Value {
@@ -147,9 +152,6 @@ public final class PointsService: Sendable {
   }
 
   // MARK: Searches of a snapshot
-
-  /// A Boolean value that indicates whether the store has an index, now or later.
-  public var hasIndex: Bool { index != nil }
 
   /// A Boolean value that indicates whether the index is used, once it is complete.
   public var usesIndex: Bool { index.map { !$0.isUnused } ?? false }

@@ -72,7 +72,8 @@ import Testing
   }
 
   @Test func pagesOfOtherOriginsMaySendEveryDescribedHeaderField() async throws {
-    let router = DescribedService.api().router(middlewares: [CORSPolicy()])
+    let router = DescribedService.api().router(
+      joining: DescribedService.features().endpoints, middlewares: [CORSPolicy()])
     let response = await router.respond(
       to: ServiceDriver.request(
         .OPTIONS, "/changes",

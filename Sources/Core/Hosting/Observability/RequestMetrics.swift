@@ -1,3 +1,4 @@
+import Basics
 import CoreMetrics
 import HTTPServer
 import Logging
@@ -59,12 +60,6 @@ struct RequestMetrics: SynchronousMiddleware {
 }
 
 extension Duration {
-  /// The duration in nanoseconds, rounded down.
-  var wholeNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-  }
-
   /// The duration in milliseconds, to the microsecond.
   var milliseconds: Double { Double(wholeNanoseconds / 1000) / 1000 }
 }

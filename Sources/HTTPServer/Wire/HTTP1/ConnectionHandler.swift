@@ -398,6 +398,7 @@ extension ConnectionHandler: ResponseSink {
     else { return }
     isInputDiscarded = true
     queue.removeAll()
+    try? pipeline.handler(type: RequestReader.self).stop()
     pipeline.removeHandler(context: decoder, promise: nil)
     resumeReading()
   }

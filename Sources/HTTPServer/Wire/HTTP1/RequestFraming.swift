@@ -58,7 +58,7 @@ final class RequestFraming {
 
   /// A Boolean value that indicates whether the parser awaits the first byte of a request.
   var isBetweenRequests: Bool {
-    guard case .start = phase else { return false }
+    guard case .start = phase, head == nil else { return false }
     return !hasLastRequest
   }
   private var extensionBytes = 0
@@ -72,8 +72,12 @@ final class RequestFraming {
         hasLastRequest = true
       }
     case .body: break
-    case .end:
+    case .end(let trailers):
       head = nil
+      // The parser heeds these among the fields behind a body too.
+      if let trailers, trailers.contains(name: "connection") || trailers.contains(name: "proxy-connection") {
+        hasLastRequest = true
+      }
       if case .afterHead = phase { phase = .start }
     }
   }

@@ -14,7 +14,8 @@ final class RequestReader: ChannelInboundHandler {
   typealias InboundOut = ByteBuffer
 
   private let connection: ConnectionHandler
-  private let decoder: RequestDecoder
+  /// The parser's decoder; `nil` once all input is discarded.
+  private var decoder: RequestDecoder?
   private let limits: HTTPServerConfiguration.Limits
 
   private init(connection: ConnectionHandler, decoder: RequestDecoder, limits: HTTPServerConfiguration.Limits) {
@@ -42,11 +43,14 @@ final class RequestReader: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var bytes = unwrapInboundIn(data)
-    while decoder.isBetweenRequests, let head = PlainHead.read(from: &bytes, limits: limits) {
+    while decoder?.isBetweenRequests == true, let head = PlainHead.read(from: &bytes, limits: limits) {
       connection.receive(head)
     }
     if bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }
   }
+
+  /// Reads no further request, and lets go of the parser.
+  func stop() { decoder = nil }
 }
 
 /// The head of a request that both this and NIO's parser read alike: a subset of RFC 9112 without its choices.

@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 
 /// The deadline of a connection or a stream: this is where timeouts are enforced.
@@ -109,16 +110,18 @@ extension DeadlineKeeper {
 
   private func period(of kind: Deadline.Kind) -> TimeAmount? {
     let timeouts = server.configuration.timeouts
-    return switch kind {
-    case .nothing: nil
-    case .header: TimeAmount(timeouts.header)
-    case .body: TimeAmount(timeouts.body)
-    case .idle: TimeAmount(timeouts.idle)
-    case .firstRequest: TimeAmount(timeouts.firstRequest)
-    case .lastRequest: TimeAmount(timeouts.lastRequest)
-    case .write: TimeAmount(timeouts.write)
-    case .linger: TimeAmount(timeouts.linger)
-    case .hangUp: TimeAmount(timeouts.hangUp)
-    }
+    let period: Duration? =
+      switch kind {
+      case .nothing: nil
+      case .header: timeouts.header
+      case .body: timeouts.body
+      case .idle: timeouts.idle
+      case .firstRequest: timeouts.firstRequest
+      case .lastRequest: timeouts.lastRequest
+      case .write: timeouts.write
+      case .linger: timeouts.linger
+      case .hangUp: timeouts.hangUp
+      }
+    return period.map { .nanoseconds($0.wholeNanoseconds) }
   }
 }
