@@ -60,15 +60,24 @@ PREFIXES = {"pl": ["ul.", "ulica", "ul"], "el": ["οδός"]}
 SPOKEN = {
     "Helsinki": "fi", "Monaco": "fr", "Paris": "fr", "Baltimore": "en", "Harrisburg": "en", "New York": "en",
     "Singapore": "en", "Liechtenstein": "de", "Krems": "de", "Berlin": "de", "Rome": "it", "Moscow": "ru",
-    "Andorra": "es", "Iceland": "is",
+    "Andorra": "es", "Iceland": "is", "DE": "de", "AT": "de", "CH": "de", "FR": "fr", "ES": "es", "MX": "es", "AR": "es",
+    "CL": "es", "CO": "es", "PE": "es", "IT": "it", "NL": "nl", "FI": "fi", "SE": "sv", "PT": "pt", "BR": "pt", "PL": "pl",
 }
 EQUIVALENTS = [
     ("saint", "st"), ("saint", "st."), ("sankt", "st."), ("sankt", "st"), ("sint", "st."), ("sainte", "ste"), ("mount", "mt"),
     ("mount", "mt."), ("fort", "ft"), ("fort", "ft."), ("doctor", "dr"), ("doctor", "dr."), ("santa", "sta."), ("santo", "sto."),
 ]
 AND = {"de": "und", "fr": "et", "es": "y", "it": "e", "fi": "ja", "sv": "och", "nl": "en", "en": "and"}
-NUMBERS = ("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-           "eighteen nineteen twenty").split()
+# The words for numbers from one on.
+NUMBERS = {
+    "en": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+          "nineteen twenty",
+    "de": "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf", "nl": "een twee drie vier vijf zes zeven acht negen tien",
+    "fr": "un deux trois quatre cinq six sept huit neuf dix onze douze", "it": "uno due tre quattro cinque sei sette otto nove dieci",
+    "es": "uno dos tres cuatro cinco seis siete ocho nueve diez", "pt": "um dois três quatro cinco seis sete oito nove dez",
+    "fi": "yksi kaksi kolme neljä viisi kuusi seitsemän kahdeksan yhdeksän kymmenen",
+    "sv": "ett två tre fyra fem sex sju åtta nio tio", "pl": "jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć",
+}
 SMALL = {
     "the", "of", "a", "an", "at", "in", "on", "de", "du", "des", "la", "le", "les", "l", "d", "el", "los", "las", "del", "do",
     "da", "dos", "das", "di", "della", "dei", "delle", "il", "lo", "der", "die", "das", "den", "dem", "am", "im", "zum", "zur",
@@ -190,6 +199,7 @@ class Corpus:
             if place.category == "airport" and place.city:
                 self.by_city[folded(place.city)].add(index)
         self.main_names = [names[0] for names in self.own_names]
+        self.all_names = list(self.by_name)
         everything = range(len(places))
         kinds = "".join(place.key[0] for place in places)
         # Objects of extracts, without platforms and the like.
@@ -209,8 +219,12 @@ class Corpus:
         return [self.places[index].key for index in sorted(indices)]
 
     def named(self, text):
-        """Returns the places of a name; of towns only those not much smaller than the largest."""
-        return self.important(self.by_name.get(folded(text), ()))
+        """Returns the places of a name; of towns only those not much smaller than the largest.
+
+        A place with it as its first name is not behind those that have it as one of many."""
+        name = folded(text)
+        found = self.by_name.get(name, ())
+        return self.important(found) | self.important([index for index in found if self.main_names[index] == name])
 
     def important(self, indices):
         towns = [index for index in indices if self.places[index].population]
@@ -239,6 +253,7 @@ class Generator:
         self.corpus = corpus
         self.places = corpus.places
         self.random = random.Random(f"queries {kind}")
+        self.pools = {}
 
     # Places
 
@@ -260,6 +275,15 @@ class Generator:
     def any(self):
         return self.random.choice((self.shop, self.shop, self.town, lambda: self.choice(self.corpus.airports)))()
 
+    def matching(self, pattern):
+        """Returns a place whose name matches a pattern."""
+        if pattern not in self.pools:
+            corpus = self.corpus
+            pools = (corpus.shops, corpus.composed, corpus.towns, corpus.airports, corpus.by_category["aerodrome"])
+            matches = re.compile(pattern, re.IGNORECASE).search
+            self.pools[pattern] = [[index for index in pool if matches(self.places[index].name)] for pool in pools]
+        return self.choice(*filter(None, self.pools[pattern]))
+
     def around(self, place, kilometres=2.0):
         angle, distance = self.random.uniform(0, 2 * math.pi), self.random.uniform(0.1, kilometres) / 111
         latitude = place.latitude + distance * math.sin(angle)
@@ -267,12 +291,17 @@ class Generator:
         return round(latitude, 4), round(longitude, 4)
 
     def language(self, place):
-        return SPOKEN.get(place.region, place.region if place.region in STREETS or place.region == "pl" else "en")
+        spoken = SPOKEN.get(place.region, place.region)
+        return spoken if spoken.islower() else "en"
 
     def query(self, text, indices, position=None, most=MOST):
         if not indices or len(indices) > most or not folded(text):
             return None
         return text, "{},{}".format(*position) if position else "", self.corpus.keys(indices)
+
+    def by_name(self, text, place):
+        """Returns a query for a place by another form of its name. Places of the very words of the text are right too."""
+        return self.query(text, self.corpus.named(place.name) | self.corpus.containing(folded(text).split()))
 
     # Names
 
@@ -292,9 +321,9 @@ class Generator:
         city = place.city or place.region
         if not city or folded(city) in folded(place.name):
             return None
-        right = {
-            other for other in self.corpus.by_name[folded(place.name)]
-            if folded(city) in (folded(self.places[other].city), folded(self.places[other].region))}
+        # Without a tag for the city, the data do not tell these places from others of the name.
+        same = self.corpus.by_name[folded(place.name)]
+        right = {other for other in same if folded(self.places[other].city) == folded(city)} or same
         return self.query(self.random.choice(("{} {}", "{}, {}")).format(place.name, city).lower(), right)
 
     def punctuation(self):
@@ -414,7 +443,7 @@ class Generator:
     # Words
 
     def equivalent(self):
-        place, _ = self.any()
+        place, _ = self.matching(r"\b(" + "|".join(sorted({re.escape(word.rstrip('.')) for pair in EQUIVALENTS for word in pair})) + r")\b")
         words = place.name.lower().split()
         for index, word in enumerate(re.split(r"[ -]", place.name.lower())):
             pairs = [(long, short) for long, short in EQUIVALENTS if word in (long, short)]
@@ -430,10 +459,10 @@ class Generator:
         text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", long if word == short else short, place.name.lower(), count=1)
         if folded(text) in self.corpus.by_name or text == place.name.lower() or len(words) < 2 and "-" not in place.name:
             return None
-        return self.query(text.replace("-", " "), self.corpus.named(place.name))
+        return self.by_name(text.replace("-", " "), place)
 
     def and_sign(self):
-        place, _ = self.any()
+        place, _ = self.matching(r"[&+]| (" + "|".join(sorted(AND.values())) + ") ")
         name, language = place.name.lower(), self.language(place)
         word = AND.get(language, "and")
         if "&" in name or " + " in name:
@@ -442,21 +471,21 @@ class Generator:
             text = name.replace(f" {word} ", self.random.choice((" & ", " + ", "&")), 1)
         else:
             return None
-        return self.query(text, self.corpus.named(place.name))
+        return self.by_name(text, place)
 
     def number_word(self):
-        place, _ = self.any()
-        words = place.name.lower().split()
+        place, _ = self.matching(r"\b([1-9]|1\d|20|" + "|".join(sorted({word for words in NUMBERS.values() for word in words.split()})) + r")\b")
+        words, numbers = place.name.lower().split(), NUMBERS.get(self.language(place), "").split()
         for index, word in enumerate(words):
-            if word in NUMBERS:
-                words[index] = str(NUMBERS.index(word) + 1)
+            if word in numbers:
+                words[index] = str(numbers.index(word) + 1)
                 break
-            if word.isdecimal() and word.isascii() and word[0] != "0" and int(word) <= 20:
-                words[index] = NUMBERS[int(word) - 1]
+            if word.isdecimal() and word.isascii() and 0 < int(word) <= len(numbers) and word[0] != "0":
+                words[index] = numbers[int(word) - 1]
                 break
         else:
             return None
-        return self.query(" ".join(words), self.corpus.named(place.name)) if len(words) > 1 else None
+        return self.by_name(" ".join(words), place) if len(words) > 1 else None
 
     def small_word_dropped(self):
         place, _ = self.any()
@@ -464,7 +493,7 @@ class Generator:
         left = [word for word in words if word not in SMALL]
         if len(left) == len(words) or len(left) < 2:
             return None
-        return self.query(" ".join(left), self.corpus.containing(left) | self.corpus.named(place.name))
+        return self.by_name(" ".join(left), place)
 
     def small_word_added(self):
         place, _ = self.any()
@@ -473,8 +502,7 @@ class Generator:
             return None
         article = self.random.choice(ARTICLES.get(self.language(place), ["the"]))
         text = f"{self.random.choice(('city of', 'town of')) if place.key[0] == 'c' else article} {place.name}".lower()
-        right = self.corpus.named(place.name) | self.corpus.by_name.get(folded(text), set())
-        return self.query(text, right)
+        return self.by_name(text, place)
 
     def category_word_added(self):
         place, _ = self.choice(self.corpus.shops)
@@ -485,8 +513,9 @@ class Generator:
         word = words[language][0]
         if folded(word) in folded(place.name) or len(folded(place.name)) < 4:
             return None
-        right = [index for index in self.corpus.by_name[folded(place.name)] if self.places[index].category == place.category]
-        return self.query(self.random.choice(("{0} {1}", "{1} {0}")).format(word, place.name).lower(), right)
+        right = {index for index in self.corpus.by_name[folded(place.name)] if self.places[index].category == place.category}
+        text = self.random.choice(("{0} {1}", "{1} {0}")).format(word, place.name).lower()
+        return self.query(text, right | self.corpus.containing(folded(text).split()))
 
     def missing_words(self):
         place, _ = self.any()
@@ -510,7 +539,10 @@ class Generator:
     def unknown_word_added(self):
         """A name with a word that the data do not have: a street, a branch, a boss."""
         place, index = self.choice(self.corpus.shops)
-        other = folded(self.choice(self.corpus.composed)[0].name).split()[-1]
+        stranger, _ = self.choice(self.corpus.composed)
+        if stranger.region not in ("fr", "es", "it", "nl", "pl", "pt"):
+            return None
+        other = folded(stranger.name).split()[-1]
         words = folded(place.name).split()
         if len(words) > 3 or len(folded(place.name)) < 5 or other in words or self.corpus.containing([*words, other]):
             return None
@@ -532,7 +564,7 @@ class Generator:
 
     def edited(self, word, start=1):
         index = self.random.randrange(start, len(word))
-        letter = self.random.choice(NEIGHBOURS.get(word[index], "") or "aeinrst")
+        letter = self.random.choice(NEIGHBOURS.get(word[index]) or word.replace(" ", ""))
         match self.random.randrange(5):
             case 0:
                 return word[:index] + letter + word[index:]
@@ -557,16 +589,19 @@ class Generator:
         return any(other != name for other, *_ in near)
 
     def typos(self, place, count):
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
         name = folded(place.name)
         text = name
         for _ in range(count):
             text = self.edited(text)
         if text == name or text in self.corpus.by_name:
             return None
-        # Larger towns of the same distance are right as well as this, which is not what the query is for.
-        if self.ambiguous(text, name, self.corpus.main_names):
-            return None
-        return self.query(text, self.corpus.named(name))
+        # Names as near to the text are right as well.
+        near = process.extract(
+            text, self.corpus.all_names, scorer=OSA.distance, score_cutoff=OSA.distance(text, name), limit=MOST, processor=None)
+        return self.query(text, set().union(*(self.corpus.named(other) for other, *_ in near))) if len(near) < MOST else None
 
     def one_typo(self):
         place, _ = self.any()
@@ -593,17 +628,15 @@ class Generator:
                 break
         else:
             return None
-        text = " ".join(words)
-        right = self.corpus.named(place.name) | self.corpus.important(self.corpus.by_name.get(folded(text), set()))
-        return self.query(text, right)
+        return self.by_name(" ".join(words), place)
 
     def possessive(self):
-        place, _ = self.any()
+        place, _ = self.matching(r"['’]s\b")
         name = place.name.lower()
         if not re.search(r"['’]s\b", name):
             return None
         text = re.sub(r"['’]s\b", lambda _: self.random.choice(("s", " s", "")), name)
-        return self.query(text, self.corpus.named(place.name) | self.corpus.by_name.get(folded(text), set()))
+        return self.by_name(text, place)
 
     def umlaut(self):
         towns = [index for index in self.corpus.towns if self.places[index].region in UMLAUTS]
@@ -614,7 +647,7 @@ class Generator:
         text = folded("".join(letters.get(letter, letter) for letter in name))
         if text in self.corpus.by_name or not text.isascii():
             return None
-        return self.query(text, self.corpus.named(place.name))
+        return self.by_name(text, place)
 
     def joined(self):
         place, _ = self.any()
@@ -622,9 +655,7 @@ class Generator:
         if len(words) < 2 or any(len(word) < 3 for word in words[:2]) or len(words) > 3:
             return None
         text = " ".join(["".join(words[:2]), *words[2:]])
-        if self.corpus.containing(text.split()) - self.corpus.named(place.name):
-            return None
-        return self.query(text, self.corpus.named(place.name))
+        return self.by_name(text, place)
 
     def split(self):
         place, _ = self.any()
@@ -638,9 +669,7 @@ class Generator:
         if not places:
             return None
         index = self.random.choice(places)
-        text = [words[0][:index], words[0][index:], *words[1:]]
-        right = self.corpus.named(place.name)
-        return None if self.corpus.containing(text) - right else self.query(" ".join(text), right)
+        return self.by_name(" ".join([words[0][:index], words[0][index:], *words[1:]]), place)
 
     def hyphen_or_initials(self):
         place, _ = self.any()
@@ -653,9 +682,7 @@ class Generator:
             text = name.replace("-", "", 1)
         else:
             return None
-        if self.corpus.by_name.get(folded(text), set()) - self.corpus.named(place.name):
-            return None
-        return self.query(text, self.corpus.named(place.name))
+        return self.by_name(text, place)
 
     # Scripts
 
@@ -695,10 +722,12 @@ class Generator:
 
     def airport_of_a_city(self):
         town, _ = self.choice(self.corpus.capitals)
-        right = self.corpus.by_city.get(folded(town.latin or town.name), set())
-        right = {index for index in right if metres(at(self.places[index]), at(town)) < 80_000}
-        name = self.random.choice(AIRPORTS).format((town.latin or town.name).lower())
-        return self.query(name, right | self.corpus.by_name.get(folded(name), set()))
+        name = folded(town.latin or town.name)
+        served = self.corpus.by_city.get(name, set())
+        if not any(metres(at(self.places[index]), at(town)) < 80_000 for index in served):
+            return None
+        right = served | {index for index in self.corpus.containing(name.split()) if self.places[index].category == "airport"}
+        return self.query(self.random.choice(AIRPORTS).format((town.latin or town.name).lower()), right)
 
     def code(self):
         place, _ = self.choice(self.corpus.airports)
@@ -775,8 +804,13 @@ class Generator:
         if len(name) < 6:
             return None
         text = name[:self.random.randint(4, len(name) - 1)].strip()
-        rivals = {other for other in self.corpus.capitals if any(name.startswith(text) for name in self.corpus.own_names[other])}
-        return self.query(text, self.corpus.important(rivals))
+        return self.query(text, self.beginning(lambda name: name.startswith(text)))
+
+    def beginning(self, matches):
+        """Returns the important towns of which a name matches, and those of which the first name does."""
+        names = self.corpus.own_names
+        rivals = [index for index in self.corpus.capitals if any(map(matches, names[index]))]
+        return self.corpus.important(rivals) | self.corpus.important([index for index in rivals if matches(names[index][0])])
 
     def prefix_nearby(self):
         place, index = self.choice(self.corpus.shops)
@@ -813,11 +847,9 @@ class Generator:
             return None
         from rapidfuzz.distance import OSA
 
-        right = {
-            index for index in self.corpus.capitals
-            if any(min(OSA.distance(text, name[:length]) for length in range(len(text) - 1, len(text) + 2)) <= 1
-                   for name in self.corpus.own_names[index][:1])}
-        return self.query(text, self.corpus.important(right))
+        lengths = range(len(text) - 1, len(text) + 2)
+        return self.query(text, self.beginning(
+            lambda name: any(OSA.distance(text, name[:length], score_cutoff=1) <= 1 for length in lengths)))
 
 
 # The kinds in their order. Those of TYPED are asked while the last word is being typed.

