@@ -1,7 +1,7 @@
 """The kinds of queries of the benchmark of queries, and how they are drawn from places.
 
-Each function of `KINDS` draws a query with the places that are right: all that satisfy it equally, by the names, addresses,
-categories and positions of the data alone. It returns None if a draw has no fair result.
+The method of a kind draws a query with the places that are right: all that satisfy it equally, by the names, addresses,
+categories and positions of the data alone. It returns None if what it draws has no fair result.
 """
 
 import math
@@ -11,7 +11,7 @@ import zlib
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
-from query_places import CYRILLIC, WORDS, folded, script
+from query_places import CYRILLIC, folded, script
 
 HALVES = ("tuning", "held-back")
 # Of each kind and half. Kinds of which the data have fewer end with what they have.

