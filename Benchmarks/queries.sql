@@ -14,13 +14,14 @@ CREATE FUNCTION kilometres(lat float8, long float8, other_lat float8, other_long
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN
   111.2 * sqrt((lat - other_lat) ^ 2 + ((long - other_long) * cos(radians(other_lat))) ^ 2);
 
--- The best texts of a query by their similarity, less 0.05 for each factor of e of the distance in kilometres if there is
--- a position; equal ones by population. 40 rows have five places, which may have several texts each.
+-- The best texts of a query by their similarity as a whole and that of a part of them, less 0.05 for each factor of e of
+-- the distance in kilometres if there is a position; equal ones by population. 40 rows have five places, which may have
+-- several texts each.
 CREATE FUNCTION similar(query text, at_lat float8, at_long float8) RETURNS TABLE (place text, rank bigint)
 LANGUAGE sql STABLE AS $$
   SELECT place, row_number() OVER () FROM (
-    SELECT place FROM texts WHERE text % query ORDER BY
-      similarity(text, query)
+    SELECT place FROM texts WHERE text % query OR query <% text ORDER BY
+      0.7 * similarity(text, query) + 0.3 * word_similarity(query, text)
         - CASE WHEN at_lat IS NULL THEN 0 ELSE 0.05 * ln(1 + kilometres(lat, long, at_lat, at_long)) END DESC,
       population DESC, place
     LIMIT 40) f
