@@ -37,6 +37,13 @@ func module(
   ]
 }
 
+/// Returns the target of a feature. None imports another.
+func feature(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/Features/\(name)", exclude: ["README.md"],
+    swiftSettings: strict)
+}
+
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nio: [Target.Dependency] = [
@@ -224,111 +231,101 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ]
     ),
-    // The features. None imports another.
     [
-      .target(
-        name: "AreasAPI",
-        dependencies: [
+      feature(
+        "AreasAPI",
+        [
           "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           logging,
-          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/AreasAPI", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "Backup",
-        dependencies: [
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ]),
+      feature(
+        "Backup",
+        [
           "HTTPServer", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
-          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/Backup", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "Changes",
-        dependencies: [
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ]),
+      feature(
+        "Changes",
+        [
           "AccessControl", "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
           "PrometheusMetrics", "ServerFeatures",
-          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/Changes", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "Duplicates",
-        dependencies: [
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ]),
+      feature(
+        "Duplicates",
+        [
           "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/Duplicates", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "MCP",
-        dependencies: [
+        ]),
+      feature(
+        "MCP",
+        [
           "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
           "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/MCP", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "Maps",
-        dependencies: [
+        ]),
+      feature(
+        "Maps",
+        [
           "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           "VectorTiles",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/Maps", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "OGC",
-        dependencies: [
+        ]),
+      feature(
+        "OGC",
+        [
           "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
           "Points", "ServerFeatures", "VectorTiles",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/OGC", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "Pages",
-        dependencies: [
+        ]),
+      feature(
+        "Pages",
+        [
           "AccessControl", "Basics", "CBaseMap", "CPages", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI",
           "Points", "ServerFeatures", "TileFiles", "VectorTiles",
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/Pages", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "Photon",
-        dependencies: [
+        ]),
+      feature(
+        "Photon",
+        [
           "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/Photon", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "SearchAnalytics",
-        dependencies: [
+        ]),
+      feature(
+        "SearchAnalytics",
+        [
           "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
           .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/SearchAnalytics", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "SuggestedEdits",
-        dependencies: [
+        ]),
+      feature(
+        "SuggestedEdits",
+        [
           "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
-          .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/SuggestedEdits", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "Tokens",
-        dependencies: [
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ]),
+      feature(
+        "Tokens",
+        [
           "AccessControl", "Basics", "HTTPServer", "JSONText", "Points", logging,
           .product(name: "JWTKit", package: "jwt-kit"),
-        ],
-        path: "Sources/Features/Tokens", exclude: ["README.md"], swiftSettings: strict),
-      .target(
-        name: "Webhooks",
-        dependencies: [
+        ]),
+      feature(
+        "Webhooks",
+        [
           "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", logging,
           .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOHTTP1", package: "swift-nio"),
-        ],
-        path: "Sources/Features/Webhooks", exclude: ["README.md"], swiftSettings: strict),
+        ]),
       .testTarget(
         name: "WebhooksTests",
         dependencies: [

@@ -16,9 +16,6 @@ package struct LocationsAPI: Sendable {
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
-    /// What messages may tell of besides changes of places.
-    package var messageSources: [MessageSource] = []
-
     /// The memory of imports.
     package var importMemory = ImportMemory()
 
@@ -48,7 +45,7 @@ package struct LocationsAPI: Sendable {
     /// The maximum number of bytes of drawn tiles that are kept; 0 for none.
     package var tileCacheBytes = 32 << 20
 
-    /// What the pages in HTML share.
+    /// The texts of pages in HTML, and where they may load images from.
     package var pageStyle = PageStyle()
 
     /// The version in the response of `GET /`.

@@ -1,7 +1,7 @@
 /// The targets that `Package.swift` declares, read from its text, since the manifest's own program takes seconds.
 ///
-/// The text names each target and each dependency by a literal or by a constant, and the modules with tests by calls of
-/// its function `module`.
+/// The text names each target and each dependency by a literal or by a constant, the modules with tests by calls of its
+/// function `module`, and those of features by calls of `feature`.
 struct Manifest {
   struct Target {
     /// The names of targets and products that its declaration names.
@@ -37,7 +37,9 @@ struct Manifest {
     self.constants = constants.filter { !$0.value.isEmpty }
 
     var targets: [String: Target] = [:]
-    for call in text.matches(of: /(?:^|[^\w.])(module|\.(?:target|executableTarget|systemLibrary|testTarget))\(/) {
+    for call in text.matches(
+      of: /(?:^|[^\w.])(module|feature|\.(?:target|executableTarget|systemLibrary|testTarget))\(/)
+    {
       let arguments = Self.arguments(after: text[call.range.upperBound...])
       // Neither those of the function `module` itself nor dependencies in the form `.target(name: "Geo")`.
       guard let name = arguments.first?.wholeMatch(of: /(?:name: )?"([^"]+)"/).map({ String($0.1) }),

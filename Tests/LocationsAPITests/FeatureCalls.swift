@@ -31,6 +31,7 @@ struct FeatureCalls: Sendable {
   /// The suggested edits; without them there are no such calls.
   var suggestions: Suggestions?
   var webhooks: WebhookSender?
+  var messageSources: [MessageSource] = []
   var searches: (any SearchHistory)?
   var backup: BackupAction?
 
@@ -42,7 +43,7 @@ struct FeatureCalls: Sendable {
     endpoints += ChangeCalls(api, streams: streams).endpoints + AreasAPI(api).endpoints
     if let decisions { endpoints += DuplicateCalls(api, decisions: decisions).endpoints }
     if let suggestions { endpoints += SuggestedEditCalls(api, suggestions: suggestions).endpoints }
-    endpoints += WebhookCalls(api, sender: webhooks).endpoints
+    endpoints += WebhookCalls(api, sender: webhooks, sources: messageSources).endpoints
     endpoints += SearchReportCalls(api, history: searches).endpoints + BackupCalls(backup).endpoints
     return endpoints + FeaturesAPI(api, collections: collections).endpoints + PhotonAPI(api).endpoints
   }

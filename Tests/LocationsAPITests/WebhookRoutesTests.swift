@@ -44,13 +44,13 @@ import Testing
     var api = LocationsAPI.Configuration(service: PointsService(store: places), version: "1")
     api.changes = places.changes
     api.areas = places
-    api.messageSources = [
+    let sources = [
       MessageSource(
         name: "suggestion", member: "suggestions", messageType: "suggestions.changed", countMember: "openSuggestions",
         description: ""
       ) { _ throws(PointStoreError) in RecordSummary(count: 0, mark: "") }
     ]
-    return ServiceDriver(LocationsAPI(api), features: FeatureCalls(webhooks: sender))
+    return ServiceDriver(LocationsAPI(api), features: FeatureCalls(webhooks: sender, messageSources: sources))
   }
 
   private func create(_ json: String = #"{"url":"https://example.com/hook"}"#) async throws -> [String: Any] {

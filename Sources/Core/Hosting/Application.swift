@@ -104,7 +104,6 @@ package struct Application {
         featureServices.append(BackgroundService(every: interval) { record(await statusTotals.values()) })
       }
     }
-    api.messageSources = core.messageSources
     api.metrics = MetricsReport(metrics, collectors: collectors)
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }

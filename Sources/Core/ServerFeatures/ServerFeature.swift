@@ -29,7 +29,7 @@ package protocol ServerFeature: Sendable {
 
   init(_ settings: Settings) throws(ConfigurationError)
 
-  /// Returns what the feature adds to the server.
+  /// Returns the parts that the feature adds to the server.
   ///
   /// - Throws: ``ConfigurationError`` for a file that can't be used.
   func parts(of core: Core) throws(ConfigurationError) -> FeatureParts
@@ -43,14 +43,14 @@ extension ServerFeature {
   package static var command: (any ParsableCommand.Type)? { nil }
 }
 
-/// What a feature adds to the server.
+/// The parts that a feature adds to the server: its calls, metrics and background work.
 package struct FeatureParts {
   /// Returns the calls to places: to all, or to those that a key with a filter sees.
   package var endpoints: @Sendable (LocationsAPI) -> [Endpoint]
   package var collectors: [any MetricsCollector]
   package var services: [BackgroundService]
 
-  /// What messages of later features may tell of.
+  /// The sources of messages, for the features that come later in the list.
   package var messageSources: [MessageSource]
 
   /// The style of pages in HTML; `nil` for no change.
@@ -74,7 +74,7 @@ package struct FeatureParts {
   }
 }
 
-/// What the server offers to its features.
+/// The parts of the server that features use.
 package struct Core: Sendable {
   /// The records of features.
   package let records: any RecordStore
@@ -100,7 +100,7 @@ package struct Core: Sendable {
   /// The maximum number of bytes of responses that are buffered for slow clients.
   package let bufferedBytes: Int
 
-  /// What messages may tell of: the sources of the features before this one.
+  /// The sources of messages of the features that come earlier in the list.
   package var messageSources: [MessageSource] = []
 
   /// The history of searches; `nil` where searches are not kept.

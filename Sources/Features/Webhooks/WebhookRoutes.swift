@@ -265,21 +265,23 @@ package struct WebhookCalls: Sendable {
   private let usesIndex: Bool
   private let address: PublicAddress
 
-  /// What webhooks may follow besides changes of places.
+  /// The sources of messages that webhooks may follow, besides changes of places.
   let sources: [MessageSource]
 
   fileprivate var json: WebhookJSON { WebhookJSON(sources: sources) }
 
   /// Creates the calls.
   ///
-  /// - Parameter sender: the sender; `nil` if the store keeps nothing, so that they are 501.
-  package init(_ api: LocationsAPI, sender: WebhookSender?) {
+  /// - Parameters:
+  ///   - sender: the sender; `nil` if the store keeps nothing, so that they are 501.
+  ///   - sources: the sources of messages that webhooks may follow, besides changes of places.
+  package init(_ api: LocationsAPI, sender: WebhookSender?, sources: [MessageSource]) {
     optionalSender = sender
     filtering = api.configuration.filtering
     areas = api.configuration.areas
     usesIndex = api.configuration.service.usesIndex
     address = api.configuration.address
-    sources = api.configuration.messageSources
+    self.sources = sources
   }
 
   package var endpoints: [Endpoint] {

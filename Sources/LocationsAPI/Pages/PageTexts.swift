@@ -60,7 +60,7 @@ package struct PageTexts: Sendable {
   }
 }
 
-/// What the pages in HTML share: their texts, and where they may load images from.
+/// The texts of pages in HTML, and where they may load images from.
 package struct PageStyle: Sendable {
   /// The texts in each language, of which there is one at least. Readers of none of them get the first one.
   package var texts: [PageTexts]

@@ -44,17 +44,20 @@ struct WebhookFeature: ServerFeature {
 
   /// Adds calls that are 501 if the store does not keep records.
   func parts(of core: Core) -> FeatureParts {
-    guard core.keepsRecords else { return FeatureParts { WebhookCalls($0, sender: nil).endpoints } }
+    let sources = core.messageSources
+    guard core.keepsRecords else {
+      return FeatureParts { WebhookCalls($0, sender: nil, sources: sources).endpoints }
+    }
     let sender = WebhookSender(
       store: WebhookRecords(core.records), changes: core.changes,
-      sources: core.messageSources, transport: WebhookRequests(networks: networks, authorities: authorities),
+      sources: sources, transport: WebhookRequests(networks: networks, authorities: authorities),
       conditions: { [filtering = core.filtering, areas = core.areas] filter in
         try await WebhookFilter.conditions(of: filter, filtering, areas)
       },
       placeURL: { [address = core.address] id in address.target(path: "/locations/\(id)") },
       logger: core.logger)
     return FeatureParts(
-      endpoints: { WebhookCalls($0, sender: sender).endpoints },
+      endpoints: { WebhookCalls($0, sender: sender, sources: sources).endpoints },
       collectors: [ValueCollector(Self.collected, factory: core.metrics) { sender.counts }],
       services: [BackgroundService { await sender.run() }])
   }

@@ -24,7 +24,6 @@ enum DescribedService {
       service: PointsService(store: store), version: "1.2.3")
     api.changes = store.changes
     api.areas = store
-    api.messageSources = [Suggestions(store).messages]
     api.metrics = Metrics()
     api.address = address
     return LocationsAPI(api)
@@ -32,7 +31,10 @@ enum DescribedService {
 
   /// The features with every call.
   static func features(over store: MemoryStore = MemoryStore()) -> FeatureCalls {
-    FeatureCalls(history: StatusHistory(), decisions: DuplicateDecisions(store), suggestions: Suggestions(store))
+    let suggestions = Suggestions(store)
+    return FeatureCalls(
+      history: StatusHistory(), decisions: DuplicateDecisions(store), suggestions: suggestions,
+      messageSources: [suggestions.messages])
   }
 
   /// Every call.
