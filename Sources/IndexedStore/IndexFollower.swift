@@ -193,8 +193,6 @@ package final class IndexFollower: Sendable {
     var confirmedAt: ContinuousClock.Instant?
     /// The moment to which ``confirmedAt`` was last set, whatever was written since.
     var lastConfirmedAt: ContinuousClock.Instant?
-    /// The moment of the last notification for which a round may have to begin later; `nil` if there is none.
-    var notifiedAt: ContinuousClock.Instant?
     /// The number of writes of this instance.
     var writes = 0
     /// A Boolean value that indicates whether the last round failed because the database was unavailable.
@@ -1096,39 +1094,11 @@ package final class IndexFollower: Sendable {
       }
       let hasNotifications = try? await feed.listen { [self] in
         onNotification.yield()
-        noteNotification()
+        Task { await confirm() }
       }
       // Through a pooler none arrive; the poll finds the changes.
       if hasNotifications == false { return }
       try? await Task.sleep(for: .seconds(1))
-    }
-  }
-
-  /// The time after a notification in which strict reads usually have the index confirmed anyway.
-  private static let notificationDelay = Duration.milliseconds(20)
-
-  /// Has a round begin after the present moment: at once if bounded reads or subscriptions wait for the changes,
-  /// otherwise after a delay, unless another one has begun meanwhile.
-  ///
-  /// A strict read has a round of its own. One that began with a notification would only delay it, and each round is
-  /// shared by fewer reads the more there are.
-  private func noteNotification() {
-    guard case .strict = freshness.consistency, changes?.hasSubscriptions != true else {
-      Task { await confirm() }
-      return
-    }
-    let isFirst = state.withLock { state in
-      defer { state.notifiedAt = .now }
-      return state.notifiedAt == nil
-    }
-    guard isFirst else { return }
-    Task {
-      try? await Task.sleep(for: Self.notificationDelay)
-      let isNeeded = state.withLock { state in
-        guard let notifiedAt = state.notifiedAt.take() else { return false }
-        return state.lastConfirmedAt.map { $0 < notifiedAt } ?? true
-      }
-      if isNeeded { await confirm() }
     }
   }
 

@@ -205,62 +205,6 @@ import Testing
     }
   }
 
-  // MARK: Notifications
-
-  @Test func strictIndexFollowsNotificationsInFewRounds() async throws {
-    let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
-    feed.state.withLock { $0.sendsNotifications = true }
-    let index = IndexFollower(feed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    let task = Task { await index.run() }
-    try await index.waitUntilFollowing()
-    let (start, former) = (ContinuousClock.now, feed.state.withLock { $0.rounds })
-
-    // By the poll alone, each change would take a second.
-    for number in 0..<5 as Range<UInt64> {
-      let row = try ImportRow.sample("\(number)", 1, 2)
-      let time = Timestamp(microsecondsSinceEpoch: 0)
-      feed.answerOnce(puts: [
-        PointOfInterest(id: .sample(number), draft: row.draft, version: 1, createdAt: time, updatedAt: time)
-      ])
-      while index.status.changes == Int(number) {
-        feed.notifications.continuation.yield()
-        try await Task.sleep(for: .milliseconds(1))
-      }
-    }
-
-    let elapsed = ContinuousClock.now - start
-    let rounds = feed.state.withLock { $0.rounds } - former
-    #expect(index.status.points == 5)
-    #expect(elapsed < .seconds(4))
-    #expect(Double(rounds) <= elapsed / .milliseconds(20) + elapsed / .seconds(1) + 2)
-    task.cancel()
-    feed.notifications.continuation.finish()
-    await task.value
-  }
-
-  @Test func boundedIndexFollowsEachNotificationAtOnce() async throws {
-    let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
-    feed.state.withLock { $0.sendsNotifications = true }
-    let index = IndexFollower(
-      feed, freshness: ReadFreshness(.bounded(maximumAge: .seconds(600))),
-      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    let task = Task { await index.run() }
-    try await index.waitUntilFollowing()
-
-    // By the poll alone, each round would take a second.
-    let former = feed.state.withLock { $0.rounds }
-    let start = ContinuousClock.now
-    while feed.state.withLock({ $0.rounds }) < former + 20 {
-      feed.notifications.continuation.yield()
-      try await Task.sleep(for: .milliseconds(1))
-    }
-
-    #expect(ContinuousClock.now - start < .seconds(10))
-    task.cancel()
-    feed.notifications.continuation.finish()
-    await task.value
-  }
-
   // MARK: Readiness
 
   @Test func serverAwaitsTheFirstIndexUpToItsLimit() async throws {
@@ -825,11 +769,7 @@ private final class ScriptedFeed: PointChangeFeed {
     var losesChanges = false
     /// A Boolean value that indicates whether a copy of changes that loses them ends, whatever copies may.
     var changesMayBeLost = false
-    /// A Boolean value that indicates whether notifications can be received.
-    var sendsNotifications = false
   }
-
-  let notifications = AsyncStream.makeStream(of: Void.self)
 
   let position: ChangePosition
   let state: Mutex<State>
@@ -937,11 +877,7 @@ private final class ScriptedFeed: PointChangeFeed {
     }
   }
 
-  func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {
-    guard state.withLock({ $0.sendsNotifications }) else { return false }
-    for await _ in notifications.stream { onChange() }
-    return true
-  }
+  func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool { false }
 }
 
 extension FreshnessTests {
