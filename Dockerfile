@@ -26,9 +26,9 @@ RUN apt-get update \
     && install -d -o waymark -g waymark -m 0750 /var/lib/waymark
 COPY --from=build /out/waymark /usr/bin/waymark
 COPY LICENSE /usr/share/doc/waymark/
-COPY Sources/CBaseMap/NOTICE /usr/share/doc/waymark/NOTICE.base-map
-COPY Sources/CHolidays/NOTICE /usr/share/doc/waymark/NOTICE.public-holidays
-COPY Sources/CTimeZones/NOTICE /usr/share/doc/waymark/NOTICE.time-zones
+COPY Sources/Features/Pages/CBaseMap/NOTICE /usr/share/doc/waymark/NOTICE.base-map
+COPY Sources/Libraries/CHolidays/NOTICE /usr/share/doc/waymark/NOTICE.public-holidays
+COPY Sources/Libraries/CTimeZones/NOTICE /usr/share/doc/waymark/NOTICE.time-zones
 USER 10001:10001
 ENV HTTP_HOST=0.0.0.0 \
     HTTP_PORT=8080 \

@@ -12,22 +12,24 @@ let strict: [SwiftSetting] =
 /// The settings of modules that compute: optimized in debug builds too, so that tests take a fraction of the time.
 let computing = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
-/// The modules with a README: libraries and features.
+/// The libraries, which have a README each.
 let documented: Set = [
-  "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpenStreetMap", "OpeningHours", "PointMapping",
+  "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpenStreetMap", "OpeningHours",
   "PostgresClient", "PrometheusMetrics", "TileFiles", "VectorTiles",
 ]
 
-/// Returns a library target and its tests.
+/// Returns a library target in the folder of its floor, and its tests.
 func module(
   _ name: String,
+  in floor: String,
   _ dependencies: [Target.Dependency] = [],
   settings: [SwiftSetting] = strict,
   tests: [Target.Dependency] = []
 ) -> [Target] {
   [
     .target(
-      name: name, dependencies: dependencies, exclude: documented.contains(name) ? ["README.md"] : [],
+      name: name, dependencies: dependencies, path: "Sources/\(floor)/\(name)",
+      exclude: documented.contains(name) ? ["README.md"] : [],
       swiftSettings: settings),
     .testTarget(
       name: name + "Tests",
@@ -38,9 +40,9 @@ func module(
 }
 
 /// Returns the target of a feature. None imports another.
-func feature(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func feature(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/Features/\(name)", exclude: ["README.md"],
+    name: name, dependencies: dependencies, path: "Sources/Features/\(name)", exclude: ["README.md"] + exclude,
     swiftSettings: strict)
 }
 
@@ -90,20 +92,35 @@ let package = Package(
   ],
   targets: [
     [
-      .target(name: "CBaseMap", exclude: ["NOTICE", "make", "make.py", "tiles.bin"]),
-      .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
-      .target(name: "CBuiltInCategories", exclude: ["categories.yaml"]),
-      .target(name: "CBuiltInMappings", exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
-      .target(name: "CHolidays", exclude: ["NOTICE", "holidays.bin", "make", "regions.bin", "regions.py"]),
-      .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
-      .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-      .systemLibrary(name: "CMalloc"),
-      .target(name: "CMigrations"),
-      .target(name: "CPages", exclude: ["common", "docs", "map", "ogc", "status", "texts"]),
-      .systemLibrary(name: "CPrefetch"),
-      .target(name: "CTCPInfo"),
-      .target(name: "CTimeZones", exclude: ["NOTICE", "make", "make.py", "zones.bin"]),
-      .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+      .target(
+        name: "CBaseMap", path: "Sources/Features/Pages/CBaseMap", exclude: ["NOTICE", "make", "make.py", "tiles.bin"]),
+      .target(name: "CBundledSample", path: "Sources/Core/Hosting/CBundledSample", exclude: ["landmarks.geojson"]),
+      .target(
+        name: "CBuiltInCategories", path: "Sources/Features/Imports/CBuiltInCategories", exclude: ["categories.yaml"]),
+      .target(
+        name: "CBuiltInMappings", path: "Sources/Features/Imports/CBuiltInMappings",
+        exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
+      .target(
+        name: "CHolidays", path: "Sources/Libraries/CHolidays",
+        exclude: ["NOTICE", "holidays.bin", "make", "regions.bin", "regions.py"]),
+      .systemLibrary(
+        name: "CExpat", path: "Sources/Libraries/CExpat", pkgConfig: "expat",
+        providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
+      .systemLibrary(
+        name: "CLibPQ", path: "Sources/Libraries/CLibPQ", pkgConfig: "libpq",
+        providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+      .systemLibrary(name: "CMalloc", path: "Sources/Libraries/CMalloc"),
+      .target(name: "CMigrations", path: "Sources/Core/Stores/CMigrations"),
+      .target(
+        name: "CPages", path: "Sources/Features/Pages/CPages",
+        exclude: ["common", "docs", "map", "ogc", "status", "texts"]),
+      .systemLibrary(name: "CPrefetch", path: "Sources/Libraries/CPrefetch"),
+      .target(name: "CTCPInfo", path: "Sources/Libraries/CTCPInfo"),
+      .target(
+        name: "CTimeZones", path: "Sources/Libraries/CTimeZones", exclude: ["NOTICE", "make", "make.py", "zones.bin"]),
+      .systemLibrary(
+        name: "CZlib", path: "Sources/Libraries/CZlib", pkgConfig: "zlib",
+        providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData",
         swiftSettings: computing),
@@ -139,30 +156,33 @@ let package = Package(
         swiftSettings: strict
       ),
     ],
-    module("Basics", settings: computing),
-    module("Geo", settings: computing),
-    module("Gzip", ["CZlib"], settings: computing),
-    module("JSONText", ["Basics"], settings: computing),
-    module("CQL2", ["Basics", "Geo", "JSONText"], settings: computing),
-    module("OpeningHours", ["Basics", "CHolidays", "CTimeZones", "Geo", "JSONText"], settings: computing),
-    module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"], settings: computing),
+    module("Basics", in: "Libraries", settings: computing),
+    module("Geo", in: "Libraries", settings: computing),
+    module("Gzip", in: "Libraries", ["CZlib"], settings: computing),
+    module("JSONText", in: "Libraries", ["Basics"], settings: computing),
+    module("CQL2", in: "Libraries", ["Basics", "Geo", "JSONText"], settings: computing),
     module(
-      "Points", ["Basics", "CQL2", "Geo", "JSONText", "OpeningHours", logging], settings: computing,
+      "OpeningHours", in: "Libraries", ["Basics", "CHolidays", "CTimeZones", "Geo", "JSONText"], settings: computing),
+    module("OpenStreetMap", in: "Libraries", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"], settings: computing),
+    module(
+      "Points", in: "Core", ["Basics", "CQL2", "Geo", "JSONText", "OpeningHours", logging], settings: computing,
       tests: ["MemoryStore"]),
     module(
-      "TileFiles",
+      "TileFiles", in: "Libraries",
       [
         "Geo", "Gzip", "JSONText", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]),
-    module("VectorTiles", ["Basics"], settings: computing),
+    module("VectorTiles", in: "Libraries", ["Basics"], settings: computing),
     module(
-      "PointIndex",
+      "PointIndex", in: "Core",
       ["Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "OpeningHours", "Points", "VectorTiles"],
       settings: computing),
-    module("MemoryStore", ["Basics", "Geo", "PointIndex", "Points"], settings: computing, tests: ["JSONText"]),
     module(
-      "SQLiteJournal",
+      "MemoryStore", in: "Core/Stores", ["Basics", "Geo", "PointIndex", "Points"], settings: computing,
+      tests: ["JSONText"]),
+    module(
+      "SQLiteJournal", in: "Core/Stores",
       [
         "Basics", "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -170,28 +190,29 @@ let package = Package(
       tests: ["JSONText", "PointIndex", "Webhooks"]
     ),
     module(
-      "PostgresClient", ["CLibPQ", .product(name: "DequeModule", package: "swift-collections")],
+      "PostgresClient", in: "Libraries", ["CLibPQ", .product(name: "DequeModule", package: "swift-collections")],
       tests: ["PostgresTestSupport"]
     ),
     module(
-      "PostgresStore", ["Basics", "CMigrations", "Geo", "JSONText", "Points", "PostgresClient"],
+      "PostgresStore", in: "Core/Stores", ["Basics", "CMigrations", "Geo", "JSONText", "Points", "PostgresClient"],
       tests: ["PostgresTestSupport", "Webhooks"]),
     module(
-      "IndexedStore",
+      "IndexedStore", in: "Core/Stores",
       ["Basics", "Geo", "PointIndex", "Points", "PostgresStore", logging],
       tests: ["MemoryStore", "PostgresClient", "PostgresTestSupport"]
     ),
-    module("PrometheusMetrics", [metrics]),
-    module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "OpeningHours", "Points"], settings: computing),
+    module("PrometheusMetrics", in: "Libraries", [metrics]),
     module(
-      "PointMapping",
+      "PointFormats", in: "Core", ["Basics", "Geo", "Gzip", "JSONText", "OpeningHours", "Points"], settings: computing),
+    module(
+      "PointMapping", in: "Features/Imports",
       [
         "Basics", "CBuiltInCategories", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
         .product(name: "Yams", package: "Yams"),
       ]
     ),
     module(
-      "HTTPServer",
+      "HTTPServer", in: "Libraries",
       [
         "Basics", "CTCPInfo", "JSONText", logging,
         .product(name: "NIOExtras", package: "swift-nio-extras"),
@@ -203,7 +224,7 @@ let package = Package(
       tests: ["HTTPTestSupport", .product(name: "NIOEmbedded", package: "swift-nio")]
     ),
     module(
-      "AccessControl",
+      "AccessControl", in: "Core",
       [
         "Basics", "CQL2", "HTTPServer", "JSONText", "Points",
         .product(name: "Crypto", package: "swift-crypto"),
@@ -212,7 +233,7 @@ let package = Package(
       ]
     ),
     module(
-      "LocationsAPI",
+      "LocationsAPI", in: "Core",
       [
         "AccessControl", "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpeningHours", "PointFormats",
         "Points", "VectorTiles", logging,
@@ -293,7 +314,7 @@ let package = Package(
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
-        ]),
+        ], exclude: ["CBaseMap", "CPages"]),
       feature(
         "Photon",
         [
@@ -359,7 +380,7 @@ let package = Package(
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
-        path: "Sources/Core/Hosting", swiftSettings: strict),
+        path: "Sources/Core/Hosting", exclude: ["CBundledSample"], swiftSettings: strict),
       // The server without features.
       .executableTarget(
         name: "waymark-core", dependencies: ["Hosting", "ServerFeatures"], swiftSettings: strict),

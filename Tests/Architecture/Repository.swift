@@ -43,7 +43,7 @@ enum Repository {
 /// A module of the package, whose folder has its name.
 struct Module {
   let name: String
-  /// The path of its folder, such as `Sources/Geo`.
+  /// The path of its folder, such as `Sources/Libraries/Geo`.
   let folder: String
   let files: [SourceFile]
 

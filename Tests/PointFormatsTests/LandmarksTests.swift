@@ -9,7 +9,7 @@ import Testing
   private static let bytes: [UInt8] = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let file = root.appending(path: "Sources/CBundledSample/landmarks.geojson")
+    let file = root.appending(path: "Sources/Core/Hosting/CBundledSample/landmarks.geojson")
     return (try? Data(contentsOf: file)).map(Array.init) ?? []
   }()
 
