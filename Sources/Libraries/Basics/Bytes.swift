@@ -105,6 +105,19 @@ public struct UncheckedBytes: ByteSink {
   }
 }
 
+extension String {
+  /// Creates the string of the UTF-8 that a closure writes, at most so many bytes.
+  @inlinable
+  package init(atMost byteCount: Int, _ body: (inout UncheckedBytes) -> Void) {
+    self.init(unsafeUninitializedCapacity: byteCount) { buffer in
+      guard let start = buffer.baseAddress else { return 0 }
+      var bytes = UncheckedBytes(at: start)
+      body(&bytes)
+      return bytes.end - start
+    }
+  }
+}
+
 extension Sequence<UInt8> {
   /// Calls a closure with the bytes in contiguous memory. They are copied where the sequence does not store them so.
   @inlinable

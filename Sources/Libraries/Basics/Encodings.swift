@@ -110,11 +110,8 @@ package enum Base64URL {
   package static func length(ofByteCount count: Int) -> Int { (count * 8 + 5) / 6 }
 
   package static func encode(_ bytes: [UInt8]) -> String {
-    String(unsafeUninitializedCapacity: length(ofByteCount: bytes.count)) { buffer in
-      guard let start = buffer.baseAddress else { return 0 }
-      var text = UncheckedBytes(at: start)
+    String(atMost: length(ofByteCount: bytes.count)) { text in
       bytes.withUnsafeBufferPointer { write($0, to: &text) }
-      return text.end - start
     }
   }
 
@@ -162,5 +159,12 @@ package enum Base64URL {
     case UInt8(ascii: "_"): 63
     default: nil
     }
+  }
+}
+
+extension [String] {
+  /// Returns the strings as a list of a sentence: `a, b or c`.
+  package func listed(_ conjunction: String) -> String {
+    count < 2 ? first ?? "" : dropLast().joined(separator: ", ") + " \(conjunction) " + self[count - 1]
   }
 }

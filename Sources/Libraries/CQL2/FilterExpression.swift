@@ -137,8 +137,7 @@ struct OperandKinds: OptionSet {
   /// The kinds as an enumeration for users.
   var description: String {
     let names = Self.names.filter { contains($0.kind) }.map(\.name)
-    guard let last = names.last, names.count > 1 else { return names.first ?? "nothing" }
-    return names.dropLast().joined(separator: ", ") + " or " + last
+    return names.isEmpty ? "nothing" : names.listed("or")
   }
 }
 

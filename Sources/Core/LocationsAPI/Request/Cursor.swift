@@ -31,7 +31,7 @@ package enum Cursor {
 
   /// Returns the text of a position among pairs of places.
   package static func text(for pair: PairPosition, of fingerprint: QueryFingerprint) -> String {
-    NextLink.string(atMost: maximumLength) { text in
+    String(atMost: maximumLength) { text in
       write(pairVersion, Double(pair.score), pair.lower, fingerprint.check(), to: &text) { bytes in
         bytes.write(bigEndian: pair.upper.high)
         bytes.write(bigEndian: pair.upper.low)
@@ -58,7 +58,7 @@ package enum Cursor {
   package static func text(
     for position: PointQuery.Position, in query: PointQuery, of fingerprint: QueryFingerprint
   ) -> String {
-    NextLink.string(atMost: maximumLength) { write(position, in: query, of: fingerprint, to: &$0) }
+    String(atMost: maximumLength) { write(position, in: query, of: fingerprint, to: &$0) }
   }
 
   /// Writes the text of a position in the places that match a query, at most ``maximumLength`` bytes.
@@ -96,7 +96,7 @@ package enum Cursor {
     for position: TextQuery.Position, in query: TextQuery, of fingerprint: QueryFingerprint
   ) -> String {
     let check = fingerprint.check(in: query.filters.area, query.areaReadings)
-    return NextLink.string(atMost: maximumLength) { text in
+    return String(atMost: maximumLength) { text in
       write(textVersion, position.value, position.id, check, to: &text) { bytes in
         let (number, detail) = position.stage.code
         bytes.write(number)

@@ -247,7 +247,7 @@ package enum NextLink {
   ///
   /// - Parameter value: a text that needs no percent-encoding.
   package static func query(_ query: Substring?, setting name: StaticString? = nil, to value: String = "") -> String {
-    string(atMost: maximumLength(of: query, name) + value.utf8.count) { bytes in
+    String(atMost: maximumLength(of: query, name) + value.utf8.count) { bytes in
       write(query, setting: name, to: &bytes) { $0.write(text: value) }
     }
   }
@@ -260,21 +260,11 @@ package enum NextLink {
   static func field(
     _ base: String, _ query: Substring?, cursorLength: Int, _ writeCursor: (inout UncheckedBytes) -> Void
   ) -> String {
-    string(atMost: base.utf8.count + maximumLength(of: query, "cursor") + cursorLength + 16) { bytes in
+    String(atMost: base.utf8.count + maximumLength(of: query, "cursor") + cursorLength + 16) { bytes in
       bytes.write("<")
       bytes.write(text: base)
       write(query, setting: "cursor", to: &bytes, writeCursor)
       bytes.write(">; rel=\"next\"")
-    }
-  }
-
-  /// Returns the string of the bytes that a closure writes.
-  static func string(atMost length: Int, _ body: (inout UncheckedBytes) -> Void) -> String {
-    String(unsafeUninitializedCapacity: length) { buffer in
-      let start = buffer.baseAddress.unsafelyUnwrapped
-      var bytes = UncheckedBytes(at: start)
-      body(&bytes)
-      return bytes.end - start
     }
   }
 
