@@ -5,45 +5,27 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   /// The bits of the fields.
   public let rawValue: UInt32
 
-  static let id = FieldSet(rawValue: 1 << 0)
-  static let name = FieldSet(rawValue: 1 << 1)
-  static let category = FieldSet(rawValue: 1 << 2)
-  static let latitude = FieldSet(rawValue: 1 << 3)
-  static let longitude = FieldSet(rawValue: 1 << 4)
-  static let distance = FieldSet(rawValue: 1 << 5)
-  static let tags = FieldSet(rawValue: 1 << 6)
-  static let source = FieldSet(rawValue: 1 << 7)
-  static let sourceID = FieldSet(rawValue: 1 << 8)
-  static let version = FieldSet(rawValue: 1 << 9)
-  static let createdAt = FieldSet(rawValue: 1 << 10)
-  static let updatedAt = FieldSet(rawValue: 1 << 11)
-
-  /// The attribution of the place's data set, which only a request for it by name includes.
-  public static let attribution = FieldSet(rawValue: 1 << 12)
-
-  /// The label of the place, which only a request for it by name includes.
-  public static let label = FieldSet(rawValue: 1 << 13)
-
-  /// The score of a match, which only a request for it by name includes.
-  public static let score = FieldSet(rawValue: 1 << 14)
-
-  /// The name that matches a text, which only a request for it by name includes.
-  public static let match = FieldSet(rawValue: 1 << 15)
-
-  /// The length of the route of the search up to the place.
-  static let along = FieldSet(rawValue: 1 << 16)
-
-  /// The state by the opening hours at the time of the request, which only a request for it by name includes.
-  static let openState = FieldSet(rawValue: 1 << 17)
-
-  /// The time at which an open place stops to be.
-  static let openUntil = FieldSet(rawValue: 1 << 18)
-
-  /// The time at which a place opens.
-  static let opensAt = FieldSet(rawValue: 1 << 19)
-
-  /// The time zone of the place.
-  static let timeZone = FieldSet(rawValue: 1 << 20)
+  static let id = FieldSet(.id)
+  static let name = FieldSet(.name)
+  static let category = FieldSet(.category)
+  static let latitude = FieldSet(.latitude)
+  static let longitude = FieldSet(.longitude)
+  static let distance = FieldSet(.distance)
+  static let along = FieldSet(.along)
+  static let tags = FieldSet(.tags)
+  static let source = FieldSet(.source)
+  static let sourceID = FieldSet(.sourceID)
+  static let version = FieldSet(.version)
+  static let createdAt = FieldSet(.createdAt)
+  static let updatedAt = FieldSet(.updatedAt)
+  public static let attribution = FieldSet(.attribution)
+  static let openState = FieldSet(.openState)
+  static let openUntil = FieldSet(.openUntil)
+  static let opensAt = FieldSet(.opensAt)
+  static let timeZone = FieldSet(.timeZone)
+  public static let label = FieldSet(.label)
+  public static let score = FieldSet(.score)
+  public static let match = FieldSet(.match)
 
   /// The fields of the opening hours, which only a request for them by name includes.
   public static let opening: FieldSet = [.openState, .openUntil, .opensAt, .timeZone]
@@ -61,7 +43,7 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   public static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .along, .tags]
 
   /// All fields of a place itself, `fields=*`.
-  public static let all = FieldSet(rawValue: 1 << 12 - 1).union(.along)
+  public static let all: FieldSet = standard.union(administrative)
 
   /// Creates the set of the field of a name, or of all for `*`; `nil` if there is no such field.
   public init?(name: some StringProtocol) {
@@ -74,16 +56,13 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
     }
   }
 
-  public init(rawValue: UInt32) {
-    self.rawValue = rawValue
-  }
-}
-
-/// The relation of sets of fields to the table of the fields, ``Points/PointField``.
-extension FieldSet {
   /// Creates the set of a field.
   package init(_ field: PointField) {
     self.init(rawValue: 1 << UInt32(field.rawValue))
+  }
+
+  public init(rawValue: UInt32) {
+    self.rawValue = rawValue
   }
 
   /// The fields that a client sets.

@@ -35,8 +35,8 @@ struct RowDraft {
   /// The fields that have a violation, or need none.
   private var violatedFields: Set<PointField> = []
 
-  /// The fields that have been given, each by the bit of its raw value.
-  private var givenFields = 0
+  /// The fields that have been given.
+  private var givenFields: FieldSet = []
 
   /// The pointer to the object of the fields.
   let prefix: String
@@ -47,14 +47,11 @@ struct RowDraft {
 
   /// Notes that a field is given, and returns `false` where it was before.
   mutating func take(_ field: PointField) -> Bool {
-    guard field.isWritable else { return true }
-    let bit = 1 << field.rawValue
-    defer { givenFields |= bit }
-    return givenFields & bit == 0
+    !field.isWritable || givenFields.insert(FieldSet(field)).inserted
   }
 
   /// Returns a Boolean value that indicates whether a field has been given.
-  func has(_ field: PointField) -> Bool { givenFields & 1 << field.rawValue != 0 }
+  func has(_ field: PointField) -> Bool { givenFields.contains(FieldSet(field)) }
 
   mutating func reject(_ field: PointField?, _ pointer: String, _ detail: String) {
     violations.append(.init(pointer: pointer, detail: detail))

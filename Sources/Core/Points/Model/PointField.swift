@@ -6,16 +6,10 @@ public import CQL2
 /// ``row`` is the table of the fields, which the other lists of them follow. The raw values, from 0 on without gaps, are
 /// the bits of the fields in a set of them and the numbers of the properties in a condition.
 public enum PointField: Int, Hashable, Sendable, CaseIterable {
-  case id, name, category, latitude, longitude, distance
-  case along = 16
-  case tags = 6
+  case id, name, category, latitude, longitude, distance, along, tags
   case source, sourceID, version, createdAt, updatedAt, attribution
-  case openState = 17
-  case openUntil, opensAt, timeZone
-  case label = 13
-  case score, match
-  case geometry = 21
-  case operatingStatus
+  case openState, openUntil, opensAt, timeZone, label, score, match
+  case geometry, operatingStatus
 
   /// The types of the values; the raw values are the types of the columns.
   package enum ValueType: String {
