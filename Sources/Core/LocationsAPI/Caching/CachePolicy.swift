@@ -53,9 +53,10 @@ package struct CachePolicy: Sendable {
 
   /// Has the fields of a response end at a time: `Expires` has it, and no directive allows a use after it.
   ///
-  /// - Parameter minute: the time in minutes since 1970-01-01T00:00:00Z.
-  func expire(_ fields: inout HTTPHeaders, at minute: Int64, now: Timestamp) {
-    let seconds = max(minute * 60 - now.secondsSinceEpoch, 0)
+  /// - Parameter minute: the time in minutes since 1970-01-01T00:00:00Z; `nil` or ``Expiry/never`` for no end.
+  func expire(_ fields: inout HTTPHeaders, at minute: Int64?, now: @autoclosure () -> Timestamp) {
+    guard let minute, minute < Expiry.never, !isOff else { return }
+    let seconds = max(minute * 60 - now().secondsSinceEpoch, 0)
     fields.replaceOrAdd(name: "expires", value: HTTPDate.text(secondsSinceEpoch: Int(minute * 60)))
     guard let directives = fields.first(name: "cache-control") else { return }
     let limited = directives.split(separator: ",").compactMap { directive -> String? in

@@ -183,7 +183,7 @@ package final class Revalidation: Sendable {
     // Most clients send back the one tag that they were given, unchanged.
     let isSame = fields.first(name: "etag").map { headers.first(name: "if-none-match").hasSameBytes(as: $0) }
     if isSame == true { return fields }
-    guard case .tags(let tags, _) = EntityTagList(headers.entityTags("if-none-match")) else {
+    guard case .tags(let tags, _) = headers.entityTags("if-none-match") else {
       // `*` matches every representation, and there always is one.
       return fields
     }
@@ -266,9 +266,10 @@ enum Expiry {
   /// A time at which nothing changes any more.
   static let never: Int64 = 1 << 31 - 1
 
-  /// Returns an entity tag, quotation marks included, with a time.
-  static func tag(_ tag: String, until minute: Int64) -> String {
-    tag.dropLast() + "." + String(minute, radix: 36) + "\""
+  /// Returns an entity tag, quotation marks included, with a time; without one if that is `nil` or ``never``.
+  static func tag(_ tag: String, until minute: Int64?) -> String {
+    guard let minute, minute < never else { return tag }
+    return tag.dropLast() + "." + String(minute, radix: 36) + "\""
   }
 
   /// Returns the entity tag without its time, and the time; `nil` if it has none.

@@ -49,14 +49,13 @@ extension HTTPRequest {
     let known = headers.entityTags("if-none-match")
     return [.identity, .gzip].first { coding in
       let tag = EntityTag.of(version: version, format: format, coding: coding, program: program)
-      return EntityTag.matches(tag, ifNoneMatch: known)
+      return known.matches(tag)
     }
   }
 
   /// Returns 304 with fields if `If-None-Match` has an entity tag; else `nil`.
   package func notModified(_ tag: String, _ fields: HTTPHeaders = [:]) -> HTTPResponse? {
-    guard EntityTag.matches(tag, ifNoneMatch: headers.entityTags("if-none-match")) else { return nil }
-    return HTTPResponse(status: .notModified, headers: fields)
+    headers.entityTags("if-none-match").matches(tag) ? HTTPResponse(status: .notModified, headers: fields) : nil
   }
 }
 

@@ -38,29 +38,18 @@ package enum EntityTag {
   ) -> String {
     let (format, coding) = (format.etagSuffix, coding == .gzip ? gzipSuffix : "")
     let length = 2 + 19 + program.suffix.utf8.count + format.utf8.count + coding.utf8.count
-    return String(unsafeUninitializedCapacity: length) { buffer in
-      var tag = UncheckedBytes(at: buffer.baseAddress.unsafelyUnwrapped)
+    return String(atMost: length) { tag in
       tag.write("\"")
       tag.write(atMost: 20) { DecimalText.write(version.magnitude, to: $0) }
       tag.write(text: program.suffix)
       tag.write(text: format)
       tag.write(text: coding)
       tag.write("\"")
-      return tag.end - buffer.baseAddress.unsafelyUnwrapped
     }
   }
 
   /// The suffix of the tags of gzipped representations.
   private static let gzipSuffix = ".gzip"
-
-  /// Returns a Boolean value that indicates whether `If-None-Match` names the tag: by the weak comparison, or as `*`
-  /// (RFC 9110, section 13.1.2).
-  static func matches(_ tag: String, ifNoneMatch values: [Substring]) -> Bool {
-    switch EntityTagList(values) {
-    case .any: true
-    case .tags(let tags, _): tags.contains { $0.text.utf8.elementsEqual(tag.utf8) }
-    }
-  }
 
   /// Returns the version of a tag, of whichever settings and program; `nil` for a tag that this service does not make.
   static func version(of tag: Substring) -> Int64? {
@@ -78,8 +67,8 @@ package enum EntityTag {
 }
 
 /// The value of `If-Match` or `If-None-Match` (RFC 9110, section 13.1).
-enum EntityTagList {
-  struct Tag {
+enum EntityTagList: Sendable {
+  struct Tag: Sendable {
     /// A Boolean value that indicates whether the tag is a weak one.
     let isWeak: Bool
     /// The tag, quotes included.
@@ -91,8 +80,17 @@ enum EntityTagList {
   /// The tags up to the end or to the first malformed one, and a Boolean value that indicates whether it is the end.
   case tags([Tag], isWellFormed: Bool)
 
+  /// Returns a Boolean value that indicates whether the list has a tag, by the weak comparison, or is `*` (RFC 9110,
+  /// section 13.1.2).
+  func matches(_ tag: String) -> Bool {
+    switch self {
+    case .any: true
+    case .tags(let tags, _): tags.contains { $0.text.utf8.elementsEqual(tag.utf8) }
+    }
+  }
+
   /// Creates a list from the values of the header, as they were sent: a tag may contain commas.
-  init(_ values: [Substring]) {
+  fileprivate init(_ values: [String]) {
     var tags: [Tag] = []
     for value in values {
       var text = value.drop(while: \.isListSeparator)
@@ -116,8 +114,8 @@ enum EntityTagList {
 }
 
 extension RequestFields {
-  /// Returns the values of a field that is a list of entity tags, as they were sent.
-  func entityTags(_ name: String) -> [Substring] { self[name].map { $0[...] } }
+  /// Returns the entity tags of a field.
+  func entityTags(_ name: String) -> EntityTagList { EntityTagList(self[name]) }
 }
 
 extension Character {

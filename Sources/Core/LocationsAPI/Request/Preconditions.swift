@@ -75,7 +75,7 @@ package enum Preconditions {
   /// Returns the strong tags of `If-Match`; `nil` for `*`. The comparison is the strong one, by which a weak tag
   /// matches nothing.
   private static func ifMatchTags(_ headers: RequestFields) throws(Problem) -> [Substring]? {
-    switch EntityTagList(headers.entityTags("if-match")) {
+    switch headers.entityTags("if-match") {
     case .any: return nil
     case .tags(let tags, let isWellFormed):
       guard isWellFormed, !tags.isEmpty else {
@@ -87,7 +87,7 @@ package enum Preconditions {
 
   private static func ifNoneMatch(_ headers: RequestFields) throws(Problem) -> Bool {
     guard headers.contains(name: "if-none-match") else { return false }
-    guard case .any = EntityTagList(headers.entityTags("if-none-match")) else {
+    guard case .any = headers.entityTags("if-none-match") else {
       throw .invalidParameter("If-None-Match", "must be * in a write")
     }
     return true

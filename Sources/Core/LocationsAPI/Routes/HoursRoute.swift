@@ -41,7 +41,7 @@ struct HoursRoute: CallHandler {
     // Without `from` the first day is another one tomorrow.
     let midnight = firstDay == nil ? hours.instant(ofMidnightAfter: from) / 60 : Expiry.never
     let expiry = min(end / 60, midnight)
-    if !policy.isOff, expiry < Expiry.never { policy.expire(&response.headers, at: expiry, now: now) }
+    policy.expire(&response.headers, at: expiry, now: now)
     return response
   }
 

@@ -62,9 +62,7 @@ struct LocationRoute: CallHandler {
       response.addContentLanguage(language)
       return response
     }
-    if let expiry, expiry < Expiry.never, !policy.isOff {
-      policy.expire(&response.headers, at: expiry, now: clock.now())
-    }
+    policy.expire(&response.headers, at: expiry, now: clock.now())
     return response
   }
 }

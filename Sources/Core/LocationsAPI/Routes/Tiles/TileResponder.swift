@@ -101,24 +101,26 @@ package struct TileResponder: Sendable {
     let query = TileQuery(
       tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
       timeLimit: filtering.timeLimit)
-    var known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
-    let expires = arguments.filters.opening?.isNow == true
+    // `nil` without a condition, for which no tag is made.
+    var known =
+      policy.isOff || !request.headers.contains(name: "if-none-match")
+      ? nil : request.headers.entityTags("if-none-match")
     var knownExpiry: Int64?
-    if expires {
+    if arguments.filters.opening?.isNow == true {
       let now = filtering.clock.now().minutesSinceEpoch
-      if case .tags(let tags, _) = EntityTagList(known) {
+      if case .tags(let tags, _)? = known {
         knownExpiry = tags.lazy.compactMap { Expiry.parts(of: $0.text)?.minute }.first { $0 > now }
       }
-      if knownExpiry == nil { known = [] }
+      if knownExpiry == nil { known = nil }
     }
     let suffix = program.suffix + arguments.variant + arguments.areas.tagSuffix
     let cache = cache.isOn && arguments.areCacheable ? cache : nil
     let kept: @Sendable (TileVersions) -> HTTPResponse? = { [known, knownExpiry] versions in
       func notModified(_ version: ContentVersion?) -> HTTPResponse? {
-        guard !known.isEmpty, let version else { return nil }
-        let tag = knownExpiry.map { Expiry.tag(version.tag(suffix), until: $0) } ?? version.tag(suffix)
-        guard EntityTag.matches(tag, ifNoneMatch: known) else { return nil }
-        return finished(HTTPResponse(status: .notModified), version.tag(suffix), until: knownExpiry)
+        guard let known, let tag = version?.tag(suffix), known.matches(Expiry.tag(tag, until: knownExpiry)) else {
+          return nil
+        }
+        return finished(HTTPResponse(status: .notModified), tag, until: knownExpiry)
       }
       if let response = notModified(versions.own) { return response }
       guard let (response, version) = cache?.response(of: tile, versions, coding) else { return nil }
@@ -176,10 +178,8 @@ package struct TileResponder: Sendable {
   ///   does not depend on the time.
   private func finished(_ response: HTTPResponse, _ tag: String, until minute: Int64? = nil) -> HTTPResponse {
     var response = response
-    let end = policy.isOff ? nil : minute.flatMap { $0 < Expiry.never ? $0 : nil }
-    let tag = end.map { Expiry.tag(tag, until: $0) } ?? tag
-    response.addCaching(by: policy, etag: policy.isOff ? nil : "W/" + tag)
-    if let end { policy.expire(&response.headers, at: end, now: filtering.clock.now()) }
+    response.addCaching(by: policy, etag: policy.isOff ? nil : "W/" + Expiry.tag(tag, until: minute))
+    policy.expire(&response.headers, at: minute, now: filtering.clock.now())
     return response
   }
 }
