@@ -95,9 +95,7 @@ extension PointsService {
       if isCounted(page) {
         do throws(PointStoreError) {
           page.total = try count(matching: query, in: snapshot)
-        } catch {
-          guard error.isOfSlowCount else { throw error }
-        }
+        } catch let error where error.isOfSlowCount {}
       }
       return page
     } isShort: { page in
@@ -199,9 +197,7 @@ extension PointsService {
           if isCounted(page) {
             do throws(PointStoreError) {
               page.total = try await observed(.count, await store.count(matching: bounded))
-            } catch {
-              guard error.isOfSlowCount else { throw error }
-            }
+            } catch let error where error.isOfSlowCount {}
           }
           return page
         } catch .stepLimit {
