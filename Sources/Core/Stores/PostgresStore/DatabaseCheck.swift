@@ -46,17 +46,12 @@ package struct DatabaseCheck: Sendable {
       to_regclass('waymark_migrations') IS NOT NULL
     """
 
-  /// The query for the tables that another role owns, which migrations can't alter.
+  /// The query for those of relations that are tables and that another role owns, which migrations can't alter.
   private static let tablesOfOtherRoles = """
     SELECT relation.relname::text, pg_get_userbyid(relation.relowner)::text
-    FROM pg_class AS relation
-    WHERE relation.oid = ANY (ARRAY[
-        to_regclass('waymark_migrations'), to_regclass('points'), to_regclass('changes'),
-        to_regclass('changes_pruned'), to_regclass('idempotency_keys'), to_regclass('searches'),
-        to_regclass('sources'), to_regclass('source_imports'), to_regclass('former_ids'), to_regclass('areas'),
-        to_regclass('area_state'), to_regclass('records'), to_regclass('index_anchors'),
-        to_regclass('change_anchors')]::oid[])
-      AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
+    FROM unnest($1::text[]) AS known (name)
+    JOIN pg_class AS relation ON relation.oid = to_regclass(known.name)
+    WHERE relation.relkind <> 'S' AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
     ORDER BY relation.relname
     """
 
@@ -154,7 +149,8 @@ package struct DatabaseCheck: Sendable {
       findings.append(
         .problem("\(user) has no CREATE on the schema \(schema): GRANT CREATE ON SCHEMA \(schema) TO \(user)"))
     }
-    for table in try await query(session, Self.tablesOfOtherRoles).rows {
+    let relations = (MissingPrivileges.serving + MissingPrivileges.analytics).map(\.relation)
+    for table in try await query(session, Self.tablesOfOtherRoles, Parameters { $0.add(relations) }).rows {
       findings.append(
         .problem(
           "\(user) does not own the table \(try table.text(0)), which migrations alter: \(try table.text(1)) does"))
