@@ -14,6 +14,11 @@ import SuggestedEdits
 import SearchAnalytics
 import Webhooks
 
+extension AccessScope {
+  /// The scopes of a server with all features, in ascending order.
+  static let all = (common + [.suggest]).sorted()
+}
+
 /// The calls of the features, with the parts that a test gives them.
 struct FeatureCalls: Sendable {
   /// The pages of other origins that assistants may be on.

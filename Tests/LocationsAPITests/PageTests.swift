@@ -184,7 +184,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (AccessPolicy(keys: nil, isLoopback: true), ["read", "suggest", "write", "admin"]),
+    (AccessPolicy(keys: nil, isLoopback: true, scopes: AccessScope.all), ["read", "suggest", "write", "admin"]),
+    (AccessPolicy(keys: nil, isLoopback: true), ["read", "write", "admin"]),
     (AccessPolicy(keys: nil, isLoopback: false), ["read"]), (AccessPolicy(keys: [], isLoopback: true), ["read"]),
     (AccessPolicy(keys: [], isLoopback: true, readRequiresKey: true), []),
   ])

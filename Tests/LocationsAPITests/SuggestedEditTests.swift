@@ -219,7 +219,7 @@ import Testing
 
   @Test func scopesSeparateSuggestersAndReviewers() async throws {
     let place = try await place()
-    let driver = driver(AccessScope.allCases.map { APIKey(name: "\($0)", scope: $0, secret: "\($0)") })
+    let driver = driver(AccessScope.all.map { APIKey(name: "\($0)", scope: $0, secret: "\($0)") })
     let json = #"{"patch":{"name":"Bar"}}"#
     func send(_ method: HTTPMethod, _ target: String, as scope: String) async throws -> ServiceDriver.Response {
       try await driver.send(method, target, headers: ["authorization": "Bearer \(scope)"], json: json)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import AccessControl
+import HTTPServer
 import LocationsAPI
 import ServerFeatures
 import Testing
@@ -25,6 +26,14 @@ import Testing
     #expect(configuration.access.keysFile == "k")
     #expect(configuration.access.readRequiresKey)
     #expect(configuration.requiresIfMatch)
+  }
+
+  @Test func scopesOfFeaturesHaveLevelsAndNamesOfTheirOwn() throws {
+    let scopes = try ServeConfiguration(Settings(environment: [:]), features: Features.all).access.scopes
+
+    #expect(scopes.map(\.description) == ["read", "suggest", "write", "admin"])
+    #expect(Set(scopes).count == scopes.count)
+    #expect(AccessScope.ofServer(with: []) == AccessScope.common)
   }
 
   @Test func requiringAKeyForReadingNeedsConfiguredKeys() {

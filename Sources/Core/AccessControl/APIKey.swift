@@ -43,7 +43,7 @@ package struct APIKey: Hashable, Sendable {
 
   /// The key's line in a file of keys.
   package var line: String {
-    let line = "\(name):\(scope.rawValue):\(Hexadecimal.encode(digest))"
+    let line = "\(name):\(scope):\(Hexadecimal.encode(digest))"
     return restriction.map { line + ":" + $0.json } ?? line
   }
 
@@ -85,9 +85,13 @@ package struct KeyFile: Hashable, Sendable {
 
   /// Creates the keys from a file's text.
   ///
-  /// - Parameter queryables: the types of the tags in filters.
+  /// - Parameters:
+  ///   - scopes: the scopes that a key may have.
+  ///   - queryables: the types of the tags in filters.
   /// - Throws: ``Invalid`` for the first invalid line.
-  package init(_ text: String, queryables: Queryables = Queryables()) throws(Invalid) {
+  package init(
+    _ text: String, scopes: [AccessScope] = AccessScope.common, queryables: Queryables = Queryables()
+  ) throws(Invalid) {
     var keys: [APIKey] = []
     var names: Set<ExactText> = []
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
@@ -104,8 +108,9 @@ package struct KeyFile: Hashable, Sendable {
       guard names.insert(ExactText(String(parts[0]))).inserted else {
         throw Invalid(line: number, reason: "repeats a name")
       }
-      guard let scope = AccessScope(rawValue: String(parts[1])) else {
-        throw Invalid(line: number, reason: "has a scope that is not one of read, suggest, write, admin")
+      guard let scope = scopes.first(where: { $0.description == parts[1] }) else {
+        let names = scopes.map(\.description).joined(separator: ", ")
+        throw Invalid(line: number, reason: "has a scope that is not one of \(names)")
       }
       guard let digest = Hexadecimal.decode(parts[2], count: 32) else {
         throw Invalid(line: number, reason: "has a hash that is not 64 digits of base 16")

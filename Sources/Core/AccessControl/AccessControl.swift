@@ -43,6 +43,9 @@ package final class AccessControl: Sendable {
   /// The scopes of the calls that need neither a key nor a token, if the request comes from where it may.
   package var openScopes: Set<AccessScope> { state.withLock { $0.policy.openScopes } }
 
+  /// The scopes that keys and tokens may have, in ascending order.
+  package var scopes: [AccessScope] { state.withLock { $0.policy.scopes } }
+
   /// Replaces the API keys for further requests.
   package func replaceKeys(_ keys: [APIKey]) {
     let mayRestrict = state.withLock { state in
@@ -136,7 +139,7 @@ package final class AccessControl: Sendable {
     do throws(TokenRejection) {
       return try grant(forToken: text)
     } catch {
-      throw Problem(error)
+      throw Problem(error, scopes)
     }
   }
 
@@ -151,7 +154,7 @@ package final class AccessControl: Sendable {
       // A token that no key could make valid is not worth a fetch.
       guard error == .unknownKey, let source = state.withLock({ $0.tokenKeySource }),
         verifier.isValidButForItsKey(text, at: clock.now())
-      else { throw Problem(error) }
+      else { throw Problem(error, scopes) }
       switch await source.refresh() {
       case .current: return try grant(for: credential)
       case .unknown(let seconds): throw .tokenKeysUnavailable(retryAfterSeconds: seconds)
@@ -185,8 +188,9 @@ package final class AccessControl: Sendable {
 
 extension Problem {
   /// 401 `unauthenticated` with the reason.
-  fileprivate init(_ rejection: TokenRejection) {
-    self = .unauthenticated("\(rejection)", challenge: .invalidToken("\(rejection)"))
+  fileprivate init(_ rejection: TokenRejection, _ scopes: [AccessScope]) {
+    let reason = rejection.reason(among: scopes)
+    self = .unauthenticated(reason, challenge: .invalidToken(reason))
   }
 
   /// 503 `token-keys-unavailable`: the token may be valid, and a client with 401 would log in again.
@@ -217,12 +221,18 @@ package struct AccessPolicy: Sendable {
   /// A Boolean value that indicates whether reading needs a key or a token too.
   package let readRequiresKey: Bool
 
-  package init(keys: [APIKey]?, tokens: (any TokenVerification)? = nil, isLoopback: Bool, readRequiresKey: Bool = false)
-  {
+  /// The scopes that keys and tokens may have, in ascending order.
+  let scopes: [AccessScope]
+
+  package init(
+    keys: [APIKey]?, tokens: (any TokenVerification)? = nil, isLoopback: Bool, readRequiresKey: Bool = false,
+    scopes: [AccessScope] = AccessScope.common
+  ) {
     self.keys = keys
     self.tokens = tokens
     self.isLoopback = isLoopback
     self.readRequiresKey = readRequiresKey
+    self.scopes = scopes
   }
 
   /// A Boolean value that indicates whether there are neither API keys nor token keys.
@@ -234,7 +244,7 @@ package struct AccessPolicy: Sendable {
   /// The scopes of the calls that need neither a key nor a token, if the request comes from where it may.
   var openScopes: Set<AccessScope> {
     let reading: Set<AccessScope> = readRequiresKey ? [] : [.read]
-    return isKeyless && isLoopback ? reading.union([.suggest, .write, .admin]) : reading
+    return isKeyless && isLoopback ? reading.union(scopes.filter { $0 > .read }) : reading
   }
 
   /// Returns the access of an API key.

@@ -46,7 +46,7 @@ package struct Grant: Hashable, Sendable {
   func principal(for scope: AccessScope) throws(Problem) -> Principal {
     guard self.scope >= scope else {
       throw .forbidden(
-        "\(evidence) has the scope \(self.scope.rawValue), but this call needs \(scope.rawValue)",
+        "\(evidence) has the scope \(self.scope), but this call needs \(scope)",
         challenge: .insufficientScope(scope))
     }
     return principal
@@ -85,7 +85,7 @@ enum Challenge {
     case .invalidToken(let description):
       realm + ", error=\"invalid_token\", error_description=\"\(description)\""
     case .insufficientScope(let scope):
-      realm + ", error=\"insufficient_scope\", scope=\"\(scope.rawValue)\""
+      realm + ", error=\"insufficient_scope\", scope=\"\(scope)\""
     }
   }
 }

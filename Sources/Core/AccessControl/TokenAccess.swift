@@ -1,4 +1,6 @@
+import Basics
 import Crypto
+import HTTPServer
 package import Points
 
 /// A way to verify tokens, which a feature has.
@@ -28,7 +30,7 @@ package enum TokenKeyFreshness: Hashable, Sendable {
 }
 
 /// The reason why a token is rejected.
-package enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConvertible {
+package enum TokenRejection: Error, Hashable, CaseIterable {
   case malformed
   case unknownKey
   case wrongAlgorithm
@@ -41,8 +43,10 @@ package enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConverti
   case noScope
   case invalidRestriction
 
-  /// The reason in words: ASCII without quotes, because it is part of a header field too.
-  package var description: String {
+  /// Returns the reason in words: ASCII without quotes, because it is part of a header field too.
+  ///
+  /// - Parameter scopes: the scopes that a token may have.
+  func reason(among scopes: [AccessScope]) -> String {
     switch self {
     case .malformed: "the token is not a supported JSON Web Token"
     case .unknownKey: "the token is signed with a key that is not known"
@@ -53,7 +57,7 @@ package enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConverti
     case .wrongIssuer: "the token is of another issuer"
     case .wrongAudience: "the token is for another audience"
     case .incompleteClaims: "the token needs the claims iss, aud, sub and exp, each of the right type"
-    case .noScope: "the token has none of the scopes read, suggest, write and admin"
+    case .noScope: "the token has none of the scopes \(scopes.map(\.description).listed("and"))"
     case .invalidRestriction: "the token has a filter or areas that are not valid"
     }
   }

@@ -202,18 +202,21 @@ extension Application {
     _ configuration: ServeConfiguration, _ queryables: Queryables
   ) async throws -> TokenVerifier? {
     guard let tokens = configuration.access.tokens else { return nil }
-    return try await TokenVerifier(tokens, queryables: queryables)
+    return try await TokenVerifier(tokens, scopes: configuration.access.scopes, queryables: queryables)
   }
 
   private static func buildAccess(
     _ configuration: ServeConfiguration, tokens: TokenVerifier?, _ queryables: Queryables
   ) throws(ConfigurationError) -> AccessControl {
     var keys: [APIKey]?
-    if let path = configuration.access.keysFile { keys = try KeyFile(path: path, queryables: queryables).keys }
+    let scopes = configuration.access.scopes
+    if let path = configuration.access.keysFile {
+      keys = try KeyFile(path: path, scopes: scopes, queryables: queryables).keys
+    }
     return AccessControl(
       AccessPolicy(
         keys: keys, tokens: tokens, isLoopback: Loopback.contains(host: configuration.http.host),
-        readRequiresKey: configuration.access.readRequiresKey))
+        readRequiresKey: configuration.access.readRequiresKey, scopes: scopes))
   }
 
   /// Returns the token keys of an address; `nil` where there are none, or where they are in a file.

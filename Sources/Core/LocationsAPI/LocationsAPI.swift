@@ -83,7 +83,7 @@ package struct LocationsAPI: Sendable {
   /// - Parameters:
   ///   - others: the calls of other interfaces to the same places.
   ///   - middlewares: the middlewares in the order in which a request passes them. Authentication comes after them, and
-  ///     then what is about the places alone.
+  ///     then what is about the places alone. A `CORSPolicy` allows the header fields that the calls describe too.
   package func router(
     joining others: @escaping @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] },
     middlewares: [any Middleware] = []
@@ -98,6 +98,8 @@ package struct LocationsAPI: Sendable {
         (api.endpoints + others(api)).map { $0.restrictedRoute(among: calls) }, middlewares: api.middlewaresOfPlaces,
         problemTypePrefix: Problem.serviceTypePrefix)
     }
+    let headers = calls.flatMap(\.requestHeaders).map(\.name)
+    let middlewares = middlewares.map { ($0 as? CORSPolicy)?.allowing(headers) ?? $0 }
     return Router(
       endpoints.map { $0.route(among: calls) },
       middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access), restrictions]
@@ -113,13 +115,12 @@ package struct LocationsAPI: Sendable {
 
   /// Returns all calls, those that describe the others included.
   package func endpoints(joining others: [Endpoint] = []) -> [Endpoint] {
-    let openScopes = configuration.access.openScopes
-    let (version, address) = (configuration.version, configuration.address)
+    let (version, address, access) = (configuration.version, configuration.address, configuration.access)
     let index = IndexRoute.call.handled { IndexRoute(linking: $0, version: version, address: address) }
     let documents = OpenAPIRoute.calls.map { openAPI, call in
       call.handled { calls in
         let document = OpenAPIDocument(
-          openAPI: openAPI, calls: calls, serviceCalls: calls, version: version, openScopes: openScopes)
+          openAPI: openAPI, calls: calls, serviceCalls: calls, version: version, access: access)
         return OpenAPIRoute(document) { address.target(path: "", relative: ".", for: $0) }
       }
     }

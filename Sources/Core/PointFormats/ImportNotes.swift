@@ -18,7 +18,7 @@ package final class ImportNotes: Sendable {
     var texts: [Text] = []
     var keylessRows = 0
     var hasForeignIDs = false
-    var suggestedField: String?
+    var proposedField: String?
     var encodings: [(path: String?, name: String)] = []
     var rowsWithoutGeometry = 0
     var checks = RowChecks()
@@ -58,7 +58,7 @@ package final class ImportNotes: Sendable {
         state.keylessRows == 1
         ? "1 row has neither an id nor a source and sourceId: another import of it creates its place"
         : "\(state.keylessRows) rows have neither an id nor a source and sourceId: another import of them creates their places"
-      let field = state.suggestedField
+      let field = state.proposedField
       let advice =
         if state.hasForeignIDs {
           "a source for all rows makes each Feature's id the sourceId"
@@ -148,7 +148,7 @@ package final class ImportNotes: Sendable {
         }
         guard row.id == nil, row.draft.origin == nil else { continue }
         // Only the first without a key is examined.
-        if state.keylessRows == 0 { state.suggestedField = Self.suggestedField(in: row.draft.tags) }
+        if state.keylessRows == 0 { state.proposedField = Self.proposedField(in: row.draft.tags) }
         state.keylessRows += 1
       }
     }
@@ -176,7 +176,7 @@ package final class ImportNotes: Sendable {
     "wikidata",
   ]
 
-  private static func suggestedField(in tags: Tags) -> String? {
+  private static func proposedField(in tags: Tags) -> String? {
     let names = tags.pairs.map(\.key)
     for name in idNames {
       if let field = names.first(where: { $0.lowercased() == name }) { return field }

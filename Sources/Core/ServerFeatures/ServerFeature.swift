@@ -21,6 +21,9 @@ package protocol ServerFeature: Sendable {
   /// A Boolean value that indicates whether the settings have an effect only if places are kept.
   static var needsKeptPlaces: Bool { get }
 
+  /// The scopes that keys and tokens may have beside those of every service.
+  static var scopes: [AccessScope] { get }
+
   /// The metrics that its collectors update.
   static var metrics: [MetricDescription] { get }
 
@@ -39,8 +42,16 @@ extension ServerFeature {
   package static var settings: [Setting] { [] }
   package static var settingsTitle: String { "Places" }
   package static var needsKeptPlaces: Bool { false }
+  package static var scopes: [AccessScope] { [] }
   package static var metrics: [MetricDescription] { [] }
   package static var command: (any ParsableCommand.Type)? { nil }
+}
+
+extension AccessScope {
+  /// Returns the scopes of a server with features, in ascending order.
+  package static func ofServer(with features: [any ServerFeature.Type]) -> [AccessScope] {
+    (common + features.flatMap { $0.scopes }).sorted()
+  }
 }
 
 /// The parts that a feature adds to the server: its calls, metrics and background work.

@@ -26,7 +26,7 @@ package struct FeaturesAPI: Sendable {
       described + [
         FeaturesDescription.endpoint(
           describing: described.map(\.call), context, version: configuration.version,
-          openScopes: configuration.access.openScopes)
+          access: configuration.access)
       ]
   }
 }
@@ -69,7 +69,7 @@ enum FeaturesDescription {
   ///
   /// - Parameter calls: the calls that are described beside this one.
   static func endpoint(
-    describing calls: [Call], _ context: FeaturesContext, version: String, openScopes: Set<AccessScope>
+    describing calls: [Call], _ context: FeaturesContext, version: String, access: AccessControl
   ) -> Endpoint {
     let named = calls.filter { $0.path.utf8.last != UInt8(ascii: "/") }
     let described = (named + [call]).flatMap { call in
@@ -78,7 +78,7 @@ enum FeaturesDescription {
     }
     return call.handled { calls in
       let document = OpenAPIDocument(
-        openAPI: .v3_0, calls: described, serviceCalls: calls, version: version, openScopes: openScopes)
+        openAPI: .v3_0, calls: described, serviceCalls: calls, version: version, access: access)
       return OpenAPIRoute(document) { FeatureLinks(context.address, for: $0).target("") }
     }
   }

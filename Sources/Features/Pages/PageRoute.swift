@@ -66,7 +66,7 @@ package struct PageCalls: Sendable {
     endpoints =
       tiles.map(\.endpoint) + history
       + PageRoute.endpoints(
-        baseMap: baseMap, openScopes: api.configuration.access.openScopes, hasSearches: hasSearches)
+        baseMap: baseMap, access: api.configuration.access, hasSearches: hasSearches)
   }
 }
 
@@ -111,9 +111,8 @@ struct PageRoute: RouteHandler {
   ///
   /// - Parameters:
   ///   - baseMap: the base map of the operator; `nil` for the built-in one.
-  ///   - openScopes: the scopes of the calls that need neither a key nor a token.
   ///   - hasSearches: a Boolean value that indicates whether there is a report on searches.
-  static func endpoints(baseMap: BaseMap?, openScopes: Set<AccessScope>, hasSearches: Bool) -> [Endpoint] {
+  static func endpoints(baseMap: BaseMap?, access: AccessControl, hasSearches: Bool) -> [Endpoint] {
     func json(_ path: String, id: String, _ summary: String, _ schema: Schema, _ files: [[UInt8]]) -> Endpoint {
       call(path, id: id, summary, media: .init("application/json", schema), isTranslated: files.count > 1)
         .handled(by: PageRoute(files, mediaType: "application/json"))
@@ -123,8 +122,8 @@ struct PageRoute: RouteHandler {
         mapSettingsPath, id: "getMapSettings", "Get the map page's settings", .mapSettings,
         [mapSettings(baseMap).text]),
       json(
-        statusSettingsPath, id: "getStatusSettings", "Get the status page's settings", .statusSettings,
-        [statusSettings(openScopes, hasSearches: hasSearches).text]),
+        statusSettingsPath, id: "getStatusSettings", "Get the status page's settings",
+        .statusSettings(access.scopes), [statusSettings(access.openScopes, hasSearches: hasSearches).text]),
       json(
         textsPath, id: "getPageTexts", "Get the texts of the pages", Schema(.object([], others: Schema(.any))),
         PageStyle.translated.texts.map(\.file)),
@@ -162,7 +161,7 @@ struct PageRoute: RouteHandler {
 
   /// Returns the settings with which the status page makes no calls that would be rejected.
   private static func statusSettings(_ openScopes: Set<AccessScope>, hasSearches: Bool) -> JSONValue {
-    ["openScopes": .array(openScopes.sorted().map { .string($0.rawValue) }), "hasSearches": .bool(hasSearches)]
+    ["openScopes": .array(openScopes.sorted().map { .string($0.description) }), "hasSearches": .bool(hasSearches)]
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -212,18 +211,20 @@ extension Schema {
     nil, example: ["layers": [mapLayerExample]]
   ).named("MapSettings", order: 420)
 
-  fileprivate static let statusSettings = Schema(
-    .object(
-      [
-        .required(
-          "openScopes",
-          Schema(
-            .array(of: .oneOf(AccessScope.allCases.map(\.rawValue))),
-            "The scopes of the calls that need neither a key nor a token.")),
-        .required("hasSearches", Schema(.boolean, "Whether there is a report on searches.")),
-      ], others: nil),
-    nil, example: ["openScopes": ["read"], "hasSearches": false]
-  ).named("StatusSettings", order: 430)
+  fileprivate static func statusSettings(_ scopes: [AccessScope]) -> Schema {
+    Schema(
+      .object(
+        [
+          .required(
+            "openScopes",
+            Schema(
+              .array(of: .oneOf(scopes.map(\.description))),
+              "The scopes of the calls that need neither a key nor a token.")),
+          .required("hasSearches", Schema(.boolean, "Whether there is a report on searches.")),
+        ], others: nil),
+      nil, example: ["openScopes": ["read"], "hasSearches": false]
+    ).named("StatusSettings", order: 430)
+  }
 }
 
 extension Call.Group {

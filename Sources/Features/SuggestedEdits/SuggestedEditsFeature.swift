@@ -1,3 +1,4 @@
+package import HTTPServer
 import LocationsAPI
 package import ServerFeatures
 
@@ -9,6 +10,7 @@ package struct SuggestedEditsFeature: ServerFeature {
     details: "It is removed after as many more days. See [Suggested edits](suggestions.md#retention).")
 
   package static let settings = [days.setting]
+  package static let scopes = [AccessScope.suggest]
 
   /// The time for which suggested edits can be decided.
   private let lifetime: Duration
@@ -28,4 +30,9 @@ package struct SuggestedEditsFeature: ServerFeature {
       },
       services: [pruning.service], messageSources: [suggestions.messages])
   }
+}
+
+extension AccessScope {
+  /// Suggesting changes.
+  package static let suggest = AccessScope("suggest", level: 10)
 }

@@ -1,6 +1,6 @@
 package import AccessControl
 import Basics
-import HTTPServer
+package import HTTPServer
 import JSONText
 import JWTKit
 package import Points
@@ -24,6 +24,7 @@ package struct TokenVerifier: TokenVerification {
 
   private let issuer: String
   private let audience: String
+  private let scopes: [AccessScope]
   private let queryables: Queryables
 
   /// Creates a verifier.
@@ -33,8 +34,13 @@ package struct TokenVerifier: TokenVerification {
   ///   - issuer: the required value of `iss`.
   ///   - audience: the value that `aud` must be or contain. The issuer signs for other services too; their tokens are
   ///     not for this one.
+  ///   - scopes: the scopes that a token may have.
   ///   - queryables: the types of the tags in filters.
-  package init(keys: TokenKeySet, issuer: String, audience: String, queryables: Queryables = Queryables()) {
+  package init(
+    keys: TokenKeySet, issuer: String, audience: String, scopes: [AccessScope] = AccessScope.common,
+    queryables: Queryables = Queryables()
+  ) {
+    self.scopes = scopes
     self.queryables = queryables
     self.keys = keys
     self.issuer = issuer
@@ -62,7 +68,7 @@ package struct TokenVerifier: TokenVerification {
 
   private func grant(_ claims: JSONValue, at now: Timestamp) throws(TokenRejection) -> VerifiedToken {
     let verified = try TokenClaims(claims, queryables: queryables).grant(
-      issuer: issuer, audience: audience, leewaySeconds: Self.leewaySeconds)
+      issuer: issuer, audience: audience, scopes: scopes, leewaySeconds: Self.leewaySeconds)
     try verified.check(at: now)
     return verified
   }
@@ -148,20 +154,17 @@ struct TokenClaims {
   ///
   /// - Throws: ``TokenRejection``.
   func grant(
-    issuer: String, audience: String, leewaySeconds: Double
+    issuer: String, audience: String, scopes: [AccessScope], leewaySeconds: Double
   ) throws(TokenRejection) -> VerifiedToken {
     guard self.issuer.hasSameBytes(as: issuer) else { throw .wrongIssuer }
     guard audiences.contains(where: { $0.hasSameBytes(as: audience) }) else { throw .wrongAudience }
-    guard let scope = scopes.compactMap(Self.scope).max() else { throw .noScope }
+    // `write`, or `waymark:write` where an issuer's scopes are for many services.
+    let names = self.scopes.map { $0.hasPrefix("waymark:") ? $0.dropFirst(8) : $0 }
+    guard let scope = scopes.last(where: { names.contains($0.description[...]) }) else { throw .noScope }
     return VerifiedToken(
       grant: Grant(
         principal: Principal(subject: subject).restricted(to: restriction), scope: scope, evidence: "the token"),
       validFrom: notBefore.map { $0 - leewaySeconds } ?? -.infinity, validUntil: expires + leewaySeconds)
-  }
-
-  /// Returns a scope of this service: `write`, or `waymark:write` where an issuer's scopes are for many services.
-  private static func scope(_ text: Substring) -> AccessScope? {
-    AccessScope(rawValue: String(text.hasPrefix("waymark:") ? text.dropFirst(8) : text))
   }
 
   /// Returns a text, or the texts of an array.

@@ -85,7 +85,8 @@ struct CheckCommand: AsyncParsableCommand {
     if let path = configuration.access.keysFile {
       await report.examine {
         let queryables = (try? configuration.queryables) ?? Queryables()
-        return "the keys of \(path): \(try KeyFile(path: path, queryables: queryables).keys.count)"
+        let file = try KeyFile(path: path, scopes: configuration.access.scopes, queryables: queryables)
+        return "the keys of \(path): \(file.keys.count)"
       }
     }
     if let path = configuration.queryablesFile {

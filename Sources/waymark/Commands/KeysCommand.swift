@@ -1,7 +1,9 @@
-import ArgumentParser
-import HTTPServer
 import AccessControl
+import ArgumentParser
+import Basics
+import HTTPServer
 import Hosting
+import ServerFeatures
 
 /// `waymark keys`: the commands for API keys.
 struct KeysCommand: AsyncParsableCommand {
@@ -32,8 +34,10 @@ struct CreateKeyCommand: AsyncParsableCommand {
   @Argument(help: "Name of the key's owner: 1 to 100 of the characters A-Z a-z 0-9 . _ -")
   var name: String
 
-  @Option(help: "read, suggest, write or admin; each includes those before it.")
-  var scope: String = AccessScope.read.rawValue
+  private static let scopes = AccessScope.ofServer(with: Features.all)
+
+  @Option(help: "\(scopes.map(\.description).listed("or")); each includes those before it.")
+  var scope: String = AccessScope.read.description
 
   @Option(help: "Condition in CQL2 on the places that the owner may know of.")
   var filter: String?
@@ -47,8 +51,8 @@ struct CreateKeyCommand: AsyncParsableCommand {
     guard APIKey.isAcceptable(name: name) else {
       throw Exit.because("name must be 1 to 100 of the characters A-Z a-z 0-9 . _ -, got '\(name)'", Exit.usage)
     }
-    guard let scope = AccessScope(rawValue: scope) else {
-      let names = AccessScope.allCases.map(\.rawValue).joined(separator: ", ")
+    guard let scope = Self.scopes.first(where: { $0.description == scope }) else {
+      let names = Self.scopes.map(\.description).joined(separator: ", ")
       throw Exit.because("--scope must be one of \(names), got '\(scope)'", Exit.usage)
     }
     let restriction: AccessRestriction?

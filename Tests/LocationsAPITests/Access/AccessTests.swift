@@ -3,6 +3,7 @@ import HTTPServer
 import MemoryStore
 import NIOHTTP1
 import Points
+import SuggestedEdits
 import Testing
 
 @testable import AccessControl
@@ -233,9 +234,17 @@ import Testing
     ),
   ])
   func aLineThatCantBeUsedIsNamedWithoutWhatItHolds(text: String, message: String) {
-    let error = #expect(throws: KeyFile.Invalid.self) { try KeyFile(text) }
+    let error = #expect(throws: KeyFile.Invalid.self) { try KeyFile(text, scopes: AccessScope.all) }
 
     #expect(error?.description == message)
+  }
+
+  @Test func keyMayHaveTheScopesOfTheServerAlone() throws {
+    let line = "a:suggest:\(String(repeating: "0", count: 64))"
+
+    #expect(try KeyFile(line, scopes: AccessScope.all).keys.map(\.scope) == [.suggest])
+    let error = #expect(throws: KeyFile.Invalid.self) { try KeyFile(line) }
+    #expect(error?.description == "line 1 has a scope that is not one of read, write, admin")
   }
 
   @Test(arguments: [

@@ -1,3 +1,4 @@
+import AccessControl
 import Duplicates
 import Foundation
 import HTTPServer
@@ -24,6 +25,7 @@ enum DescribedService {
       service: PointsService(store: store), version: "1.2.3")
     api.changes = store.changes
     api.areas = store
+    api.access = AccessControl(AccessPolicy(keys: nil, isLoopback: true, scopes: AccessScope.all))
     api.metrics = Metrics()
     api.address = address
     return LocationsAPI(api)

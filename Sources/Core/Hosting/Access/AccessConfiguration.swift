@@ -1,6 +1,7 @@
 package import AccessControl
 import AsyncHTTPClient
 package import Foundation
+package import HTTPServer
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -20,10 +21,14 @@ package struct AccessConfiguration: Hashable {
   /// A Boolean value that indicates whether reading needs a key or a token too.
   let readRequiresKey: Bool
 
+  /// The scopes that keys and tokens may have.
+  package let scopes: [AccessScope]
+
   /// Creates the configuration of the settings.
   ///
   /// - Throws: ``ConfigurationError``, also where reading needs a key and there can be none.
-  init(_ settings: Settings) throws(ConfigurationError) {
+  init(_ settings: Settings, scopes: [AccessScope]) throws(ConfigurationError) {
+    self.scopes = scopes
     keysFile = settings[Setting.access.keysFile]
     tokens = try TokenConfiguration(settings)
     readRequiresKey = try settings.boolean(Setting.access.readRequiresKey)
@@ -89,16 +94,20 @@ package struct TokenConfiguration: Hashable {
 extension KeyFile {
   /// Creates the keys of a file.
   ///
-  /// - Parameter queryables: the types of the tags in filters.
+  /// - Parameters:
+  ///   - scopes: the scopes that a key may have.
+  ///   - queryables: the types of the tags in filters.
   /// - Throws: ``ConfigurationError`` that names the file and the line, but nothing of the line's content beside its
   ///   filter; also for a file without keys.
-  package init(path: String, queryables: Queryables = Queryables()) throws(ConfigurationError) {
+  package init(
+    path: String, scopes: [AccessScope] = AccessScope.common, queryables: Queryables = Queryables()
+  ) throws(ConfigurationError) {
     let key = Setting.access.keysFile
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
       throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
     }
     do {
-      try self.init(text, queryables: queryables)
+      try self.init(text, scopes: scopes, queryables: queryables)
     } catch {
       throw .conflict(key, "names '\(path)', whose \(error)")
     }
@@ -127,15 +136,20 @@ extension TokenKeySet {
 extension TokenVerifier {
   /// Creates a verifier. Keys of a file are read now; those of an address are fetched later.
   ///
-  /// - Parameter queryables: the types of the tags in filters.
-  init(_ configuration: TokenConfiguration, queryables: Queryables) async throws(ConfigurationError) {
+  /// - Parameters:
+  ///   - scopes: the scopes that a token may have.
+  ///   - queryables: the types of the tags in filters.
+  init(
+    _ configuration: TokenConfiguration, scopes: [AccessScope], queryables: Queryables
+  ) async throws(ConfigurationError) {
     let keys =
       switch configuration.keySet {
       case .file(let path): try await TokenKeySet(path: path)
       case .address: TokenKeySet.none
       }
     self.init(
-      keys: keys, issuer: configuration.issuer, audience: configuration.audience, queryables: queryables)
+      keys: keys, issuer: configuration.issuer, audience: configuration.audience, scopes: scopes,
+      queryables: queryables)
   }
 }
 
@@ -143,7 +157,7 @@ extension Reloading.Part {
   /// The file of the API keys.
   static func keys(path: String, queryables: Queryables, access: AccessControl) -> Self {
     Self(name: "the file of API keys") {
-      let keys = try KeyFile(path: path, queryables: queryables).keys
+      let keys = try KeyFile(path: path, scopes: access.scopes, queryables: queryables).keys
       access.replaceKeys(keys)
       return ["keys": "\(keys.count)"]
     }

@@ -1,5 +1,5 @@
-import AccessControl
-package import HTTPServer
+package import AccessControl
+import HTTPServer
 import Basics
 import JSONText
 import NIOHTTP1
@@ -14,19 +14,22 @@ package struct OpenAPIDocument {
   /// The version of the program.
   let version: String
   /// The scopes of the calls that need neither a key nor a token.
-  let openScopes: Set<AccessScope>
+  private let openScopes: Set<AccessScope>
+  /// The scopes that a key or a token may have, in ascending order.
+  private let scopes: [AccessScope]
   /// The address of the service, or a reference to it from the document's.
   var server = ""
 
   package init(
-    openAPI: OpenAPIVersion, calls: [Call], serviceCalls: [Call], version: String, openScopes: Set<AccessScope>,
+    openAPI: OpenAPIVersion, calls: [Call], serviceCalls: [Call], version: String, access: AccessControl,
     server: String = ""
   ) {
     self.openAPI = openAPI
     self.calls = calls
     self.serviceCalls = serviceCalls
     self.version = version
-    self.openScopes = openScopes
+    openScopes = access.openScopes
+    scopes = access.scopes
     self.server = server
   }
 
@@ -36,10 +39,12 @@ package struct OpenAPIDocument {
     never `null`. Errors are problem details (RFC 9457). Responses are compressed with gzip where `Accept-Encoding` allows it.
     """
 
-  private static let access = """
-    An API key, or a JSON Web Token. Its scope is `read`, `suggest`, `write` or `admin`; each includes those before it. A server \
-    without keys takes changes from programs on its own machine alone.
+  private var access: String {
     """
+    An API key, or a JSON Web Token. Its scope is \(scopes.map { "`\($0)`" }.listed("or")); each includes those before \
+    it. A server without keys takes changes from programs on its own machine alone.
+    """
+  }
 
   var json: JSONValue {
     let groups = Set(self.calls.map(\.group)).sorted { $0.order < $1.order }
@@ -80,7 +85,7 @@ package struct OpenAPIDocument {
         + " where the parameter is repeated, any of the values."
     }
     if let scope = call.scope, scope != .read {
-      description += (description.isEmpty ? "" : " ") + "Needs a key or a token with the scope `\(scope.rawValue)`"
+      description += (description.isEmpty ? "" : " ") + "Needs a key or a token with the scope `\(scope)`"
       description += openScopes.contains(scope) ? ", unless it comes from the server's machine." : "."
     }
     if !description.isEmpty { members.append(.init(name: "description", value: .string(description))) }
@@ -95,7 +100,7 @@ package struct OpenAPIDocument {
   private func security(of call: Call) -> JSONValue {
     guard let scope = call.scope else { return [] }
     // OpenAPI 3.0 has no roles of schemes other than OAuth 2.
-    let key: JSONValue = ["bearer": openAPI == .v3_1 ? [.string(scope.rawValue)] : []]
+    let key: JSONValue = ["bearer": openAPI == .v3_1 ? [.string(scope.description)] : []]
     return openScopes.contains(scope) ? [[:], key] : [key]
   }
 
@@ -251,7 +256,7 @@ package struct OpenAPIDocument {
       "securitySchemes": [
         "bearer": [
           "type": "http", "scheme": "bearer",
-          "description": .string(Self.access),
+          "description": .string(access),
         ]
       ],
     ]

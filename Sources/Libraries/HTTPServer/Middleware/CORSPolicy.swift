@@ -23,28 +23,38 @@ package struct CORSPolicy: Sendable {
   /// under this policy (Fetch standard, "CORS protocol and credentials").
   private static let exposedHeaders = "*"
 
-  private let allowedHeaders: String
+  /// The header fields that need no permission (Fetch standard, "CORS-safelisted request-header").
+  private static let safelistedHeaders: Set = ["Accept", "Accept-Language", "Content-Language"]
+
+  private var allowedHeaders: [String]
   private let maximumAge: String
 
   /// Creates a policy.
   ///
   /// - Parameters:
   ///   - origins: the allowed origins.
-  ///   - allowedHeaders: the header fields that a page may send beside the safelisted ones.
+  ///   - allowedHeaders: the header fields that a page may send beside the safelisted ones, in order.
   ///   - maximumAgeSeconds: the time for which a browser may keep the response to a preflight request.
   package init(
     origins: Origins = .any,
     allowedHeaders: [String] = [
-      "Authorization", "Content-Crs", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match",
+      "Authorization", "Content-Encoding", "Content-Type",
       // The times are ignored; a page may send them all the same.
-      "If-Modified-Since", "If-None-Match", "If-Unmodified-Since", "Last-Event-ID", "MCP-Protocol-Version",
-      "Mcp-Method", "Mcp-Name", "Traceparent", "Tracestate", "Waymark-Min-Position", "X-Request-Id",
+      "If-Modified-Since", "If-Unmodified-Since",
+      "Traceparent", "Tracestate", "X-Request-Id",
     ],
     maximumAgeSeconds: Int = 86_400
   ) {
     self.origins = origins
-    self.allowedHeaders = allowedHeaders.joined(separator: ", ")
+    self.allowedHeaders = allowedHeaders
     self.maximumAge = String(maximumAgeSeconds)
+  }
+
+  /// Returns the policy that allows header fields of requests beside those that are allowed.
+  package func allowing(_ headers: [String]) -> CORSPolicy {
+    var policy = self
+    policy.allowedHeaders = Set(allowedHeaders + headers).subtracting(Self.safelistedHeaders).sorted()
+    return policy
   }
 
   /// Returns a Boolean value that indicates whether the policy names an origin, instead of allowing all.
@@ -61,7 +71,7 @@ extension CORSPolicy: SynchronousMiddleware {
       let methods = response.headers.first(name: "allow")
     {
       response.headers.add(name: "access-control-allow-methods", value: methods)
-      response.headers.add(name: "access-control-allow-headers", value: allowedHeaders)
+      response.headers.add(name: "access-control-allow-headers", value: allowedHeaders.joined(separator: ", "))
       response.headers.add(name: "access-control-max-age", value: maximumAge)
     }
     switch origins {

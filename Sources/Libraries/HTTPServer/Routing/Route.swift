@@ -64,28 +64,36 @@ extension RouteHandler {
   public func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse? { nil }
 }
 
-/// The levels of access to a service, in ascending order. Each includes those before it.
-public enum AccessScope: String, Comparable, CaseIterable, Sendable {
+/// A level of access to a service. It includes the lower ones.
+public struct AccessScope: Hashable, Comparable, Sendable, CustomStringConvertible {
+  private let name: StaticString
+  /// The place among the levels, by which scopes are compared; no two scopes have the same.
+  private let level: Int
+
+  package init(_ name: StaticString, level: Int) {
+    self.name = name
+    self.level = level
+  }
+
   /// Reading.
-  case read
-  /// Suggesting changes.
-  case suggest
+  package static let read = AccessScope("read", level: 0)
   /// Changing.
-  case write
+  package static let write = AccessScope("write", level: 20)
   /// Everything.
-  case admin
+  package static let admin = AccessScope("admin", level: 30)
+
+  /// The scopes of every service, in ascending order.
+  package static let common = [read, write, admin]
+
+  /// The name, which keys, tokens and descriptions of calls have.
+  public var description: String { name.description }
+
+  public static func == (left: AccessScope, right: AccessScope) -> Bool { left.level == right.level }
 
   /// Returns a Boolean value that indicates whether the left scope includes less than the right one.
-  public static func < (left: AccessScope, right: AccessScope) -> Bool { left.rank < right.rank }
+  public static func < (left: AccessScope, right: AccessScope) -> Bool { left.level < right.level }
 
-  private var rank: Int {
-    switch self {
-    case .read: 0
-    case .suggest: 1
-    case .write: 2
-    case .admin: 3
-    }
-  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(level) }
 }
 
 /// The form of a route's paths: `/locations/{id}`.

@@ -11,7 +11,8 @@ import Testing
   private func grant(_ changes: [String: String?]) throws -> VerifiedToken {
     let claims = try JSONReader.value(of: Array(TokenIssuer.claims(changes).utf8))
     let token = try TokenClaims(claims).grant(
-      issuer: TokenIssuer.name, audience: TokenIssuer.audience, leewaySeconds: TokenVerifier.leewaySeconds)
+      issuer: TokenIssuer.name, audience: TokenIssuer.audience, scopes: AccessScope.common,
+      leewaySeconds: TokenVerifier.leewaySeconds)
     try token.check(at: Timestamp(microsecondsSinceEpoch: Int64(TokenIssuer.now) * 1_000_000))
     return token
   }
@@ -79,7 +80,9 @@ import Testing
     #expect(try grant(changes).grant.scope == scope)
   }
 
-  @Test(arguments: [nil, "\"\"", "\"profile\"", "\"Write\"", "\"waymark:\"", "\"xwaymark:write\"", "7", "[7]"])
+  @Test(arguments: [
+    nil, "\"\"", "\"suggest\"", "\"profile\"", "\"Write\"", "\"waymark:\"", "\"xwaymark:write\"", "7", "[7]",
+  ])
   func tokenWithoutAScopeOfThisServiceIsRejected(text: String?) {
     #expect(rejection(["scope": text]) == .noScope)
   }
