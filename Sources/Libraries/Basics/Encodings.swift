@@ -31,12 +31,11 @@ public enum Hexadecimal {
 
   /// Returns bytes as digits in lower case, two for each.
   public static func encode(_ bytes: [UInt8]) -> String {
-    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
-      for (index, byte) in bytes.enumerated() {
-        text[2 * index] = digit(byte >> 4)
-        text[2 * index + 1] = digit(byte & 15)
+    String(atMost: 2 * bytes.count) { text in
+      for byte in bytes {
+        text.write(digit(byte >> 4))
+        text.write(digit(byte & 15))
       }
-      return 2 * bytes.count
     }
   }
 
@@ -159,6 +158,14 @@ package enum Base64URL {
     case UInt8(ascii: "_"): 63
     default: nil
     }
+  }
+}
+
+extension FixedWidthInteger {
+  /// Creates the number whose bytes are these, the most significant first.
+  @inlinable
+  package init(bigEndianBytes bytes: some Sequence<UInt8>) {
+    self = bytes.reduce(0) { $0 << 8 | Self($1) }
   }
 }
 

@@ -144,28 +144,28 @@ public enum RFC3339 {
   public static func write(microsecondsSinceEpoch: Int64, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     let (seconds, fraction) = microsecondsSinceEpoch.flooredQuotientAndRemainder(dividingBy: 1_000_000)
     let (days, secondOfDay) = seconds.flooredQuotientAndRemainder(dividingBy: 86_400)
-    var writer = Writer(bytes: bytes)
-    writer.put(CivilDate(daysSinceEpoch: Int(days)))
+    var text = UncheckedBytes(at: bytes)
+    write(CivilDate(daysSinceEpoch: Int(days)), to: &text)
     let second = Int(secondOfDay)
-    writer.put(UInt8(ascii: "T"))
-    writer.put(second / 3600, width: 2)
-    writer.put(UInt8(ascii: ":"))
-    writer.put(second / 60 % 60, width: 2)
-    writer.put(UInt8(ascii: ":"))
-    writer.put(second % 60, width: 2)
+    text.write("T")
+    write(second / 3600, width: 2, to: &text)
+    text.write(":")
+    write(second / 60 % 60, width: 2, to: &text)
+    text.write(":")
+    write(second % 60, width: 2, to: &text)
     if fraction > 0 {
-      writer.put(UInt8(ascii: "."))
-      writer.put(Int(fraction), width: 6)
-      while bytes[writer.written - 1] == UInt8(ascii: "0") { writer.written -= 1 }
+      text.write(".")
+      write(Int(fraction), width: 6, to: &text)
+      while text.end[-1] == UInt8(ascii: "0") { text.end -= 1 }
     }
-    writer.put(UInt8(ascii: "Z"))
-    return writer.written
+    text.write("Z")
+    return text.end - bytes
   }
 
   /// Returns the text of a time in UTC; see ``write(microsecondsSinceEpoch:to:)``.
   public static func text(microsecondsSinceEpoch: Int64) -> String {
-    String(unsafeUninitializedCapacity: maximumLength) { buffer in
-      write(microsecondsSinceEpoch: microsecondsSinceEpoch, to: buffer.baseAddress.unsafelyUnwrapped)
+    String(atMost: maximumLength) { text in
+      text.write(atMost: maximumLength) { write(microsecondsSinceEpoch: microsecondsSinceEpoch, to: $0) }
     }
   }
 
@@ -182,39 +182,25 @@ public enum RFC3339 {
 
   /// Returns the text of a date.
   public static func text(of date: CivilDate) -> String {
-    String(unsafeUninitializedCapacity: maximumLength) { buffer in
-      var writer = Writer(bytes: buffer.baseAddress.unsafelyUnwrapped)
-      writer.put(date)
-      return writer.written
-    }
+    String(atMost: maximumLength) { write(date, to: &$0) }
   }
 
-  private struct Writer {
-    let bytes: UnsafeMutablePointer<UInt8>
-    var written = 0
+  private static func write(_ date: CivilDate, to text: inout UncheckedBytes) {
+    if date.year < 0 { text.write("-") }
+    write(abs(date.year), width: abs(date.year) < 10_000 ? 4 : 6, to: &text)
+    text.write("-")
+    write(date.month, width: 2, to: &text)
+    text.write("-")
+    write(date.day, width: 2, to: &text)
+  }
 
-    mutating func put(_ byte: UInt8) {
-      bytes[written] = byte
-      written += 1
+  private static func write(_ number: Int, width: Int, to text: inout UncheckedBytes) {
+    var rest = number
+    for index in stride(from: width - 1, through: 0, by: -1) {
+      text.end[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+      rest /= 10
     }
-
-    mutating func put(_ number: Int, width: Int) {
-      var rest = number
-      for index in stride(from: written + width - 1, through: written, by: -1) {
-        bytes[index] = UInt8(ascii: "0") + UInt8(rest % 10)
-        rest /= 10
-      }
-      written += width
-    }
-
-    mutating func put(_ date: CivilDate) {
-      if date.year < 0 { put(UInt8(ascii: "-")) }
-      put(abs(date.year), width: abs(date.year) < 10_000 ? 4 : 6)
-      put(UInt8(ascii: "-"))
-      put(date.month, width: 2)
-      put(UInt8(ascii: "-"))
-      put(date.day, width: 2)
-    }
+    text.end += width
   }
 }
 

@@ -47,9 +47,8 @@ package enum Cursor {
       let (value, lower) = parts(of: bytes, pairVersion, fingerprint.check()),
       let score = Int(exactly: value)
     else { return nil }
-    func half(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
-    let upper = PointID(high: half(byteCount..<byteCount + 8), low: half(byteCount + 8..<byteCount + idByteCount))
-    return (score, lower, upper)
+    let (high, low) = (bytes[byteCount...].prefix(8), bytes.suffix(8))
+    return (score, lower, PointID(high: UInt64(bigEndianBytes: high), low: UInt64(bigEndianBytes: low)))
   }
 
   /// Returns the text of a position in the places that match a query.
@@ -84,7 +83,7 @@ package enum Cursor {
   ) -> [UInt8]? {
     guard opening?.isNow == true else { return Base64URL.decode(text, count: count) }
     guard let bytes = Base64URL.decode(text, count: count + minuteByteCount) else { return nil }
-    opening?.time = .instant(minutes: Int32(bytes[count...].reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF))
+    opening?.time = .instant(minutes: Int32(UInt32(bigEndianBytes: bytes[count...]) & 0x7FFF_FFFF))
     opening?.isOfFirstPage = true
     return Array(bytes[..<count])
   }
@@ -146,8 +145,7 @@ package enum Cursor {
     from text: some StringProtocol, in query: inout TextQuery, of fingerprint: QueryFingerprint
   ) -> TextQuery.Position? {
     guard let bytes = bytes(of: text, count: byteCount + stageByteCount, &query.filters.opening),
-      let stage = TextQuery.Stage(
-        code: bytes[byteCount], UInt16(bytes[byteCount + 1]) << 8 | UInt16(bytes[byteCount + 2]))
+      let stage = TextQuery.Stage(code: bytes[byteCount], UInt16(bigEndianBytes: bytes[(byteCount + 1)...]))
     else { return nil }
     return parts(of: bytes, textVersion, fingerprint.check(in: query.filters.area, query.areaReadings)).map {
       .init(value: $0, id: $1, stage: stage)
@@ -158,13 +156,9 @@ package enum Cursor {
     of bytes: [UInt8], _ version: UInt8, _ expected: UInt32
   ) -> (value: Double, id: PointID)? {
     guard bytes[0] == version else { return nil }
-    func number(at offset: Int) -> UInt64 {
-      bytes[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
-    }
-    let check = bytes[25..<byteCount].reduce(0) { $0 << 8 | UInt32($1) }
-    let value = Double(bitPattern: number(at: 1))
-    guard check == expected, value.isFinite, value >= 0 else { return nil }
-    return (value, PointID(high: number(at: 9), low: number(at: 17)))
+    let value = Double(bitPattern: UInt64(bigEndianBytes: bytes[1..<9]))
+    guard UInt32(bigEndianBytes: bytes[25..<byteCount]) == expected, value.isFinite, value >= 0 else { return nil }
+    return (value, PointID(high: UInt64(bigEndianBytes: bytes[9..<17]), low: UInt64(bigEndianBytes: bytes[17..<25])))
   }
 }
 

@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 package import HTTPServer
 package import NIOCore
@@ -77,7 +78,5 @@ package final class RequestHash: Sendable {
   }
 
   /// The hash of the head and the chunks so far.
-  var value: UInt64 {
-    hash.withLock { $0 }.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-  }
+  var value: UInt64 { UInt64(bigEndianBytes: hash.withLock { $0 }.finalize().prefix(8)) }
 }

@@ -66,11 +66,7 @@ extension Timestamp: CustomStringConvertible {
   /// The time in UTC by RFC 3339: whole seconds, or with the digits of the fraction that are not trailing zeros.
   ///
   /// Outside the years 0 to 9999, which RFC 3339 ends at, the year has a sign or more digits.
-  public var description: String {
-    String(unsafeUninitializedCapacity: Self.maximumTextLength) { buffer in
-      write(to: buffer.baseAddress.unsafelyUnwrapped)
-    }
-  }
+  public var description: String { RFC3339.text(microsecondsSinceEpoch: microsecondsSinceEpoch) }
 
   /// The maximum number of bytes that ``write(to:)`` writes.
   public static let maximumTextLength = RFC3339.maximumLength

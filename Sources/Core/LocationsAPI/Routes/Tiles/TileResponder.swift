@@ -212,13 +212,7 @@ extension Problem {
 extension ContentVersion {
   /// Returns the entity tag of the version.
   fileprivate func tag(_ suffix: String) -> String {
-    "\"t" + String(count, radix: 36) + "-" + Hexadecimal.encode(high) + Hexadecimal.encode(low) + suffix + "\""
-  }
-}
-
-extension Hexadecimal {
-  fileprivate static func encode(_ number: UInt64) -> String {
-    encode(withUnsafeBytes(of: number.bigEndian) { Array($0) })
+    "\"t" + String(count, radix: 36) + "-" + Hexadecimal.text(high) + Hexadecimal.text(low) + suffix + "\""
   }
 }
 
