@@ -351,7 +351,7 @@ struct ChangesArguments: Sendable {
     // Two filters are compiled as one here, and not by the feed.
     if let restriction, query.filter != nil {
       do throws(PointStoreError) {
-        try query.join(restriction.points)
+        query = try query.joined(to: restriction.points)
       } catch {
         throw Problem(error)
       }

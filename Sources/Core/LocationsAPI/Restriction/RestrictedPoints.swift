@@ -21,20 +21,14 @@ struct RestrictedStore: PointStore {
     RestrictedStore(store: store.reading(notBefore: position), judge: judge, clock: clock)
   }
 
-  private func joined(_ query: PointQuery) throws(PointStoreError) -> PointQuery {
-    var query = query
-    try query.join(restriction)
-    return query
-  }
-
   // MARK: Reading
 
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    try await store.page(matching: try joined(query)).withoutChangesOfHours(query)
+    try await store.page(matching: try query.joined(to: restriction)).withoutChangesOfHours(query)
   }
 
   func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
-    try await store.count(matching: try joined(query))
+    try await store.count(matching: try query.joined(to: restriction))
   }
 
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
@@ -70,7 +64,7 @@ struct RestrictedStore: PointStore {
     matching query: PointQuery, for client: String?,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    try await store.exportPoints(matching: try joined(query), for: client, to: consume)
+    try await store.exportPoints(matching: try query.joined(to: restriction), for: client, to: consume)
   }
 
   // MARK: Writing
@@ -270,23 +264,17 @@ struct RestrictedSnapshot: IndexSnapshot {
   let snapshot: any IndexSnapshot
   let restriction: PointRestriction
 
-  private func joined(_ query: PointQuery) throws(PointStoreError) -> PointQuery {
-    var query = query
-    try query.join(restriction)
-    return query
-  }
-
   func page(matching query: PointQuery) throws(PointStoreError) -> PointPage {
-    try snapshot.page(matching: try joined(query)).withoutChangesOfHours(query)
+    try snapshot.page(matching: try query.joined(to: restriction)).withoutChangesOfHours(query)
   }
 
   func count(matching query: PointQuery) throws(PointStoreError) -> Int {
-    try snapshot.count(matching: try joined(query))
+    try snapshot.count(matching: try query.joined(to: restriction))
   }
 
   func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
     var query = query
-    query.filters = try joined(query.filters)
+    query.filters = try query.filters.joined(to: restriction)
     var page = try snapshot.page(matching: query)
     page.expiry = page.expiry.flatMap { _ in query.filters.nextMinute }
     return page
@@ -339,23 +327,23 @@ struct RestrictedSnapshot: IndexSnapshot {
     matching query: TileQuery, unless isKnown: (ContentVersion) -> Bool
   ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?) {
     var query = query
-    query.filters = try joined(query.filters)
+    query.filters = try query.filters.joined(to: restriction)
     let bytes = try snapshot.tile(matching: query)
     let digest = Array(SHA256.hash(data: bytes))
-    func half(_ range: Range<Int>) -> UInt64 { digest[range].reduce(0) { $0 << 8 | UInt64($1) } }
-    let version = ContentVersion(count: bytes.isEmpty ? 0 : 1, high: half(0..<8), low: half(8..<16))
+    let (high, low) = (UInt64(bigEndianBytes: digest[..<8]), UInt64(bigEndianBytes: digest[8..<16]))
+    let version = ContentVersion(count: bytes.isEmpty ? 0 : 1, high: high, low: low)
     return (version, isKnown(version) ? nil : bytes)
   }
 
   func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]? {
     var query = query
-    query.filters = try joined(query.filters)
+    query.filters = try query.filters.joined(to: restriction)
     return try snapshot.cells(matching: query, limit: limit)
   }
 
   func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
     var query = query
-    query.filters = try joined(query.filters)
+    query.filters = try query.filters.joined(to: restriction)
     return try snapshot.facets(matching: query)
   }
 
@@ -413,21 +401,17 @@ struct RestrictedFeed: PointFeed {
   func includes(_ position: String, in other: String) -> Bool { feed.includes(position, in: other) }
 
   func changes(_ changes: [PointChange], matching query: PointQuery) throws(PointStoreError) -> [PointChange] {
-    var query = query
-    try query.join(judge.restriction)
-    return try feed.changes(changes, matching: query)
+    try feed.changes(changes, matching: query.joined(to: judge.restriction))
   }
 
   func subscribe(matching query: PointQuery, for reader: ChangeReader) -> ChangeSubscription {
-    var joined = query
     do throws(PointStoreError) {
-      try joined.join(judge.restriction)
+      return feed.subscribe(matching: try query.joined(to: judge.restriction), for: reader)
     } catch {
       let subscription = ChangeSubscription(matching: query)
       subscription.close()
       return subscription
     }
-    return feed.subscribe(matching: joined, for: reader)
   }
 
   /// Does nothing: the changes are those of others too.

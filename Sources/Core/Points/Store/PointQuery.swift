@@ -231,14 +231,16 @@ public struct PointQuery: Hashable, Sendable {
   /// A Boolean value that indicates whether a condition takes long to evaluate.
   public var hasLongCondition: Bool { filter != nil || area != nil || route != nil || restriction != nil }
 
-  /// Joins the query to a restriction. No value of another condition finds a place outside of it.
+  /// Returns the query joined to a restriction. No value of another condition finds a place outside of it.
   ///
   /// - Throws: ``PointStoreError/unexpected(reason:)`` if the filters can't be joined.
-  package mutating func join(_ restriction: PointRestriction) throws(PointStoreError) {
-    guard self.restriction != restriction else { return }
-    filter = try restriction.joined(to: filter)
-    self.restriction = restriction
-    timeLimit = min(timeLimit, restriction.timeLimit)
+  package func joined(to restriction: PointRestriction) throws(PointStoreError) -> PointQuery {
+    guard self.restriction != restriction else { return self }
+    var query = self
+    query.filter = try restriction.joined(to: filter)
+    query.restriction = restriction
+    query.timeLimit = min(timeLimit, restriction.timeLimit)
+    return query
   }
 }
 
