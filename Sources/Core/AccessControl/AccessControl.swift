@@ -295,14 +295,12 @@ package struct AuthenticationMiddleware: Middleware {
   }
 
   nonisolated(nonsending) package func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
-    guard let route = request.route, let scope = route.scope else { return await next.respond(to: request) }
+    guard let scope = request.route?.scope else { return await next.respond(to: request) }
     let principal: Principal
     do throws(Problem) {
       principal = try await access.principal(of: request, for: scope)
     } catch {
-      var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
-      response.route = route.template
-      return response
+      return HTTPResponse(error, rejecting: request)
     }
     var request = request
     if principal.name != nil { request.principal = principal }
@@ -313,4 +311,12 @@ package struct AuthenticationMiddleware: Middleware {
 extension Problem {
   /// The beginning of the `type` of this service's problems.
   package static let serviceTypePrefix = "urn:waymark:problem:"
+}
+
+extension HTTPResponse {
+  /// Creates the response of a middleware that rejects a request of a route.
+  package init(_ problem: Problem, rejecting request: HTTPRequest) {
+    self.init(problem, typePrefix: Problem.serviceTypePrefix)
+    route = request.route?.template
+  }
 }

@@ -153,9 +153,7 @@ struct FreshnessMiddleware: Middleware {
         try await wait(for: position, request)
       }
     } catch {
-      var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
-      response.route = request.route?.template
-      return response
+      return HTTPResponse(error, rejecting: request)
     }
     // The index may become stale, and current again, while the request is in progress.
     let former = index.staleReads

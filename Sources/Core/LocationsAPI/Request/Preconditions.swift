@@ -14,7 +14,7 @@ struct ReadConditionMiddleware: Middleware {
   }
 
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
-    var response = await next.respond(to: request)
+    let response = await next.respond(to: request)
     guard response.status.code / 100 == 2 || response.status == .notModified else { return response }
     do throws(Problem) {
       guard try Preconditions.allowsReading(response.headers.first(name: "etag"), request.headers) else {
@@ -22,11 +22,10 @@ struct ReadConditionMiddleware: Middleware {
           .preconditionFailed, code: "version-mismatch", detail: "the resource has none of the entity tags of If-Match",
           headers: response.headers.first(name: "etag").map { ["etag": $0] } ?? [:])
       }
+      return response
     } catch {
-      response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
-      response.route = request.route?.template
+      return HTTPResponse(error, rejecting: request)
     }
-    return response
   }
 }
 

@@ -102,9 +102,7 @@ final class RestrictionMiddleware: Middleware {
       let router = try await router(for: stated, request)
       return await router.respond(to: request)
     } catch {
-      var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
-      response.route = request.route?.template
-      return response
+      return HTTPResponse(error, rejecting: request)
     }
   }
 
