@@ -187,6 +187,13 @@ import Testing
     #expect(accepted > 100)
   }
 
+  @Test(arguments: [
+    (#""a""#, ["a"]), (#"["a","b"]"#, ["a", "b"]), ("[]", []), (#"["a",1]"#, nil), (#"[["a"]]"#, nil), ("1", nil),
+  ])
+  func stringsAreThoseOfAStringOrOfAnArrayOfStrings(text: String, strings: [String]?) throws {
+    #expect(try JSONReader.value(of: Array(text.utf8)).strings == strings)
+  }
+
   private func skip(_ text: [UInt8]) throws {
     try text.withUnsafeBufferPointer { bytes in
       var reader = JSONReader(bytes)

@@ -77,16 +77,9 @@ extension AccessRestriction {
       guard case .string(let value) = filter else { throw rule }
       text = value
     }
-    switch areas {
-    case nil: break
-    case .string(let name)?: names = [name]
-    case .array(let elements)?:
-      for element in elements {
-        guard case .string(let name) = element else { throw rule }
-        names.append(name)
-      }
-      if names.isEmpty { throw rule }
-    default: throw rule
+    if let areas {
+      guard let strings = areas.strings, !strings.isEmpty else { throw rule }
+      names = strings
     }
     return try validated(filter: text, areas: names, queryables: queryables)
   }

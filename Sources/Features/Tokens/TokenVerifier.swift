@@ -126,7 +126,7 @@ struct TokenClaims {
     guard case .string(let issuer)? = claims["iss"], case .string(let subject)? = claims["sub"],
       (1...Self.maximumSubjectLength).contains(subject.utf8.count),
       subject.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
-      let audiences = Self.texts(claims["aud"]), let expires = Self.seconds(claims["exp"])
+      let audiences = claims["aud"]?.strings, let expires = Self.seconds(claims["exp"])
     else { throw .incompleteClaims }
     if claims["nbf"] != nil {
       guard let notBefore = Self.seconds(claims["nbf"]) else { throw .incompleteClaims }
@@ -139,7 +139,7 @@ struct TokenClaims {
     self.audiences = audiences
     self.expires = expires
     scopes = ["scope", "scp"].flatMap { name in
-      (Self.texts(claims[name]) ?? []).flatMap { $0.split(separator: " ") }
+      (claims[name]?.strings ?? []).flatMap { $0.split(separator: " ") }
     }
     do throws(InvalidRestriction) {
       restriction = try AccessRestriction.of(
@@ -165,21 +165,6 @@ struct TokenClaims {
       grant: Grant(
         principal: Principal(subject: subject).restricted(to: restriction), scope: scope, evidence: "the token"),
       validFrom: notBefore.map { $0 - leewaySeconds } ?? -.infinity, validUntil: expires + leewaySeconds)
-  }
-
-  /// Returns a text, or the texts of an array.
-  private static func texts(_ value: JSONValue?) -> [String]? {
-    switch value {
-    case .string(let text)?: return [text]
-    case .array(let elements)?:
-      var texts: [String] = []
-      for element in elements {
-        guard case .string(let text) = element else { return nil }
-        texts.append(text)
-      }
-      return texts
-    default: return nil
-    }
   }
 
   /// Returns a number of seconds since 1970, which may have a fraction.

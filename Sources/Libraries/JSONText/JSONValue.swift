@@ -36,6 +36,16 @@ public enum JSONValue: Sendable {
     return members.last { $0.name.hasSameBytes(as: name) }?.value
   }
 
+  /// The string, or those of an array of strings; `nil` for any other value.
+  package var strings: [String]? { texts { if case .string(let text) = $0 { text } else { nil } } }
+
+  /// Returns the text of the value, or those of the elements of an array; `nil` if one of these has none.
+  package func texts(_ text: (JSONValue) -> String?) -> [String]? {
+    guard case .array(let elements) = self else { return text(self).map { [$0] } }
+    let texts = elements.compactMap(text)
+    return texts.count == elements.count ? texts : nil
+  }
+
   /// The kind of the value, in the words of RFC 8259.
   public var kind: String {
     switch self {

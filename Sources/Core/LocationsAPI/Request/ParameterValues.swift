@@ -366,8 +366,7 @@ package struct ParameterValues {
   /// Returns the value of a parameter that is an integer, as digits alone; `nil` where it is not given or invalid.
   package mutating func integer(_ parameter: Parameter, in range: ClosedRange<Int>) -> Int? {
     guard let text = self[parameter] else { return nil }
-    let isPlain = text.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-    if isPlain, let number = Int(text), range.contains(number) {
+    if let number = Int(digits: text), range.contains(number) {
       fingerprint.add(parameter, number: Double(number))
       return number
     }
@@ -754,10 +753,10 @@ extension ParameterValues {
       set(key, to: Double(text).flatMap { Int(exactly: $0) }.map { "\($0)" } ?? text)
     case (.flag, .bool(let isSet)): set(key, to: isSet ? "true" : "false")
     case (.values, _):
-      guard let elements = value.strings else { return noteType(key, "a text or an array of texts") }
+      guard let elements = value.strings, !elements.isEmpty else { return noteType(key, "a text or an array of texts") }
       for element in elements { append(element, .element, to: key) }
     case (.list, _):
-      guard let elements = value.strings else { return noteType(key, "a text or an array of texts") }
+      guard let elements = value.strings, !elements.isEmpty else { return noteType(key, "a text or an array of texts") }
       set(key, to: elements.joined(separator: ","))
     case (.numbers, .array(let edges)):
       // One more than a box has is enough for the error.
@@ -782,31 +781,14 @@ extension JSONValue {
 
   /// The texts of a string, a number or a Boolean value, or of an array of these; `nil` for any other value.
   package var texts: [String]? {
-    switch self {
-    case .string(let text), .number(let text): return [text]
-    case .bool(let isSet): return [isSet ? "true" : "false"]
-    case .array(let elements):
-      let texts = elements.compactMap { element -> String? in
-        if case .array = element { return nil }
-        return element.texts?.first
+    let texts = texts { value in
+      switch value {
+      case .string(let text), .number(let text): text
+      case .bool(let isSet): isSet ? "true" : "false"
+      case .array, .null, .object: nil
       }
-      return texts.count == elements.count && !texts.isEmpty ? texts : nil
-    case .null, .object: return nil
     }
-  }
-
-  /// The text of a string, or those of an array of strings; `nil` for any other value.
-  fileprivate var strings: [String]? {
-    switch self {
-    case .string(let text): return [text]
-    case .array(let elements):
-      let texts = elements.compactMap { element -> String? in
-        guard case .string(let text) = element else { return nil }
-        return text
-      }
-      return texts.count == elements.count && !texts.isEmpty ? texts : nil
-    default: return nil
-    }
+    return texts?.isEmpty == true ? nil : texts
   }
 }
 
