@@ -180,11 +180,12 @@ import Testing
     _ = try service.page(matching: PointQuery(), in: snapshot)
     _ = try service.matches(of: TextQuery(text: "a"), in: snapshot)
     _ = try service.count(matching: PointQuery(), in: snapshot)
-    _ = try service.categoryCounts(in: nil, of: snapshot)
-    _ = try service.tile(matching: TileQuery(tile: world), in: snapshot) { _ in false }
-    _ = try service.cells(matching: CellQuery(box: nil, level: 1), in: snapshot, limit: 1)
+    _ = try service.searched(.categories, try snapshot.categoryCounts(in: nil))
+    _ = try service.searched(.tile, try snapshot.tile(matching: TileQuery(tile: world)) { _ in false })
+    _ = try service.searched(.clusters, try snapshot.cells(matching: CellQuery(box: nil, level: 1), limit: 1))
     #expect(throws: PointStoreError.filterTimeout) {
-      try service.facets(matching: FacetQuery(facets: [.category], timeLimit: .seconds(-1)), in: snapshot)
+      try service.searched(
+        .facets, try snapshot.facets(matching: FacetQuery(facets: [.category], timeLimit: .seconds(-1))))
     }
 
     #expect(

@@ -73,7 +73,7 @@ struct DuplicatesRoute: CallHandler {
     // First, since it may wait for a database, during which no candidates are held.
     let decisions = try await request.result(of: await service.observed(.records, await self.decisions.all()))
     let found = try await request.computing { () throws(Problem) in
-      try request.searchResult(of: service.duplicates(matching: arguments.query, in: snapshot))
+      try request.searchResult(of: service.searched(.duplicates, try snapshot.duplicates(matching: arguments.query)))
     }
     guard let found else {
       throw .invalidParameter(

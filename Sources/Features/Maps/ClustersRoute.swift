@@ -76,7 +76,8 @@ struct ClustersRoute: AreaCallHandler {
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)
       defer { extendLifetime(reservation) }
       return try await request.computing { () throws(Problem) in
-        let cells = try request.searchResult(of: service.cells(matching: query, in: snapshot, limit: Self.maximumCount))
+        let cells = try request.searchResult(
+          of: service.searched(.clusters, try snapshot.cells(matching: query, limit: Self.maximumCount)))
         guard let cells else {
           throw .invalidParameter(
             "zoom",

@@ -73,7 +73,7 @@ struct FacetsRoute: AreaCallHandler {
     ) { () async throws(Problem) in
       let snapshot = try await service.requiredSnapshot(as: .facets, for: request, text: text)
       return try await request.computing { [query] () throws(Problem) in
-        let found = try request.searchResult(of: service.facets(matching: query, in: snapshot))
+        let found = try request.searchResult(of: service.searched(.facets, try snapshot.facets(matching: query)))
         return ExpiringResponse(
           Self.response(found, facets: facets, labels), expiry: snapshot.expiry(of: query.filters))
       }

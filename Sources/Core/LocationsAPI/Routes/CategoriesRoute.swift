@@ -46,7 +46,7 @@ struct CategoriesRoute: CallHandler {
     switch try await service.view(of: PointQuery(box: box), as: .categories, for: request) {
     case .snapshot(let snapshot):
       return try await request.computing { () throws(Problem) in
-        response(try request.searchResult(of: service.categoryCounts(in: box, of: snapshot)))
+        response(try request.searchResult(of: service.searched(.categories, try snapshot.categoryCounts(in: box))))
       }
     case .store(let store):
       let counts = try await request.result(

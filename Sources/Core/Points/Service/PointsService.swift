@@ -1,5 +1,4 @@
 import Basics
-public import Geo
 import Synchronization
 
 /// The places, for all handlers: the only door to the store.
@@ -202,37 +201,11 @@ public final class PointsService: Sendable {
     try compute(.point) { snapshot.point(id: id) }
   }
 
-  /// Returns every category with the number of its places in a snapshot.
-  public func categoryCounts(
-    in box: BoundingBox?, of snapshot: any IndexSnapshot
-  ) throws(PointStoreError) -> [CategoryCount] {
-    try compute(.categories) { () throws(PointStoreError) in try snapshot.categoryCounts(in: box) }
-  }
-
-  /// Returns a vector tile of a snapshot; see ``IndexSnapshot/tile(matching:unless:)``.
-  public func tile(
-    matching query: TileQuery, in snapshot: any IndexSnapshot, unless isKnown: (ContentVersion) -> Bool
-  ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?) {
-    try compute(.tile) { () throws(PointStoreError) in try snapshot.tile(matching: query, unless: isKnown) }
-  }
-
-  /// Returns the cells of a grid over a snapshot; see ``IndexSnapshot/cells(matching:limit:)``.
-  public func cells(
-    matching query: CellQuery, in snapshot: any IndexSnapshot, limit: Int
-  ) throws(PointStoreError) -> [MapCell]? {
-    try compute(.clusters) { () throws(PointStoreError) in try snapshot.cells(matching: query, limit: limit) }
-  }
-
-  /// Returns the counts of the most frequent values of facets of a snapshot.
-  public func facets(matching query: FacetQuery, in snapshot: any IndexSnapshot) throws(PointStoreError) -> Facets {
-    try compute(.facets) { () throws(PointStoreError) in try snapshot.facets(matching: query) }
-  }
-
-  /// Returns the pairs of places of a snapshot that are likely the same; `nil` if the places are too many.
-  package func duplicates(
-    matching query: DuplicateQuery, in snapshot: any IndexSnapshot
-  ) throws(PointStoreError) -> [DuplicateCandidate]? {
-    try compute(.duplicates) { () throws(PointStoreError) in try snapshot.duplicates(matching: query) }
+  /// Returns the result of another search of a snapshot, whose end the observers note.
+  package func searched<Value>(
+    _ operation: StoreOperation, _ search: @autoclosure () throws(PointStoreError) -> Value
+  ) throws(PointStoreError) -> Value {
+    try compute(operation, search)
   }
 
   // MARK: Single places

@@ -82,7 +82,7 @@ struct SuggestRoute: AreaCallHandler {
       // In the index: while it can't be current, PostgreSQL would count all places for the suggestions.
       let snapshot = try await service.requiredSnapshot(as: .categories, for: request)
       return try await request.computing { () throws(Problem) in
-        try request.searchResult(of: service.categoryCounts(in: nil, of: snapshot))
+        try request.searchResult(of: service.searched(.categories, try snapshot.categoryCounts(in: nil)))
       }
     }
     if counts.count <= CategoryWords.fewCategories {

@@ -160,14 +160,16 @@ package struct TileResponder: Sendable {
   ) async throws(Problem) -> (version: ContentVersion, bytes: [UInt8]?, expiry: Int64?) {
     let count = snapshot.maximumCount(of: query.tile)
     if count <= Self.shortCount, !query.filters.needsIndex, query.text == nil {
-      let tile = try await request.result(of: service.tile(matching: query, in: snapshot, unless: isKept))
+      let tile = try await request.result(
+        of: service.searched(.tile, try snapshot.tile(matching: query, unless: isKept)))
       return (tile.version, tile.bytes, nil)
     }
     let reservation = try await request.reserveMemory(
       bytes: min(count, TileQuery.maximumPlaces) * Self.placeBytes + (query.text == nil ? 0 : Self.textBytes))
     defer { extendLifetime(reservation) }
     return try await request.computing { () throws(Problem) in
-      let tile = try request.searchResult(of: service.tile(matching: query, in: snapshot, unless: isKept))
+      let tile = try request.searchResult(
+        of: service.searched(.tile, try snapshot.tile(matching: query, unless: isKept)))
       return (tile.version, tile.bytes, snapshot.expiry(of: query.filters))
     }
   }
