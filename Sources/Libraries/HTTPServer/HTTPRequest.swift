@@ -18,8 +18,7 @@ public struct HTTPRequest: Sendable {
   /// which is `:authority` in HTTP/2; `nil` where there is none, or several.
   public var authority: Substring? {
     if let authority = head.target.authority { return authority }
-    let hosts = headers["host"]
-    return hosts.count == 1 ? hosts[0][...] : nil
+    return headers.only(name: "host")?[...]
   }
 
   /// The header fields in the order in which they were received.
@@ -177,14 +176,32 @@ extension HTTPRequest {
   ///
   /// - Throws: ``Problem`` of a body that did not arrive, or 503 `overloaded` if it had to give way to others.
   package func collectBody() async throws(Problem) -> ByteBuffer {
+    if let bytes = try shortBody() { return bytes }
     do throws(HTTPBodyError) {
-      guard let server, case .stream(let stream) = body.source, !stream.isShort else { return try await body.collect() }
+      guard let server, case .stream(let stream) = body.source else { return try await body.collect() }
       let share = server.bodies.share(of: sender) { [weak stream] in stream?.finish(.failure(.overloaded)) }
       guard share.hold(0) else { throw .overloaded }
       return try await waiting { () async throws(HTTPBodyError) in try await body.collect(holding: share) }
     } catch {
       guard let server, error == .overloaded else { throw error.problem }
       throw server.overloaded(HTTPBodyError.overloadedDetail)
+    }
+  }
+
+  /// Returns the whole body if it is short and has arrived, as ``collectBody()`` does but without an asynchronous call,
+  /// which takes memory; `nil` for another body.
+  ///
+  /// - Throws: ``Problem`` of a body that exceeds its limit.
+  @inline(never)
+  package func shortBody() throws(Problem) -> ByteBuffer? {
+    guard case .stream(let stream) = body.source else { return nil }
+    do throws(HTTPBodyError) {
+      guard let bytes = stream.takeShort() else { return nil }
+      try body.checkAnnouncedLength()
+      if let limit = body.limit, bytes.readableBytes > limit { throw .tooLarge(limit: limit) }
+      return bytes
+    } catch {
+      throw error.problem
     }
   }
 

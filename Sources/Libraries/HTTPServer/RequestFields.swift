@@ -85,6 +85,34 @@ public struct RequestFields: Sendable {
   /// Returns the value of the first field of a name, in any case; `nil` if there is none.
   public func first(name: String) -> String? { firstIndex(of: name).map(value) }
 
+  /// Returns the value of the only field of a name, in any case; `nil` if there is none, or several.
+  package func only(name: String) -> String? {
+    guard let index = firstIndex(of: name), firstIndex(of: name, from: index + 1) == nil else { return nil }
+    return value(at: index)
+  }
+
+  /// Returns a Boolean value that indicates whether the values of all fields of a name, in any case, satisfy a
+  /// predicate; `true` if there is none. It creates no strings.
+  package func allValues(of name: String, satisfy predicate: (UnsafeBufferPointer<UInt8>) -> Bool) -> Bool {
+    var index = firstIndex(of: name)
+    while let found = index {
+      guard withBytes({ ranges, bytes in predicate(ranges[found].value(in: bytes)) }) else { return false }
+      index = firstIndex(of: name, from: found + 1)
+    }
+    return true
+  }
+
+  /// Returns the first name that satisfies a predicate; `nil` if none does. It creates no other strings.
+  package func firstName(where predicate: (UnsafeBufferPointer<UInt8>) -> Bool) -> String? {
+    withBytes { ranges, bytes in
+      for range in ranges {
+        let name = range.name(in: bytes)
+        if predicate(name) { return String(decoding: name, as: UTF8.self) }
+      }
+      return nil
+    }
+  }
+
   /// Returns the values of the fields of a name, in any case.
   public subscript(name: String) -> [String] {
     var values: [String] = []

@@ -72,11 +72,14 @@ final class RequestBodyStream: Sendable {
 
   // MARK: The reader's side
 
-  /// A Boolean value that indicates whether the body has arrived whole and is short.
-  var isShort: Bool {
+  /// Takes the rest of the body, if it has arrived to its end and is short; else returns `nil`.
+  func takeShort() -> ByteBuffer? {
     state.withLock { state in
-      guard case .success? = state.end else { return false }
-      return state.bufferedBytes <= BodyBudget.leastBytes
+      guard case .success? = state.end, state.bufferedBytes <= BodyBudget.leastBytes else { return nil }
+      var whole = state.chunks.popFirst() ?? ByteBuffer()
+      while let chunk = state.chunks.popFirst() { whole.writeImmutableBuffer(chunk) }
+      state.bufferedBytes = 0
+      return whole
     }
   }
 

@@ -35,12 +35,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// Cached, because each query is a system call.
   private(set) lazy var remoteAddress = context?.remoteAddress
 
-  private enum RequestPart {
-    case head(RequestHead)
-    case body(ByteBuffer)
-    case end
-  }
-
   /// The parts that came after the current request.
   private var queue = CircularBuffer<RequestPart>(initialCapacity: 2)
   /// The problem that ends the input after the queued parts.
@@ -155,14 +149,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
   }
 
-  /// Receives a request without a body, as the two parts of the parser.
-  func receive(_ head: RequestHead) {
+  /// Receives a part of a request.
+  func receive(_ part: RequestPart) {
     guard !isInputDiscarded else { return }
-    receive(.head(head))
-    receive(.end)
-  }
-
-  private func receive(_ part: RequestPart) {
     state.receivePart()
     guard queue.isEmpty, accepts(part) else {
       guard !state.isLingering, !state.isClosed else { return }
