@@ -1,3 +1,4 @@
+import Basics
 import HTTPServer
 import NIOHTTP1
 
@@ -8,9 +9,6 @@ import NIOHTTP1
 /// a trace: a page of another site its `Origin`, a page whose host name was rebound to a loopback address that name in
 /// `Host`, and a proxy a field of its own or its public name.
 enum KeylessAccess {
-  /// The fields with which a proxy names its client; so does every field that begins with `X-Forwarded`.
-  private static let forwardingFields = ["forwarded", "via", "x-real-ip"]
-
   /// Checks that the request comes from a program on the server's own machine, on its own behalf.
   ///
   /// - Throws: `Problem` 403 `forbidden` with the reason.
@@ -18,7 +16,7 @@ enum KeylessAccess {
     guard let peer = request.remoteAddress.flatMap({ IPAddress($0) }), peer.isLoopback else {
       throw .keyless("no such requests from other machines")
     }
-    for (name, _) in request.headers where isForwarding(name) {
+    if let name = request.headers.firstName(where: isForwarding) {
       throw .keyless("no such requests that were forwarded by a proxy (this one has the field '\(name)')")
     }
     guard let authority = request.authority, Loopback.contains(authority: authority) else {
@@ -30,9 +28,11 @@ enum KeylessAccess {
     }
   }
 
-  private static func isForwarding(_ name: String) -> Bool {
-    let name = name.lowercased()
-    return name.hasPrefix("x-forwarded") || forwardingFields.contains { name.utf8.elementsEqual($0.utf8) }
+  /// Returns a Boolean value that indicates whether a proxy names its client in the fields of a name.
+  private static func isForwarding(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    UnsafeBufferPointer(rebasing: name.prefix(11)).isEqual(toLowercase: "x-forwarded")
+      || name.isEqual(toLowercase: "forwarded") || name.isEqual(toLowercase: "via")
+      || name.isEqual(toLowercase: "x-real-ip")
   }
 }
 

@@ -32,11 +32,14 @@ public struct HTTPResponse: Sendable {
   private static let usualFieldCount = 8
 
   /// Creates a response of bytes in memory with their media type.
-  public init(status: HTTPResponseStatus = .ok, contentType: String, bytes: ByteBuffer) {
+  ///
+  /// - Parameter link: the value of `Link`; `nil` for none.
+  public init(status: HTTPResponseStatus = .ok, contentType: String, link: String? = nil, bytes: ByteBuffer) {
     // NIO's method that adds a field checks each character of the name.
     var fields: [(String, String)] = []
     fields.reserveCapacity(Self.usualFieldCount)
     fields.append(("content-type", contentType))
+    if let link { fields.append(("link", link)) }
     self.init(status: status, headers: HTTPHeaders(fields), body: .bytes(bytes))
   }
 

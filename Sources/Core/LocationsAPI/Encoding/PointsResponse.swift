@@ -30,10 +30,12 @@ extension HTTPResponse {
   }
 
   /// Creates a response of borrowed places, as JSON. The caller adds the `Vary` header.
-  init(_ points: any PagePoints, fields: FieldSet) {
+  ///
+  /// - Parameter link: the value of `Link`; `nil` for none.
+  init(_ points: any PagePoints, fields: FieldSet, link: String?) {
     var buffer = ByteBuffer()
     PointJSON.appendArray(of: points, fields: fields, to: &buffer)
-    self.init(contentType: PointFormat.json.mediaType, bytes: buffer)
+    self.init(contentType: PointFormat.json.mediaType, link: link, bytes: buffer)
   }
 
   /// Creates a response of one place. The caller adds the `Vary` header.

@@ -29,7 +29,7 @@ extension PointFormat {
 extension RequestFields {
   /// A Boolean value that indicates whether every `Accept` header is `*/*`, as most clients send it. Splits none.
   fileprivate var acceptsAnything: Bool {
-    self["accept"].allSatisfy { $0 == "*/*" }
+    allValues(of: "accept") { $0.isEqual(toLowercase: "*/*") }
   }
 }
 

@@ -115,13 +115,21 @@ package enum PointBody {
   /// Returns the bytes of a body that is not compressed.
   ///
   /// - Throws: `Problem` 415, or that of a body that did not arrive or had to give way to others.
+  @inline(__always)
   package static func collect(_ request: HTTPRequest) async throws(Problem) -> ByteBuffer {
+    try checkCoding(request)
+    // The frames of asynchronous functions take memory.
+    if let bytes = try request.shortBody() { return bytes }
+    return try await request.collectBody()
+  }
+
+  @inline(never)
+  private static func checkCoding(_ request: HTTPRequest) throws(Problem) {
     if let coding = request.headers.first(name: "content-encoding"), coding.lowercased() != "identity" {
       throw Problem(
         .unsupportedMediaType, code: "unsupported-media-type",
         detail: "the body must be sent without Content-Encoding", headers: ["accept-encoding": "identity"])
     }
-    return try await request.collectBody()
   }
 }
 
@@ -129,16 +137,23 @@ extension HTTPRequest {
   /// The media type of the body in lower case; `nil` if the request names none. An encoding other than UTF-8 belongs to
   /// it, and no other parameter.
   package var mediaType: String? {
-    guard let essence = mediaTypeEssence else { return nil }
-    guard let charset = charsetName, TextCharset(named: charset) != .utf8 else { return essence }
+    guard let value = headers.first(name: "content-type"), !value.isEmpty else { return nil }
+    // Most have neither parameters nor upper-case letters.
+    if value.utf8.allSatisfy(Self.isOfLowercaseEssence) { return value }
+    guard let essence = Self.mediaTypeEssence(of: value) else { return nil }
+    guard let charset = Self.charsetName(of: value), TextCharset(named: charset) != .utf8 else { return essence }
     return "\(essence); charset=\(charset)"
+  }
+
+  private static func isOfLowercaseEssence(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ";") && byte &- UInt8(ascii: "A") >= 26
   }
 
   /// The encoding of the body that the media type names; `nil` if it names none.
   ///
   /// - Throws: `Problem` 415 if it is unknown.
   package func charset(accepted: String) throws(Problem) -> TextCharset? {
-    guard let name = charsetName else { return nil }
+    guard let name = headers.first(name: "content-type").flatMap(Self.charsetName) else { return nil }
     guard let charset = TextCharset(named: name) else {
       throw Problem(
         .unsupportedMediaType, code: "unsupported-media-type",
@@ -148,9 +163,9 @@ extension HTTPRequest {
     return charset
   }
 
-  /// The value of the parameter `charset` of the media type; `nil` if there is none.
-  private var charsetName: String? {
-    guard let value = headers.first(name: "content-type"), value.utf8.contains(UInt8(ascii: ";")) else { return nil }
+  /// Returns the value of the parameter `charset` of a media type; `nil` if there is none.
+  private static func charsetName(of value: String) -> String? {
+    guard value.utf8.contains(UInt8(ascii: ";")) else { return nil }
     for parameter in value.split(separator: ";").dropFirst() {
       let parts = parameter.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, parts[0].trimmed.lowercased() == "charset" else { continue }
@@ -159,8 +174,7 @@ extension HTTPRequest {
     return nil
   }
 
-  private var mediaTypeEssence: String? {
-    guard let value = headers.first(name: "content-type") else { return nil }
+  private static func mediaTypeEssence(of value: String) -> String? {
     let isBlank = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     let essence = value.utf8.drop(while: isBlank).prefix { $0 != UInt8(ascii: ";") && !isBlank($0) }
     return essence.isEmpty ? nil : Substring(essence).lowercased()

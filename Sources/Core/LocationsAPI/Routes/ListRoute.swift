@@ -114,11 +114,8 @@ struct ListRoute: AreaCallHandler {
   }
 
   private func response(of page: PointPage, _ arguments: ListArguments, for request: HTTPRequest) -> HTTPResponse {
-    var response = HTTPResponse(page.borrowed, fields: arguments.fields)
-    if let next = page.next {
-      response.headers.add(name: "link", value: nextLink(after: next, arguments, for: request))
-    }
-    return response
+    let link = page.next.map { nextLink(after: $0, arguments, for: request) }
+    return HTTPResponse(page.borrowed, fields: arguments.fields, link: link)
   }
 
   private func response(

@@ -323,6 +323,7 @@ extension PointSnapshot {
     ids.append(contentsOf: changes.puts.ids)
     ids.sort()
     var kept: [Part] = []
+    kept.reserveCapacity(parts.count + 1)
     var pyramidChanges = deferredPyramid.changes(before: ids.count, of: parts)
     for var part in parts {
       let slots = part.slots(of: ids)
