@@ -139,7 +139,7 @@ import Testing
     let isUsual = Bool.random(using: &random)
     var body: [UInt8]?
     var text = isUsual ? "GET" : methods.randomElement(using: &random) ?? ""
-    if Int.random(in: 0..<3, using: &random) == 0 {
+    if Bool.random(using: &random) {
       text = isUsual ? "POST" : text
       body = (0..<Int.random(in: 0...30, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
     }
@@ -186,7 +186,7 @@ import Testing
         "\(String(decoding: input, as: UTF8.self).debugDescription)")
     }
     #expect(plainCount > 50)
-    #expect(bodyCount > 50)
+    #expect(bodyCount > 20)
   }
 
   @Test func headIsReadOnlyIfWhole() throws {

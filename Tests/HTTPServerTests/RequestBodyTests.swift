@@ -90,6 +90,41 @@ import Testing
     await #expect(throws: HTTPBodyError.timedOut) { try await Self.body(stream).collect() }
   }
 
+  @Test func shortBodyIsTakenAtOnceWhenItHasArrived() throws {
+    let stream = RequestBodyStream {}
+    for text in ["a", "bc"] { _ = stream.append(ByteBuffer(string: text)) }
+    let early = stream.takeShort()
+    stream.finish()
+    let whole = stream.takeShort()
+    let rest = stream.takeShort()
+
+    #expect(early == nil)
+    #expect(whole.map { String(buffer: $0) } == "abc")
+    #expect(rest?.readableBytes == 0)
+  }
+
+  @Test func longOrFailedBodyIsNotTakenAtOnce() {
+    let long = RequestBodyStream {}
+    _ = long.append(ByteBuffer(repeating: 0, count: BodyBudget.leastBytes + 1))
+    long.finish()
+    let failed = RequestBodyStream {}
+    failed.finish(.failure(.disconnected))
+
+    #expect(long.takeShort() == nil)
+    #expect(failed.takeShort() == nil)
+  }
+
+  @Test(arguments: [(4, 3), (nil, 3), (4, 4)] as [(Int?, Int)])
+  func shortBodyIsHeldToItsLimit(announced: Int?, limit: Int) async {
+    let stream = RequestBodyStream {}
+    for text in ["ab", "cd"] { _ = stream.append(ByteBuffer(string: text)) }
+    stream.finish()
+    let request = HTTPRequest(target: "/", body: .stream(stream, announcedLength: announced, limit: limit))
+    let whole = try? await request.collectBody()
+
+    #expect(whole.map { String(buffer: $0) } == (limit == 4 ? "abcd" : nil))
+  }
+
   @Test func cancelledReaderIsResumed() async {
     let asked = Gate()
     let stream = RequestBodyStream { asked.open() }
