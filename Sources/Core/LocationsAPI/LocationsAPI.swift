@@ -95,13 +95,13 @@ package struct LocationsAPI: Sendable {
       guard let configuration = configuration.restricted(to: restriction) else { return nil }
       let api = LocationsAPI(configuration)
       return Router(
-        (api.endpoints + others(api)).map { $0.restrictedRoute(among: calls) }, middlewares: api.middlewaresOfPlaces,
-        problemTypePrefix: Problem.serviceTypePrefix)
+        (api.endpoints + others(api)).joined.flatMap { $0.restrictedRoutes(among: calls) },
+        middlewares: api.middlewaresOfPlaces, problemTypePrefix: Problem.serviceTypePrefix)
     }
     let headers = calls.flatMap(\.requestHeaders).map(\.name)
     let middlewares = middlewares.map { ($0 as? CORSPolicy)?.allowing(headers) ?? $0 }
     return Router(
-      endpoints.map { $0.route(among: calls) },
+      endpoints.flatMap { $0.routes(among: calls) },
       middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access), restrictions]
         + middlewaresOfPlaces,
       problemTypePrefix: Problem.serviceTypePrefix)
@@ -124,7 +124,7 @@ package struct LocationsAPI: Sendable {
         return OpenAPIRoute(document) { address.target(path: "", relative: ".", for: $0) }
       }
     }
-    return endpoints + others + [index] + documents
+    return (endpoints + others).joined + [index] + documents
   }
 
   /// The calls that find and read places, for calls of other interfaces that are made of these. They are not in the
@@ -132,7 +132,7 @@ package struct LocationsAPI: Sendable {
   package var searchRouter: Router {
     let search = searchHandlers
     let handlers: [any CallHandler] = [SearchRoute(search.list), search.location, search.categories]
-    return Router(handlers.map { $0.endpoint.route(among: []) }, problemTypePrefix: Problem.serviceTypePrefix)
+    return Router(handlers.flatMap { $0.endpoint.routes(among: []) }, problemTypePrefix: Problem.serviceTypePrefix)
   }
 
   private var searchHandlers: (list: ListRoute, location: LocationRoute, categories: CategoriesRoute) {

@@ -2,7 +2,7 @@ import Points
 import Synchronization
 
 /// A value that is computed once for all concurrent callers, and kept for a short time.
-final class RecentValue<Value: Sendable>: Sendable {
+package final class RecentValue<Value: Sendable>: Sendable {
   /// A computation, which is in progress until it has ended.
   private struct Computation {
     let task: Task<Value, Never>
@@ -19,13 +19,13 @@ final class RecentValue<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - maximumAge: the maximum time between the beginning of the computation and a call that uses its value.
   ///   - uptime: a monotonic time.
-  init(maximumAge: Duration, uptime: @escaping @Sendable () -> Duration = monotonicTime) {
+  package init(maximumAge: Duration, uptime: @escaping @Sendable () -> Duration = monotonicTime) {
     self.maximumAge = maximumAge
     self.uptime = uptime
   }
 
   /// Returns the value: the last one where it is not too old, the one that is being computed, or else a new one.
-  func value(_ find: @escaping @Sendable () async -> Value) async -> Value {
+  package func value(_ find: @escaping @Sendable () async -> Value) async -> Value {
     let task = last.withLock { last in
       let now = uptime()
       if let last, !last.hasEnded || now - last.start < maximumAge { return last.task }

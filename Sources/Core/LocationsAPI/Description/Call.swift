@@ -78,6 +78,9 @@ package struct Call: Sendable {
 
   let method: HTTPMethod
   package var path: String
+
+  /// Further paths of the call, which clients of another service send. The description names them.
+  let aliases: [String]
   let scope: AccessScope?
 
   /// A Boolean value that indicates whether the call joins the restriction of its sender to what it reads and changes.
@@ -93,6 +96,10 @@ package struct Call: Sendable {
   /// The names of all parameters of the query.
   package var parameterNames: [String]
 
+  /// A Boolean value that indicates whether other parameters than ``parameters`` are ignored, as by a service whose
+  /// clients make the call.
+  package let ignoresOtherParameters: Bool
+
   let bodyLimit: Route.BodyLimit
 
   /// The name of the call for programs, `operationId`.
@@ -102,15 +109,15 @@ package struct Call: Sendable {
   /// The name under which `GET /` links to the call; `nil` for none.
   let link: String?
   let summary: String
-  let description: String
+  private(set) var description: String
 
   /// The header fields of requests.
-  let requestHeaders: [HeaderDescription]
+  private(set) var requestHeaders: [HeaderDescription]
   let body: BodyDescription?
 
   /// The responses that are no problems.
-  let responses: [ResponseDescription]
-  let problems: Set<ProblemDescription>
+  private(set) var responses: [ResponseDescription]
+  private(set) var problems: Set<ProblemDescription>
 
   /// The descriptions of parameters that are components of the document, instead of those of the call.
   package var shared: [(name: String, description: ParameterDescription)] = []
@@ -120,6 +127,7 @@ package struct Call: Sendable {
   /// Declares a call.
   ///
   /// - Parameters:
+  ///   - aliases: further paths of the call.
   ///   - joinsRestriction: a Boolean value that indicates whether senders with a restriction may make the call.
   ///   - isIdempotent: a Boolean value that indicates whether a repeat has no further effect, so that the call takes no
   ///     `Idempotency-Key`.
@@ -127,15 +135,18 @@ package struct Call: Sendable {
   ///   - ownParameters: the parameters that are described with the call itself, since others have their names.
   ///   - otherParameters: the names and the descriptions of parameters of the query that are no constants.
   ///   - ignoresQuery: a Boolean value that indicates whether unknown parameters are accepted.
+  ///   - ignoresOtherParameters: a Boolean value that indicates whether the call ignores parameters that it does not declare.
   ///   - describing: the descriptions of parameters that differ from those of ``Parameter``, by name.
   ///   - requestHeaders: the header fields beside those that follow.
   ///   - responses: the responses that are no problems, without the header fields that follow, and without 304.
   ///   - problems: the problems beside those that follow.
   package init(
-    _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, joinsRestriction: Bool = false, id: String,
-    group: Group, link: String? = nil, summary: String, description: String = "", isIdempotent: Bool = false,
+    _ method: HTTPMethod, _ path: String, aliases: [String] = [], scope: AccessScope? = nil,
+    joinsRestriction: Bool = false, id: String, group: Group, link: String? = nil, summary: String,
+    description: String = "", isIdempotent: Bool = false,
     parameters: [Parameter] = [], ownParameters: [Parameter] = [], areas: AreaUse? = nil,
     otherParameters: [(key: String, value: ParameterDescription)] = [], ignoresQuery: Bool = false,
+    ignoresOtherParameters: Bool = false,
     describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
     requestHeaders: [HeaderDescription] = [], body: BodyDescription? = nil,
     bodyLimit: Route.BodyLimit = .serverDefault, caching: Caching = .unstated, responses: [ResponseDescription],
@@ -143,19 +154,23 @@ package struct Call: Sendable {
   ) {
     self.method = method
     self.path = path
+    self.aliases = aliases
     self.scope = scope
     self.joinsRestriction = joinsRestriction
     let parameters = parameters + ownParameters
     self.parameters = parameters
     self.areas = areas ?? (parameters.contains(.area) ? .named : nil)
     parameterNames = parameters.map(\.name) + otherParameters.map(\.key)
+    self.ignoresOtherParameters = ignoresOtherParameters
     self.bodyLimit = bodyLimit
     self.id = id
     self.group = group
     self.link = link
     self.summary = summary
     let refusal = scope == nil || joinsRestriction ? "" : "Not for keys and tokens with a filter or areas."
-    self.description = [description, refusal].filter { !$0.isEmpty }.joined(separator: " ")
+    let leniency = ignoresOtherParameters ? "Other parameters are ignored." : ""
+    let others = aliases.isEmpty ? "" : "Also " + aliases.map { "`\($0)`" }.joined(separator: ", ") + "."
+    self.description = [description, leniency, others, refusal].filter { !$0.isEmpty }.joined(separator: " ")
     self.body = body
     self.ownDescriptions = ownDescriptions + otherParameters + ownParameters.map { ($0.name, $0.description) }
     let isKeyed = scope == .write && method == .POST && !isIdempotent
@@ -180,6 +195,7 @@ package struct Call: Sendable {
     if parameterNames.contains(where: { ["filter", "q"].contains($0) }) { all.formUnion(ProblemDescription.index) }
     // `PUT` creates what the last segment names.
     if path.utf8.count(where: { $0 == UInt8(ascii: "{") }) > (method == .PUT ? 1 : 0) { all.insert(.notFound) }
+    if ignoresOtherParameters { all.remove(.init(400, .unknownParameter)) }
     if body != nil { all.formUnion(ProblemDescription.body) }
     if body != nil, scope == .write, !isIdempotent {
       all.formUnion([.init(409, .conflict), .init(422, .invalidPlace)])
@@ -232,6 +248,25 @@ package struct Call: Sendable {
       + describedParameters.map(\.description.schema) + [.problem]
   }
 
+  /// A Boolean value that indicates whether a response is a page.
+  fileprivate var isPage: Bool { responses.contains { $0.media.contains { $0.type == "text/html" } } }
+
+  /// Returns the call of a page with the representations for programs that another call of its path has.
+  fileprivate func adding(_ other: Call) -> Call {
+    var call = self
+    call.description = [
+      description, "A page for browsers, whose `Accept` names `text/html`, and for requests without `Accept`.",
+      "Else: \(other.summary).", other.description,
+    ].filter { !$0.isEmpty }.joined(separator: " ")
+    call.requestHeaders += other.requestHeaders.filter { field in !requestHeaders.contains { $0.name == field.name } }
+    call.responses = responses.map { response in
+      let others = other.responses.first { $0.status == response.status }
+      return others.map { response.adding($0) } ?? response
+    }
+    call.problems.formUnion(other.problems)
+    return call
+  }
+
   /// A Boolean value that indicates whether the call has the parameters `tag.KEY`, whose names a document cannot list.
   var hasTagConditions: Bool { parameters.contains(.filter) }
 }
@@ -246,11 +281,58 @@ package struct Endpoint: Sendable {
   package let call: Call
   fileprivate let handler: @Sendable (_ calls: [Call]) -> any RouteHandler
 
-  /// Returns the route.
+  /// Returns the routes, one for each path.
   ///
   /// - Parameter calls: all calls of the service.
-  func route(among calls: [Call]) -> Route {
-    Route(call.method, call.path, scope: call.scope, bodyLimit: call.bodyLimit, handler: handler(calls))
+  func routes(among calls: [Call]) -> [Route] { routes(to: handler(calls)) }
+
+  /// Returns routes to a handler, one for each path.
+  func routes(to handler: any RouteHandler) -> [Route] {
+    ([call.path] + call.aliases).map { path in
+      Route(call.method, path, scope: call.scope, bodyLimit: call.bodyLimit, handler: handler)
+    }
+  }
+}
+
+extension [Endpoint] {
+  /// The calls, a page and the data of one path as one call, whose response depends on `Accept`.
+  var joined: [Endpoint] {
+    var joined: [Endpoint] = []
+    var indexes: [String: Int] = [:]
+    for endpoint in self {
+      let key = "\(endpoint.call.method.rawValue) \(endpoint.call.path)"
+      if let index = indexes[key], joined[index].call.isPage != endpoint.call.isPage {
+        let (page, data) = joined[index].call.isPage ? (joined[index], endpoint) : (endpoint, joined[index])
+        joined[index] = page.call.adding(data.call).handled { calls in
+          SharedPath(page: page.handler(calls), data: data.handler(calls))
+        }
+      } else {
+        indexes[key] = joined.count
+        joined.append(endpoint)
+      }
+    }
+    return joined
+  }
+}
+
+/// The handler of a page and of the data at the same path.
+private struct SharedPath: RouteHandler {
+  let page: any RouteHandler
+  let data: any RouteHandler
+
+  /// Returns the handler that a request prefers. Those that accept neither, or do not say, get the page.
+  private func handler(for request: HTTPRequest) -> any RouteHandler {
+    let accept = request.headers[canonicalForm: "accept"]
+    let preferred = try? MediaRange.preferred(["application/json", "text/html"], mediaType: \.self, accept: accept)
+    return accept.isEmpty || preferred != "application/json" ? page : data
+  }
+
+  func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse? {
+    try handler(for: request).respondAtOnce(to: request)
+  }
+
+  func respond(to request: HTTPRequest) async throws -> HTTPResponse {
+    try await handler(for: request).respond(to: request)
   }
 }
 
@@ -351,6 +433,21 @@ package struct ResponseDescription: Sendable {
     var response = self
     response.headers += fields
     return response
+  }
+
+  /// Returns the response with the representations of another one, and the header fields of both, of which those are
+  /// required that both require.
+  fileprivate func adding(_ other: ResponseDescription) -> ResponseDescription {
+    let all = headers + other.headers.filter { field in !headers.contains { $0.name == field.name } }
+    return ResponseDescription(
+      status, description,
+      headers: all.map { field in
+        var field = field
+        field.isRequired = [headers, other.headers].allSatisfy { fields in
+          fields.contains { $0.name == field.name && $0.isRequired }
+        }
+        return field
+      }, media: media + other.media)
   }
 }
 

@@ -88,9 +88,11 @@ package struct ParameterValues {
   /// - Parameters:
   ///   - allowed: the parameters of the call.
   ///   - properties: the names of properties that are parameters of the call, and take precedence over others.
+  ///   - ignoresOthers: a Boolean value that indicates whether unknown parameters are no violations.
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
   package init(
-    _ request: borrowing HTTPRequest, allowing allowed: [Parameter], properties: [String] = []
+    _ request: borrowing HTTPRequest, allowing allowed: [Parameter], properties: [String] = [],
+    ignoresOthers: Bool = false
   ) throws(Problem) {
     guard let query = request.query else { return }
     texts.reserveCapacity(4)
@@ -107,7 +109,7 @@ package struct ParameterValues {
         name.withUTF8 { take(parameter.value, hasEscapes: parameter.hasEscapes, of: key, named: $0) }
       } else if allowed.contains(.filter), Queryables.tagKey(ofProperty: parameter.name) != nil {
         addCondition(onProperty: parameter.name, parameter.value)
-      } else {
+      } else if !ignoresOthers {
         let names = allowed.map(\.name).joined(separator: ", ")
         let known = allowed.isEmpty ? "it has none" : "its parameters are \(names)"
         note(.unknown, String(parameter.name.prefix(100)), "is not a parameter of this call; \(known)")
@@ -1154,7 +1156,7 @@ extension PointQuery.Opening.Time {
 
 extension Int {
   /// Creates the number of decimal digits, or the greatest one for a greater number; `nil` for another text.
-  init?(digits text: String) {
+  package init?(digits text: String) {
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
     self = Int(text) ?? .max
   }

@@ -159,10 +159,10 @@ extension LocationsAPI.Configuration {
 }
 
 extension Endpoint {
-  /// Returns the route for senders with a restriction: one that refuses them, unless the call joins it.
-  func restrictedRoute(among calls: [Call]) -> Route {
-    guard call.scope != nil, !call.joinsRestriction else { return route(among: calls) }
-    return Route(call.method, call.path, scope: call.scope, bodyLimit: call.bodyLimit, handler: RefusedRoute())
+  /// Returns the routes for senders with a restriction: those that refuse them, unless the call joins it.
+  func restrictedRoutes(among calls: [Call]) -> [Route] {
+    guard call.scope != nil, !call.joinsRestriction else { return routes(among: calls) }
+    return routes(to: RefusedRoute())
   }
 }
 
