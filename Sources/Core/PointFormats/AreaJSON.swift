@@ -55,8 +55,17 @@ package enum AreaJSON {
 
   /// Writes the member `geometry`.
   private static func writeGeometry(of outline: AreaOutline, to json: inout JSONWriter<[UInt8]>) {
+    json.write(name: "geometry")
     var geometry = GeometryWriter(outline, to: &json)
     while !geometry.write(to: &json) {}
+  }
+
+  /// Returns an outline as a geometry of GeoJSON.
+  package static func geometry(of outline: AreaOutline) -> [UInt8] {
+    var json = JSONWriter()
+    var geometry = GeometryWriter(outline, to: &json)
+    while !geometry.write(to: &json) {}
+    return json.sink
   }
 
   /// Returns the fields of an area but its geometry.
@@ -91,10 +100,9 @@ private struct GeometryWriter {
   private var index = 0
   private var polygon = -1
 
-  /// Writes the beginning of the member `geometry`.
+  /// Writes the beginning of the geometry.
   init(_ outline: AreaOutline, to json: inout JSONWriter<[UInt8]>) {
     self.outline = outline
-    json.write(name: "geometry")
     json.beginObject()
     json.write(member: "type", outline.isMultiple ? "MultiPolygon" : "Polygon")
     json.write(name: "coordinates")
@@ -103,7 +111,7 @@ private struct GeometryWriter {
 
   /// Writes some positions.
   ///
-  /// - Returns: `true` if the member has ended.
+  /// - Returns: `true` if the geometry has ended.
   mutating func write(to json: inout JSONWriter<[UInt8]>) -> Bool {
     guard ring < outline.ringCount else {
       json.endArray()
@@ -248,6 +256,7 @@ package struct AreaPieces {
         json.write(member: "type", "Feature")
         json.write(member: "id", area.id.description)
       }
+      json.write(name: "geometry")
       geometry = GeometryWriter(area.draft.outline, to: &json)
     }
     guard geometry?.write(to: &json) ?? true else { return }

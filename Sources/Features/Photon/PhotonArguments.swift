@@ -17,17 +17,38 @@ struct PhotonArguments {
 
   static let defaultReverseLimit = 1
 
-  var values: ParameterValues
-
-  /// Creates the arguments of a request.
-  ///
-  /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
-  init(_ request: HTTPRequest, allowing parameters: [Parameter]) throws(Problem) {
-    values = try ParameterValues(request, allowing: parameters)
+  /// The services of whose APIs a call is one.
+  enum Peer {
+    case photon, nominatim
   }
 
-  /// Throws a problem where there are violations.
-  func check() throws(Problem) { try values.check() }
+  var values: ParameterValues
+  private let peer: Peer
+
+  /// Creates the arguments of a request. Parameters that the call does not have are ignored.
+  ///
+  /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
+  init(_ request: HTTPRequest, allowing parameters: [Parameter], of peer: Peer = .photon) throws(Problem) {
+    values = try ParameterValues(request, allowing: parameters, ignoresOthers: true)
+    self.peer = peer
+  }
+
+  /// Throws a problem where there are violations. It has the message where clients of the service look for it too.
+  func check() throws(Problem) {
+    do throws(Problem) {
+      try values.check()
+    } catch {
+      var problem = error
+      let message = JSONValue.string(error.detail ?? error.title)
+      switch peer {
+      case .photon: problem.members.append(.init(name: "message", value: message))
+      case .nominatim:
+        let code = JSONValue.count(Int(error.status.code))
+        problem.members.append(.init(name: "error", value: ["code": code, "message": message]))
+      }
+      throw problem
+    }
+  }
 
   // MARK: Values
 
@@ -42,24 +63,66 @@ struct PhotonArguments {
   }
 
   /// Returns the text of `q`.
-  ///
-  /// - Parameter isRequired: a Boolean value that indicates whether no filter by categories stands for it.
-  mutating func text(isRequired: Bool = false) -> Text {
+  mutating func text() -> Text {
     guard let text = values[.text], !text.isEmpty else {
-      if isRequired {
-        values.note(.missing, "q", "must be given")
-        return .none
-      }
       if values.has(Self.include) || values.has(Self.exclude) { return .any }
       values.note(.missing, "q", "must be given for a search without include or exclude")
       return .none
     }
+    return words(text, of: .text)
+  }
+
+  /// Returns the words of a text, which is the value of a parameter.
+  mutating func words(_ text: String, of parameter: Parameter) -> Text {
     let length = text.unicodeScalars.count
     guard length <= TextQuery.maximumLength else {
-      values.note(.invalid, "q", "must have 1 to \(TextQuery.maximumLength) characters, got \(length)")
+      values.note(.invalid, parameter.name, "must have 1 to \(TextQuery.maximumLength) characters, got \(length)")
       return .none
     }
     return NormalizedText(text).isEmpty ? .none : .words(text)
+  }
+
+  /// Returns the value of a parameter that is a number, or the nearest one in a range; `nil` where it is not given or
+  /// invalid.
+  mutating func number(_ parameter: Parameter, clampedTo range: ClosedRange<Double>) -> Double? {
+    let all = -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude
+    return values.number(parameter, in: all, "such as \(Int(range.upperBound))").map {
+      min(max($0, range.lowerBound), range.upperBound)
+    }
+  }
+
+  /// Returns the maximum number of places, the nearest one from 1 to the greatest.
+  mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
+    guard let text = values[.limit] else { return fallback }
+    let isNegative = text.utf8.first == UInt8(ascii: "-")
+    guard let number = Int(digits: isNegative ? String(text.dropFirst()) : text) else {
+      values.note(.invalid, "limit", "must be an integer, got \(values.quoted(text))")
+      return fallback
+    }
+    return isNegative ? 1 : min(max(number, 1), greatest)
+  }
+
+  /// Returns four numbers with commas between; `nil` for another text.
+  static func corners(_ text: String) -> (x1: Double, y1: Double, x2: Double, y2: Double)? {
+    let numbers = ParameterValues.list(text).map { ParameterValues.number($0.filter { $0 != " " }) }
+    guard numbers.count == 4, let x1 = numbers[0], let y1 = numbers[1], let x2 = numbers[2], let y2 = numbers[3] else {
+      return nil
+    }
+    return (x1, y1, x2, y2)
+  }
+
+  /// Returns the box of `bbox`; `nil` where it is not given or invalid. Its corners may be any two opposite ones. A west
+  /// that is greater than the east crosses the antimeridian, unless the south is greater than the north too.
+  mutating func box() -> BoundingBox? {
+    guard let text = values[Self.box] else { return nil }
+    if let (x1, y1, x2, y2) = Self.corners(text) {
+      let isReversed = y1 > y2
+      let (west, east) = isReversed ? (min(x1, x2), max(x1, x2)) : (x1, x2)
+      if let box = try? BoundingBox(west: west, south: min(y1, y2), east: east, north: max(y1, y2)) { return box }
+    }
+    values.note(
+      .invalid, Self.box.name, "must be four numbers, west,south,east,north in degrees, got \(values.quoted(text))")
+    return nil
   }
 
   /// Returns the parts of the address of a structured search.
@@ -95,8 +158,8 @@ struct PhotonArguments {
   /// `zoom` is that of a map: each step halves the distance at which the bias is half as strong, 16 km at the default
   /// of 12. `location_bias_scale` is the part that other properties of places keep beside their nearness.
   mutating func bias() -> LocationBias? {
-    let zoom = values.number(Self.zoom, in: 0...24) ?? 12
-    let scale = values.number(Self.biasScale, in: 0...1) ?? 0.4
+    let zoom = number(Self.zoom, clampedTo: 0...18) ?? 12
+    let scale = number(Self.biasScale, clampedTo: 0...1) ?? 0.4
     guard let center = center() else { return nil }
     var metres = 250.0
     for _ in 0..<max(0, Int(18 - zoom)) { metres *= 2 }
@@ -108,6 +171,7 @@ struct PhotonArguments {
   /// Returns the languages of `lang`, or else of `Accept-Language`. `default` stands for the places' own names.
   mutating func languages(_ headers: RequestFields) -> LanguageNegotiation {
     if values[.languages]?.hasSameBytes(as: "default") == true { return .none }
+    if values[.languages]?.isEmpty == true { return LanguageNegotiation(parameter: nil, headers: headers) }
     return LanguageNegotiation(parameter: values.languages(), headers: headers)
   }
 
@@ -134,19 +198,17 @@ struct PhotonArguments {
     filter.countries = countries(values.all(Self.country), of: Self.country)
     filter.inclusions = categories(Self.include)
     filter.exclusions = categories(Self.exclude)
-    for parameter in [Self.duplicates, Self.debug, Self.distanceSort] {
-      if let text = values[parameter], !["0", "1", "true", "false"].contains(text) {
-        values.note(.invalid, parameter.name, "must be 0, 1, true or false, got \(values.quoted(text))")
-      }
+    if let text = values[Self.duplicates], !["0", "1", "true", "false"].contains(text) {
+      values.note(.invalid, Self.duplicates.name, "must be 0, 1, true or false, got \(values.quoted(text))")
     }
     filter.keepsDuplicates = ["0", "false"].contains(values[Self.duplicates])
     return filter
   }
 
-  /// Returns the codes of countries in a parameter, in upper case.
+  /// Returns the codes of countries in a parameter, in upper case. Empty ones are left out.
   mutating func countries(_ codes: [String], of parameter: Parameter) -> Set<ExactText> {
     var countries: Set<ExactText> = []
-    for code in codes {
+    for code in codes where !code.isEmpty {
       if code.utf8.count == 2, code.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }) {
         countries.insert(ExactText(code.uppercased()))
       } else {
@@ -181,16 +243,19 @@ extension PhotonArguments {
 
   static let reverseParameters =
     [
-      radius, distanceSort,
+      radius, withoutEffect("distance_sort"),
       position("lat", "Latitude of the position.", .latitude),
       position("lon", "Longitude of the position.", .longitude),
       limit(default: defaultReverseLimit),
     ] + sharedParameters
 
   private static let filterParameters =
-    [zoom, biasScale, box, country, latitude, longitude, limit(default: defaultSearchLimit)] + sharedParameters
+    [
+      zoom, biasScale, box, country, latitude, longitude, limit(default: defaultSearchLimit),
+      withoutEffect("suggest_addresses"),
+    ] + sharedParameters
 
-  private static let sharedParameters = [languages, tag, layer, include, exclude, duplicates, debug]
+  private static let sharedParameters = [languages, tag, layer, include, exclude, duplicates, withoutEffect("debug")]
 
   private static let text = Parameter("q") {
     .init(
@@ -213,26 +278,28 @@ extension PhotonArguments {
 
   private static let zoom = Parameter("zoom", .number) {
     .init(
-      "Scale of the bias, as of a map: 250 m at 18, doubled with each step below.",
-      Schema(.number, nil, ["minimum": 0, "maximum": 24, "default": 12]))
+      "Scale of the bias, as of a map: 250 m at 18, doubled with each step below. Less than 0 counts as 0, more than 18 as"
+        + " 18.",
+      Schema(.number, nil, ["default": 12]))
   }
 
   private static let biasScale = Parameter("location_bias_scale", .number) {
     .init(
-      "How much other properties of places count beside their nearness.",
-      Schema(.number, nil, ["minimum": 0, "maximum": 1, "default": 0.4]))
+      "How much other properties of places count beside their nearness: 0 to 1. Less counts as 0, more as 1.",
+      Schema(.number, nil, ["default": 0.4]))
   }
 
   private static let box = Parameter("bbox", .numbers) {
     .init(
-      "Only places in the box: west, south, east, north in degrees. South must not be greater than north.",
+      "Only places in the box: west, south, east, north in degrees. With the latitudes in the other order, any two"
+        + " opposite corners.",
       Parameter.box.description.schema)
   }
 
   private static let country = Parameter("countrycode", .values) {
     .init(
       "Only places in one of these countries: codes of ISO 3166-1 with two letters. May be repeated.",
-      Schema(.array(of: Schema(.string, nil, ["pattern": "^[A-Za-z]{2}$"])), nil, ["minItems": 1], example: ["AT"]),
+      Schema(.array(of: Schema(.string, nil, ["pattern": "^([A-Za-z]{2})?$"])), nil, ["minItems": 1], example: ["AT"]),
       isRepeatable: true)
   }
 
@@ -245,8 +312,8 @@ extension PhotonArguments {
   private static func limit(default fallback: Int) -> Parameter {
     Parameter("limit", .integer) {
       .init(
-        "Maximum number of places; more than \(maximumLimit) counts as \(maximumLimit).",
-        Schema(.integer, nil, ["minimum": 1, "default": .count(fallback)]))
+        "Maximum number of places; less than 1 counts as 1, more than \(maximumLimit) as \(maximumLimit).",
+        Schema(.integer, nil, ["default": .count(fallback)]))
     }
   }
 
@@ -303,12 +370,10 @@ extension PhotonArguments {
       "With `0`, all streets of one name and postal code; else the first of them.", .photonSwitch)
   }
 
-  private static let debug = Parameter("debug") { withoutEffect }
-
-  private static let distanceSort = Parameter("distance_sort") { withoutEffect }
-
-  private static let withoutEffect = ParameterDescription(
-    "Accepted without effect.", .photonSwitch)
+  /// Returns a parameter that is documented by its service, and means nothing here.
+  static func withoutEffect(_ name: StaticString) -> Parameter {
+    Parameter(name) { .init("Accepted without effect.", Schema(.string)) }
+  }
 }
 
 /// The parts of an address in a structured search, except the country, from the smallest.
@@ -422,12 +487,22 @@ struct PhotonFilter {
   /// The parts of the address, as they are normalized.
   var address: [PhotonAddressPart: String] = [:]
 
+  /// The themes of which a place has one; empty for all.
+  var themes: [NominatimTheme] = []
+
+  /// The places and areas that are left out, by ``PhotonPlace/number``.
+  var excludedNumbers: Set<Int64> = []
+
+  /// The objects of OpenStreetMap that are left out, by ``PhotonPlace/object``.
+  var excludedObjects: Set<ExactText> = []
+
   /// A Boolean value that indicates whether streets of one name and postal code all count.
   var keepsDuplicates = false
 
   /// A Boolean value that indicates whether every place matches.
   var isEmpty: Bool {
-    tags.isEmpty && layers.isEmpty && inclusions.isEmpty && exclusions.isEmpty && !needsAddress
+    tags.isEmpty && layers.isEmpty && inclusions.isEmpty && exclusions.isEmpty && !needsAddress && themes.isEmpty
+      && excludedNumbers.isEmpty && excludedObjects.isEmpty
   }
 
   /// A Boolean value that indicates whether the areas that complete an address decide.
@@ -435,13 +510,24 @@ struct PhotonFilter {
 
   /// The kinds of areas whose places satisfy the conditions that their addresses do not decide.
   var areaKinds: [AreaKind] {
-    AreaKind.allCases.filter { kind in
+    guard themes.isEmpty || themes.contains(.address) else { return [] }
+    return AreaKind.allCases.filter { kind in
       PhotonLayer(kind).map { matches(PhotonPlace.mainTag(ofAreasIn: $0), in: $0) } == true
     }
   }
 
-  /// Returns a Boolean value that indicates whether a place of a main tag and a layer satisfies the conditions that its
-  /// address does not decide.
+  /// Returns a Boolean value that indicates whether a place satisfies the conditions that its address does not decide.
+  func matches(_ place: PhotonPlace) -> Bool {
+    guard matches(place.mainTag, in: place.layer), !excludes(place) else { return false }
+    return themes.isEmpty || !place.themes.isDisjoint(with: themes)
+  }
+
+  /// Returns a Boolean value that indicates whether a place is left out by its id.
+  func excludes(_ place: PhotonPlace) -> Bool {
+    excludedNumbers.contains(place.number) || place.object.map { excludedObjects.contains(ExactText($0)) } == true
+  }
+
+  /// Returns a Boolean value that indicates whether a place of a main tag and a layer satisfies the conditions on these.
   func matches(_ mainTag: PhotonPlace.MainTag, in layer: PhotonLayer) -> Bool {
     if !layers.isEmpty, !layers.contains(layer) { return false }
     let category = PhotonCategory(mainTag)

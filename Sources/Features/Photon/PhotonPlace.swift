@@ -63,11 +63,35 @@ struct PhotonPlace {
     address.countryCode.flatMap { CountryNames.shared.name(ofCountry: $0, language: language) } ?? address.countryName
   }
 
+  /// A number of at most 53 bits, which JavaScript reads exactly, made from the id.
+  var number: Int64 { Int64(point.id.low & (1 << 53 - 1)) }
+
+  /// The object of OpenStreetMap that the place was imported from, such as `N17`; `nil` for others.
+  var object: String? { Self.object(of: point.draft.origin).map { "\($0.type)\($0.id)" } }
+
+  /// The themes by which Nominatim filters.
+  var themes: Set<NominatimTheme> {
+    switch mainTag.key.text {
+    case "natural", "water", "waterway": return [.natural]
+    case "railway": return [.railway, .poi]
+    case "place", "building": return layer == .other ? [.manmade] : [.address]
+    default: break
+    }
+    switch layer {
+    case .house: return address.houseNumber == nil ? [.poi] : [.poi, .address]
+    case .other: return [.manmade]
+    case .street, .locality, .district, .city, .county, .state, .country: return [.address]
+    }
+  }
+
   /// Returns a Boolean value that indicates whether the address has a part, or is what the part names.
   func has(_ part: PhotonAddressPart, _ normalized: String) -> Bool {
+    if part == .houseNumber {
+      return address.houseNumber.map { Self.compact(NormalizedText($0).text) == Self.compact(normalized) } == true
+    }
     let own: String?
     switch part {
-    case .houseNumber: own = address.houseNumber
+    case .houseNumber: own = nil
     case .street: own = address.street ?? (layer == .street ? point.draft.name : nil)
     case .district: own = address.district ?? address.neighbourhood ?? (layer == .district ? point.draft.name : nil)
     case .postcode: own = address.postcode
@@ -78,6 +102,9 @@ struct PhotonPlace {
     return own.map { NormalizedText($0).text.hasSameBytes(as: normalized) } == true
       || names(of: part).contains { NormalizedText($0).text.hasSameBytes(as: normalized) }
   }
+
+  /// Returns a number of a house without spaces: `10 e` is `10e`.
+  static func compact(_ number: String) -> ExactText { ExactText(number.filter { $0 != " " }) }
 
   /// Returns the names in other languages of a place that is itself what a part of an address names.
   private func names(of part: PhotonAddressPart) -> [String] {
@@ -189,8 +216,10 @@ struct PhotonPlace {
 
   /// Appends the Feature of the place.
   ///
-  /// - Parameter language: the language of the country's name; `nil` for English.
-  func append(language: String?, to json: inout JSONWriter<ByteBuffer>) {
+  /// - Parameters:
+  ///   - language: the language of the country's name; `nil` for English.
+  ///   - outline: the outline of an area; `nil` for a place.
+  func append(language: String?, outline: AreaOutline?, to json: inout JSONWriter<ByteBuffer>) {
     json.beginObject()
     json.write(member: "type", "Feature")
     json.write(member: "id", point.id.description)
@@ -206,6 +235,12 @@ struct PhotonPlace {
     json.write(name: "properties")
     json.beginObject()
     writeProperties(language: language, to: &json)
+    if let bounds = outline?.bounds {
+      json.write(name: "extent")
+      json.beginArray()
+      for edge in [bounds.west, bounds.north, bounds.east, bounds.south] { json.write(number: edge) }
+      json.endArray()
+    }
     json.endObject()
     json.endObject()
   }
@@ -247,6 +282,16 @@ struct PhotonPlace {
   }
 }
 
+extension AreaOutline {
+  /// The bounds in degrees; those of an area on both sides of the antimeridian are of all longitudes.
+  var bounds: (west: Double, south: Double, east: Double, north: Double)? {
+    guard let first = boxes.first else { return nil }
+    let box = boxes.dropFirst().reduce(first) { $0.union($1) }
+    func degrees(_ units: Int32) -> Double { Double(units) / Self.unitsPerDegree }
+    return (degrees(box.west), degrees(box.south), degrees(box.east), degrees(box.north))
+  }
+}
+
 /// The names of countries, kept once they were looked up, since that is slow.
 final class CountryNames: Sendable {
   private struct Key: Hashable {
@@ -279,6 +324,33 @@ final class CountryNames: Sendable {
       names[key] = ExactText(name ?? "")
     }
     return name
+  }
+
+  /// The codes of countries by their normalized names in English and in the language of most of their people.
+  private static let codes: [ExactText: String] = {
+    var codes: [ExactText: String] = [:]
+    for region in Locale.Region.isoRegions where region.subRegions.isEmpty && region.identifier.utf8.count == 2 {
+      let code = region.identifier
+      let own = Locale(identifier: "und_" + code).language.maximalIdentifier.prefix { $0 != "-" }
+      for language in ["en", String(own)] where languages.contains(ExactText(key(language))) {
+        guard let name = Locale(identifier: language).localizedString(forRegionCode: code) else { continue }
+        codes[ExactText(NormalizedText(name).text)] = code
+      }
+    }
+    return codes
+  }()
+
+  /// Returns the code of a country by its code or by its name in English, in its own language or in another one; `nil` for
+  /// another text. The first call takes some tens of milliseconds.
+  func code(ofCountry text: String, language: String?) -> String? {
+    let upper = text.uppercased()
+    if upper.utf8.count == 2, name(ofCountry: upper, language: nil) != nil { return upper }
+    let wanted = ExactText(NormalizedText(text).text)
+    if let code = Self.codes[wanted] { return code }
+    guard let language else { return nil }
+    return Set(Self.codes.values).first { code in
+      name(ofCountry: code, language: language).map { ExactText(NormalizedText($0).text) == wanted } == true
+    }
   }
 
   /// Returns the language of a range, with its region or script where such names are there; English where there are

@@ -12,12 +12,13 @@ import Points
 /// `GET /api`: the search of Photon's API.
 struct PhotonSearchRoute: CallHandler {
   static let call = Call(
-    .GET, "/api", scope: .read, joinsRestriction: true, id: "photonSearch", group: .photon,
+    .GET, "/api", aliases: ["/api/"], scope: .read, joinsRestriction: true, id: "photonSearch",
+    group: .photon,
     summary: "Search for places by name",
     description:
       "The last word of `q` is the beginning of a word. A text without letters and digits finds nothing. With `layer`,"
       + " areas of it are found too.",
-    ownParameters: PhotonArguments.searchParameters,
+    ownParameters: PhotonArguments.searchParameters, ignoresOtherParameters: true,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
@@ -36,9 +37,8 @@ struct PhotonSearchRoute: CallHandler {
     var arguments = try PhotonArguments(request, allowing: Self.call.parameters)
     let text = arguments.text()
     let bias = arguments.bias()
-    let box = arguments.values.box()
-    let limit = arguments.values.limit(
-      atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultSearchLimit)
+    let box = arguments.box()
+    let limit = arguments.limit(atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultSearchLimit)
     let filter = arguments.filter()
     let languages = arguments.languages(request.headers)
     try arguments.check()
@@ -63,13 +63,14 @@ struct PhotonSearchRoute: CallHandler {
 /// `GET /structured`: the search by the parts of an address of Photon's API.
 struct PhotonStructuredRoute: CallHandler {
   static let call = Call(
-    .GET, "/structured", scope: .read, joinsRestriction: true, id: "photonStructuredSearch", group: .photon,
+    .GET, "/structured", aliases: ["/structured/"], scope: .read, joinsRestriction: true, id: "photonStructuredSearch",
+    group: .photon,
     summary: "Search for an address by its parts",
     description:
       "With `street` or `housenumber` the places with that address, or the street; with `postcode` the places with it;"
       + " else the district, city, county, state or country. Each part must be equal, without regard to case and"
       + " accents. What the address of a place lacks is taken from the areas that it is in.",
-    ownParameters: PhotonArguments.structuredParameters,
+    ownParameters: PhotonArguments.structuredParameters, ignoresOtherParameters: true,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
@@ -87,69 +88,40 @@ struct PhotonStructuredRoute: CallHandler {
     var arguments = try PhotonArguments(request, allowing: Self.call.parameters)
     let address = arguments.address()
     let bias = arguments.bias()
-    let box = arguments.values.box()
-    let limit = arguments.values.limit(
-      atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultSearchLimit)
-    var filter = arguments.filter()
+    let box = arguments.box()
+    let limit = arguments.limit(atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultSearchLimit)
+    let filter = arguments.filter()
     let languages = arguments.languages(request.headers)
     try arguments.check()
-    filter.address = address.mapValues { NormalizedText($0).text }
-    var query = PointQuery(
+    let query = PointQuery(
       proximity: bias.map { .init(center: $0.center) }, box: box, timeLimit: filtering.timeLimit)
     let areas = await areas.completingAddresses(for: request)
-    var areaPart: PhotonAddressPart?
-    for (part, kind) in [(PhotonAddressPart.district, AreaKind.district), (.city, .city), (.state, .region)] {
-      guard query.area == nil, let name = address[part] else { continue }
-      query.area = try await areas?.area(named: name, of: kind, near: bias?.center, for: request)
-      if query.area != nil { areaPart = part }
-    }
     return try await revalidation.respond(
       to: request, in: .geoJSON, languages: languages, areas: areas
-    ) { [query, filter, areaPart] () async throws(Problem) in
+    ) { [filter] () async throws(Problem) in
       let search = PhotonSearch(
         service: service, areas: areas, timeLimit: filtering.timeLimit, bias: bias, limit: limit, request: request)
-      let found = try await find(address, in: areaPart, by: search, query, filter)
+      let found = try await search.places(at: PhotonAddress(parts: address), query, filter, by: filtering)
       return ExpiringResponse(try await request.response(of: found, languages, areas))
     }
   }
+}
 
-  /// Returns the places of an address.
-  ///
-  /// - Parameter areaPart: the part of the address that the area of the query is.
-  private func find(
-    _ address: [PhotonAddressPart: String], in areaPart: PhotonAddressPart?, by search: PhotonSearch,
-    _ query: PointQuery, _ filter: PhotonFilter
-  ) async throws(Problem) -> [PhotonPlace] {
-    var filter = filter
-    if address[.street] != nil || address[.houseNumber] != nil || address[.postcode] != nil {
-      var houses = query
-      houses.filter = condition(on: address)
-      if let areaPart { filter.address[areaPart] = nil }
-      let found = try await search.places(matching: houses, filter)
-      guard found.isEmpty, let street = address[.street] else { return found }
-      // A street has no number.
-      filter.address[.houseNumber] = nil
-      if filter.layers.isEmpty { filter.layers = [.street] }
-      var streets = query
-      streets.proximity = nil
-      return try await search.places(named: street, streets, filter)
-    }
-    let layers: [(part: PhotonAddressPart, layers: [PhotonLayer])] = [
-      (.district, [.district, .locality]), (.city, [.city]), (.county, [.county]), (.state, [.state]),
-    ]
-    var places = query
-    (places.proximity, places.area) = (nil, nil)
-    for (part, layers) in layers {
-      guard let name = address[part] else { continue }
-      if filter.layers.isEmpty { filter.layers = layers }
-      return try await search.places(named: name, places, filter)
-    }
-    if filter.layers.isEmpty { filter.layers = [.country] }
-    return try await search.places(named: nil, places, filter)
-  }
+/// An address that is searched for by its parts.
+struct PhotonAddress: Hashable {
+  /// The parts as they are given.
+  var parts: [PhotonAddressPart: String]
 
-  /// Returns the condition on the tags of the street, the house number and the postal code.
-  private func condition(on address: [PhotonAddressPart: String]) -> PropertyFilter? {
+  /// The name or the category of a place at the address; `nil` for the address itself.
+  var amenity: String?
+
+  /// A Boolean value that indicates whether places with the address are searched for, and not an area or a street.
+  private var isOfPlaces: Bool { parts[.street] != nil || parts[.houseNumber] != nil || parts[.postcode] != nil }
+
+  /// The condition on the tags of the street, the house number and the postal code, by which places are found that have
+  /// the address.
+  fileprivate var condition: FilterExpression? {
+    guard isOfPlaces else { return nil }
     let keys: [(part: PhotonAddressPart, keys: [ExactText])] = [
       (.street, ["addr:street", "addr:place"]), (.houseNumber, ["addr:housenumber"]), (.postcode, ["addr:postcode"]),
     ]
@@ -157,22 +129,50 @@ struct PhotonStructuredRoute: CallHandler {
       .operation(.casei, [.operation(.accenti, [expression])])
     }
     // Areas may have the postal code of places that have no street.
-    let isHouse = address[.street] != nil || address[.houseNumber] != nil
+    let isHouse = parts[.street] != nil || parts[.houseNumber] != nil
     var conditions: [FilterExpression] = []
     for (part, keys) in keys where !isHouse || part != .postcode {
-      guard let text = address[part] else { continue }
-      // Case folding tells these two spellings apart.
-      let spellings: [String] = [text, text.replacing("ss", with: "ß"), text.replacing("ß", with: "ss")]
+      guard let text = parts[part] else { continue }
       var equal: [FilterExpression] = []
       for key in keys {
-        for spelling in spellings {
-          let expected = folded(.string(ExactText(spelling)))
-          equal.append(.operation(.equal, [folded(.property(key)), expected]))
+        for spelling in part.spellings(of: text) {
+          equal.append(.operation(.equal, [folded(.property(key)), folded(.string(spelling))]))
         }
       }
       conditions.append(.operation(.or, equal))
     }
-    return FilterExpression(allOf: conditions).flatMap { try? filtering.filter($0) }
+    return FilterExpression(allOf: conditions)
+  }
+}
+
+extension PhotonAddressPart {
+  /// The maximum number of separators of a street whose spellings are all tried.
+  private static let maximumSeparators = 4
+
+  /// Returns the spellings of a text that a filter, which folds case and accents alone, does not know to be the same.
+  fileprivate func spellings(of text: String) -> Set<ExactText> {
+    switch self {
+    case .houseNumber:
+      let compact = PhotonPlace.compact(text).text
+      let spaced = compact.replacing(/([0-9])([A-Za-z])/) { "\($0.1) \($0.2)" }
+      return Set([text, compact, spaced].map { ExactText($0) })
+    case .street:
+      var spellings = [text]
+      let separators = text.indices.filter { text[$0] == " " || text[$0] == "-" }
+      if separators.count <= Self.maximumSeparators {
+        for index in separators {
+          let other: Character = text[index] == " " ? "-" : " "
+          spellings += spellings.map { spelling in
+            var characters = Array(spelling)
+            characters[text.distance(from: text.startIndex, to: index)] = other
+            return String(characters)
+          }
+        }
+      }
+      return Set(
+        spellings.flatMap { [$0, $0.replacing("ss", with: "ß"), $0.replacing("ß", with: "ss")] }.map { ExactText($0) })
+    default: return [ExactText(text)]
+    }
   }
 }
 
@@ -207,6 +207,49 @@ struct PhotonSearch: Sendable {
         return try all.matching(name, kinds: kinds)
       }
     }
+  }
+
+  /// Returns the places of an address, or else the street, district, city, county, state or country that it is.
+  func places(
+    at address: PhotonAddress, _ query: PointQuery, _ filter: PhotonFilter, by filtering: Filtering
+  ) async throws(Problem) -> [PhotonPlace] {
+    var (query, filter) = (query, filter)
+    filter.address = address.parts.mapValues { NormalizedText($0).text }
+    var areaPart: PhotonAddressPart?
+    for (part, kind) in [(PhotonAddressPart.district, AreaKind.district), (.city, .city), (.state, .region)] {
+      guard query.area == nil, let name = address.parts[part] else { continue }
+      query.area = try await areas?.area(named: name, of: kind, near: bias?.center, for: request)
+      if query.area != nil { areaPart = part }
+    }
+    let condition = address.condition
+    if condition != nil || address.amenity != nil {
+      var (places, atAddress) = (query, filter)
+      places.filter = condition.flatMap { try? filtering.filter($0) }
+      if let areaPart { atAddress.address[areaPart] = nil }
+      if let amenity = address.amenity {
+        places.proximity = nil
+        return try await self.places(named: amenity, places, atAddress)
+      }
+      let found = try await self.places(matching: places, atAddress)
+      guard found.isEmpty, let street = address.parts[.street] else { return found }
+      // A street has no number.
+      atAddress.address[.houseNumber] = nil
+      if atAddress.layers.isEmpty { atAddress.layers = [.street] }
+      var streets = query
+      streets.proximity = nil
+      return try await self.places(named: street, streets, atAddress)
+    }
+    let layers: [(part: PhotonAddressPart, layers: [PhotonLayer])] = [
+      (.district, [.district, .locality]), (.city, [.city]), (.county, [.county]), (.state, [.state]),
+    ]
+    (query.proximity, query.area) = (nil, nil)
+    for (part, layers) in layers {
+      guard let name = address.parts[part] else { continue }
+      if filter.layers.isEmpty { filter.layers = layers }
+      return try await self.places(named: name, query, filter)
+    }
+    if filter.layers.isEmpty { filter.layers = [.country] }
+    return try await self.places(named: nil, query, filter)
   }
 
   /// Returns the places that match a text.
@@ -313,7 +356,8 @@ extension [PhotonPlace] {
         let around = try filter.needsAddress ? known.completingAddress(at: center, within: &steps) : []
         try steps.spend(AreaSteps.perPlace)
         guard filter.matches(countryCode: PostalAddress(area.draft.tags, in: around).countryCode),
-          let place = PhotonPlace(area), filter.matchesAddress(of: PhotonPlace(place.point, in: around))
+          let place = PhotonPlace(area), !filter.excludes(place),
+          filter.matchesAddress(of: PhotonPlace(place.point, in: around))
         else { continue }
         places.append(place)
       }
@@ -330,10 +374,11 @@ extension [PhotonPlace] {
 /// `GET /reverse`: the places nearest to a coordinate, by Photon's API.
 struct PhotonReverseRoute: CallHandler {
   static let call = Call(
-    .GET, "/reverse", scope: .read, joinsRestriction: true, id: "photonReverse", group: .photon,
+    .GET, "/reverse", aliases: ["/reverse/"], scope: .read, joinsRestriction: true, id: "photonReverse",
+    group: .photon,
     summary: "Get the nearest places",
     description: "With `layer`, areas of it that are around the position come first.",
-    ownParameters: PhotonArguments.reverseParameters,
+    ownParameters: PhotonArguments.reverseParameters, ignoresOtherParameters: true,
     requestHeaders: [.acceptLanguage], caching: .versioned,
     responses: [
       .init(
@@ -350,8 +395,7 @@ struct PhotonReverseRoute: CallHandler {
     var arguments = try PhotonArguments(request, allowing: Self.call.parameters)
     let center = arguments.center(requiredFor: "the nearest places")
     let radius = arguments.radiusMetres()
-    let limit = arguments.values.limit(
-      atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultReverseLimit)
+    let limit = arguments.limit(atMost: PhotonArguments.maximumLimit, default: PhotonArguments.defaultReverseLimit)
     let filter = arguments.filter()
     let languages = arguments.languages(request.headers)
     try arguments.check()
@@ -415,7 +459,7 @@ private struct PhotonMatches {
       for point in points {
         try steps.spend(AreaSteps.perPlace)
         var place = PhotonPlace(point)
-        guard filter.matches(place.mainTag, in: place.layer) else { continue }
+        guard filter.matches(place) else { continue }
         if filter.needsAddress {
           place = PhotonPlace(point, in: try areas.completingAddress(at: point.draft.coordinate, within: &steps))
           guard filter.matchesAddress(of: place) else { continue }
@@ -461,7 +505,8 @@ extension HTTPResponse {
     json.beginArray()
     let language = languages.languages?.ranges.first?.text
     for point in points {
-      try PhotonPlace(point.point, in: areas.completingAddress(of: point.point)).append(language: language, to: &json)
+      try PhotonPlace(point.point, in: areas.completingAddress(of: point.point)).append(
+        language: language, outline: areas?.areas[point.point.id]?.draft.outline, to: &json)
     }
     json.endArray()
     json.endObject()
@@ -477,18 +522,19 @@ package struct PhotonAPI: Sendable {
 
   package init(_ locations: LocationsAPI) {
     let (service, revalidation) = (locations.configuration.service, locations.revalidation)
-    let areas = locations.configuration.areas
+    let (areas, filtering) = (locations.configuration.areas, locations.configuration.filtering)
+    let nominatim = NominatimService(
+      service: service, revalidation: revalidation, areas: areas, filtering: filtering,
+      attributions: NominatimAttributions(service))
+    let status = PeerStatus(service, version: locations.configuration.version)
     let handlers: [any CallHandler] = [
       PhotonSearchRoute(
-        service: service, revalidation: revalidation, areas: areas,
-        timeLimit: locations.configuration.filtering.timeLimit),
-      PhotonStructuredRoute(
-        service: service, revalidation: revalidation, areas: areas, filtering: locations.configuration.filtering),
+        service: service, revalidation: revalidation, areas: areas, timeLimit: filtering.timeLimit),
+      PhotonStructuredRoute(service: service, revalidation: revalidation, areas: areas, filtering: filtering),
       PhotonReverseRoute(service: service, revalidation: revalidation, areas: areas),
-      NominatimSearchRoute(
-        service: service, revalidation: revalidation, areas: areas,
-        timeLimit: locations.configuration.filtering.timeLimit),
-      NominatimReverseRoute(service: service, revalidation: revalidation, areas: areas),
+      PhotonStatusRoute(status: status), NominatimSearchRoute(nominatim: nominatim),
+      NominatimReverseRoute(nominatim: nominatim), NominatimLookupRoute(nominatim: nominatim),
+      NominatimStatusRoute(status: status),
     ]
     endpoints = handlers.map(\.endpoint)
   }
@@ -508,7 +554,13 @@ extension Schema {
           .optional("osm_type", .oneOf(["N", "W", "R"])), .optional("osm_id", count),
           .required("osm_key", Schema(.string)), .required("osm_value", Schema(.string)),
           .required("type", .photonLayer), .required("name", Schema(.string)),
-        ] + texts, others: nil))
+        ] + texts + [
+          .optional(
+            "extent",
+            Schema(
+              .array(of: Schema(.number)), "Bounds of an area: west, north, east and south in degrees.",
+              ["minItems": 4, "maxItems": 4]))
+        ], others: nil))
     let feature = Schema(
       .object(
         [

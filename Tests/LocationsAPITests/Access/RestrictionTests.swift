@@ -183,6 +183,7 @@ import Testing
     "photonSearch": ["/api?q=cafe", "/api?q=secret", "/api?q=cafe%20zo"],
     "photonStructuredSearch": ["/structured?city=Zone"],
     "nominatimSearch": ["/nominatim/search?q=cafe", "/nominatim/search?q=secret"],
+    "nominatimLookup": ["/nominatim/lookup?osm_ids=N1,N101,W1"],
     "nominatimReverse": ["/nominatim/reverse?lat=0.1&lon=50", "/nominatim/reverse?lat=0.2&lon=1"],
     "photonReverse": ["/reverse?lat=0.1&lon=50", "/reverse?lat=0.2&lon=1"],
     "listAreas": ["/areas?q=zone"], "getArea": ["/areas/\(zone)"], "exportAreas": ["/areas/export"],

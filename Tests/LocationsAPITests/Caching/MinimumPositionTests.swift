@@ -14,8 +14,8 @@ import Testing
     "/locations/ID/areas", "/locations/reverse?lat=1&long=2", "/locations/featured", "/locations/suggest?q=caf",
     "/locations/check?lat=1&long=2", "/locations/clusters?zoom=3", "/locations/facets?by=category",
     "/locations/export", "/categories", "/tiles.json", "/tiles/0/0/0.mvt", "/api?q=cafe", "/reverse?lat=1&lon=2",
-    "/nominatim/search?q=cafe", "/nominatim/reverse?lat=1&lon=2", "/ogc/collections/places/items",
-    "/ogc/collections/places/items/ID",
+    "/nominatim/search?q=cafe", "/nominatim/reverse?lat=1&lon=2", "/nominatim/lookup?osm_ids=N1",
+    "/ogc/collections/places/items", "/ogc/collections/places/items/ID",
     "/ogc/collections/places/tiles/WebMercatorQuad/0/0/0",
   ])
   func everyReadContainsThePositionOfItsRequest(target: String) async throws {

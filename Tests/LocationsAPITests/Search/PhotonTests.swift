@@ -114,7 +114,7 @@ import Testing
   @Test(arguments: [
     "/api?q=a&countrycode=DEU", "/api?q=a&include=osm", "/api?q=a&include=", "/api?q=a&exclude=a.b.c.d.e",
     "/api?q=a&include=osm.a%20b", "/api", "/structured", "/structured?city=-", "/structured?q=a",
-    "/reverse?lat=1&lon=1&countrycode=DE", "/structured?city=a&city=b",
+    "/structured?city=a&city=b",
   ])
   func invalidFiltersAreRejected(target: String) async throws {
     let response = try await driver().send(.GET, target)
@@ -424,7 +424,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("/api?q=a&zoom=x&lat=1", "invalid-parameter"), ("/api?q=a&long=1&zoom=x", "unknown-parameter"),
+    ("/api?q=a&zoom=x&lat=1", "invalid-parameter"), ("/api?q=a&long=1&zoom=x", "invalid-parameter"),
     ("/api?lat=1&zoom=x", "missing-parameter"),
   ])
   func problemHasTheCodeOfItsFirstError(target: String, code: String) async throws {
@@ -450,14 +450,14 @@ import Testing
 
   @Test(arguments: [
     ("/api", ["q"]), ("/api?q=", ["q"]), ("/api?q=a&lat=1", ["lon"]), ("/api?q=a&lon=1", ["lat"]),
-    ("/api?q=a&lat=91&lon=1", ["lat"]), ("/api?q=a&zoom=x", ["zoom"]), ("/api?q=a&zoom=25", ["zoom"]),
-    ("/api?q=a&location_bias_scale=2", ["location_bias_scale"]), ("/api?q=a&bbox=1,2,3", ["bbox"]),
-    ("/api?q=a&bbox=1,2,3,4,5", ["bbox"]),
-    ("/api?q=a&limit=0", ["limit"]), ("/api?q=a&limit=x", ["limit"]), ("/api?q=a&osm_tag=", ["osm_tag"]),
+    ("/api?q=a&lat=91&lon=1", ["lat"]), ("/api?q=a&zoom=x", ["zoom"]),
+    ("/api?q=a&location_bias_scale=x", ["location_bias_scale"]), ("/api?q=a&bbox=1,2,3", ["bbox"]),
+    ("/api?q=a&bbox=1,2,3,4,5", ["bbox"]), ("/api?q=a&bbox=1,2,3,91", ["bbox"]),
+    ("/api?q=a&limit=x", ["limit"]), ("/api?q=a&osm_tag=", ["osm_tag"]),
     ("/api?q=a&osm_tag=a:", ["osm_tag"]), ("/api?q=a&osm_tag=!a:!b", ["osm_tag"]), ("/api?q=a&layer=planet", ["layer"]),
-    ("/api?q=a&lang=e_n", ["lang"]), ("/api?q=a&long=1", ["long"]), ("/api?q=a&q=b", ["q"]),
+    ("/api?q=a&lang=e_n", ["lang"]), ("/api?q=a&q=b", ["q"]),
     ("/api?q=a&dedupe=maybe", ["dedupe"]), ("/reverse", ["lat", "lon"]), ("/reverse?lat=1", ["lon"]),
-    ("/reverse?lat=1&lon=1&radius=5001", ["radius"]), ("/reverse?lat=1&lon=1&q=a", ["q"]),
+    ("/reverse?lat=1&lon=1&radius=5001", ["radius"]),
     ("/api?q=\(String(repeating: "a", count: 201))", ["q"]),
   ])
   func invalidParametersAreReported(target: String, parameters: [String]) async throws {
