@@ -154,8 +154,13 @@ def correct_combinations(query, path):
         query.pop("f", None)
     if path == "/api" and not any(name in query for name in ("q", "include", "exclude")):
         query["q"] = "museum"
-    if path == "/nominatim/search" and ("viewbox" in query or query.get("bounded", "0") != "0"):
-        query["viewbox"] = "-122.5,37.7,-121.8,37.2"
+    if path == "/nominatim/search":
+        # A text, or the parts of an address.
+        for name in ("street", "city", "county", "state", "country", "postalcode", "amenity"):
+            query.pop(name, None)
+        query.setdefault("q", "museum")
+        if "viewbox" in query:
+            query["viewbox"] = "-122.5,37.7,-121.8,37.2"
     if path == "/structured":
         # Each part has a letter or a digit.
         for name in ("housenumber", "street", "district", "postcode", "county", "state"):

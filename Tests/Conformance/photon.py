@@ -1,6 +1,7 @@
 """Calls a server with the geocoders Photon and Nominatim of geopy, and compares the results with its places.
 
-By name, near a coordinate, in a box, in another language, by tags, and in reverse. Installs geopy from PyPI.
+By name, near a coordinate, in a box, in another language, by tags, by the parts of an address, and in reverse, with every
+parameter of both classes. Requests of other clients are sent as these send them. Installs geopy from PyPI.
 
   scripts/conformance photon
 """
@@ -8,6 +9,8 @@ By name, near a coordinate, in a box, in another language, by tags, and in rever
 import argparse
 import json
 import sys
+import urllib.error
+import urllib.request
 
 from geopy.exc import GeocoderQueryError
 from geopy.geocoders import Nominatim, Photon
@@ -23,6 +26,24 @@ PLACES = [
     ("node/6", "Rathaus", "townhall", 48.1374, 11.5755, {"amenity": "townhall", "addr:city": "München"}),
     ("node/7", "서울역", "station", 37.5547, 126.9707, {"railway": "station", "name:en": "Seoul Station"}),
     ("relation/8", "Winchester Mystery House", "museum", 37.3184, -121.9511, {"tourism": "museum"}),
+    ("node/9", "Madrid", "place:city", 40.4168, -3.7038, {"place": "city", "addr:country": "ES"}),
+]
+
+AREA = {
+    "name": "Oldenburg", "kind": "city", "importance": 0.5, "source": "osm", "sourceId": "relation/62409",
+    "geometry": {"type": "Polygon", "coordinates": [[[8, 53], [8.5, 53], [8.5, 53.3], [8, 53.3], [8, 53]]]}}
+
+# What leaflet-control-geocoder, leaflet.photon, the sample of maplibre-gl-geocoder and Home Assistant's places send.
+CLIENTS = [
+    "/api/?q=rathaus", "/reverse/?lat=53.0758&lon=8.8073", "/api/?q=rathaus&limit=5&lat=53.07&lon=8.8",
+    "/reverse/?limit=1&lat=53.0758&lon=8.8073",
+    "/nominatim/search?q=rathaus&limit=5&format=json&addressdetails=1",
+    "/nominatim/reverse?lat=53.0758&lon=8.8073&zoom=19&addressdetails=1&format=json",
+    "/nominatim/search?q=rathaus&format=geojson&polygon_geojson=1&addressdetails=1",
+    "/nominatim/reverse?format=json&lat=53.0758&lon=8.8073&accept-language=&addressdetails=1&namedetails=1&zoom=18&limit=1"
+    "&email=",
+    "/nominatim/lookup?osm_ids=W123&format=json&addressdetails=1&extratags=1&namedetails=1&email=&accept-language=",
+    "/nominatim/search.php?q=rathaus&format=jsonv2", "/nominatim/status.php?format=json",
 ]
 
 
@@ -118,6 +139,35 @@ def check_nominatim(domain):
     expect("nominatim: the nearest place", (hall.address, hall.raw["address"]["road"], hall.raw["address"]["country_code"]),
            ("Town Hall, Am Markt 21, 28195 Bremen, Germany", "Am Markt", "de"))
     expect("nominatim: nothing within a kilometre", nominatim.reverse((0, 0)), None)
+    expect("nominatim: an address", osm_ids(nominatim.geocode(
+        {"street": "21 Am Markt", "city": "Bremen", "postalcode": "28195", "country": "Germany"}, exactly_one=False)), [123])
+    expect("nominatim: a city", osm_ids([nominatim.geocode({"city": "Madrid", "country": "España"})]), [9])
+    expect("nominatim: an address elsewhere", nominatim.geocode({"city": "Madrid", "country": "France"}), None)
+    expect("nominatim: a position", osm_ids([nominatim.geocode("53.0758, 8.8072")]), [123])
+    expect("nominatim: a kind", osm_ids([nominatim.geocode("madrid", featuretype="city")]), [9])
+    for geometry in ("wkt", "svg", "kml", "geojson"):
+        expect(f"nominatim: an area with {geometry}", osm_ids([nominatim.geocode("oldenburg", geometry=geometry)]), [62409])
+    outline = nominatim.geocode("oldenburg", geometry="geojson").raw
+    expect("nominatim: its outline", (outline["geojson"]["type"], outline["importance"]), ("Polygon", 0.5))
+    expect("nominatim: a reverse without an address", nominatim.reverse(
+        (53.0758, 8.8073), addressdetails=False, zoom=18, namedetails=True).raw.get("address"), None)
+    expect("nominatim: an area at a position", osm_ids([nominatim.reverse((53.1, 8.2), zoom=10)]), [62409])
+    try:
+        nominatim.reverse((0, 0), zoom="x")
+        expect("nominatim: an invalid zoom", "a result", "GeocoderQueryError")
+    except GeocoderQueryError:
+        expect("nominatim: an invalid zoom", "GeocoderQueryError", "GeocoderQueryError")
+
+
+def check_clients(url):
+    for target in CLIENTS:
+        try:
+            with urllib.request.urlopen(url + target, timeout=10) as response:
+                found = json.load(response)
+        except urllib.error.HTTPError as error:
+            found = {"error": error.code}
+        places = found.get("features", found) if isinstance(found, dict) else found
+        expect(target, len(places) > 0 and "error" not in places, True)
 
 
 def main():
@@ -127,7 +177,11 @@ def main():
     with temporary_folder("waymark-photon.") as folder:
         with server(options.waymark, folder) as waymark:
             check(f"127.0.0.1:{waymark.port}")
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{waymark.port}/areas", json.dumps(AREA).encode(), {"Content-Type": "application/json"})
+            urllib.request.urlopen(request, timeout=10).close()
             check_nominatim(f"127.0.0.1:{waymark.port}")
+            check_clients(f"http://127.0.0.1:{waymark.port}")
     sys.exit(1 if failures else 0)
 
 
