@@ -40,9 +40,8 @@ struct FeatureArguments {
     let filterSystem = values.referenceSystem(.filterCRS)
     var query = PointQuery(box: values.box(in: boxSystem), timeLimit: filtering.timeLimit)
     query.limit = values.limit(atMost: Self.maximumLimit, default: Self.defaultLimit)
-    var canMatch = Self.narrow(&query, to: collection, &values)
+    let canMatch = Self.narrow(&query, to: collection, &values)
     let times = values.dateTimes()
-    if let times, times.isEmpty { canMatch = false }
     query.filter = values.filter(by: filtering, and: times.map { [$0.condition].compactMap(\.self) } ?? []) {
       filterSystem == .crs84 ? $0 : filterSystem.inDegrees($0)
     }
@@ -77,7 +76,7 @@ struct FeatureArguments {
   }
 }
 
-/// The times of the parameter `datetime`: a moment, or the ones between two.
+/// The times of the parameter `datetime`: a moment, or the ones between two. A date is the whole day in UTC.
 struct DateTimes {
   /// The first moment in microseconds since 1970; `nil` without a bound.
   let start: Int64?
@@ -85,27 +84,29 @@ struct DateTimes {
   /// The last moment; `nil` without a bound.
   let end: Int64?
 
-  /// Creates the times of a text (OGC 17-069r4, section 7.15.4); `nil` for another one.
+  private static let microsecondsOfDay: Int64 = 86_400_000_000
+
+  /// Creates the times of a text (OGC 17-069r4, section 7.15.4); `nil` for another one, and for an interval whose end is
+  /// before its start.
   init?(_ text: String) {
+    func moments(_ text: Substring) -> (first: Int64, last: Int64)? {
+      if let time = RFC3339.microsecondsSinceEpoch(of: text) { return (time, time) }
+      guard let date = RFC3339.date(of: text) else { return nil }
+      let start = Int64(date.daysSinceEpoch) * Self.microsecondsOfDay
+      return (start, start + Self.microsecondsOfDay - 1)
+    }
     let ends = text.split(separator: "/", omittingEmptySubsequences: false)
     if ends.count == 1 {
-      guard let time = RFC3339.microsecondsSinceEpoch(of: text) else { return nil }
-      (start, end) = (time, time)
+      guard let moments = moments(ends[0]) else { return nil }
+      (start, end) = moments
       return
     }
     guard ends.count == 2 else { return nil }
-    func bound(_ text: Substring) -> Int64?? {
-      if text.isEmpty || text == ".." { return .some(nil) }
-      return RFC3339.microsecondsSinceEpoch(of: text).map { .some($0) }
-    }
-    guard let start = bound(ends[0]), let end = bound(ends[1]) else { return nil }
-    (self.start, self.end) = (start, end)
-  }
-
-  /// A Boolean value that indicates whether the end is before the start.
-  var isEmpty: Bool {
-    guard let start, let end else { return false }
-    return end < start
+    func isOpen(_ text: Substring) -> Bool { text.isEmpty || text == ".." }
+    let (first, last) = (moments(ends[0]), moments(ends[1]))
+    guard first != nil || isOpen(ends[0]), last != nil || isOpen(ends[1]) else { return nil }
+    if let first, let last, last.last < first.first { return nil }
+    (start, end) = (first?.first, last?.last)
   }
 
   /// The condition on the time of the last change; `nil` for any time.
@@ -139,15 +140,16 @@ extension Parameter {
 
   static let dateTime = Parameter("datetime") {
     .init(
-      "Only places whose last change was at this time, or between two, with a slash between and `..` for an open end.",
+      "Only places whose last change was at this time, or between two, with a slash between and `..` for an open end. A"
+        + " date is the whole day in UTC.",
       Schema(.string, nil, ["pattern": dateTimePattern], example: "2026-01-01T00:00:00Z/.."), statesStyle: true)
   }
 
-  /// The pattern of a time (RFC 3339), or of two with a slash between, one of which may be open.
+  /// The pattern of a time or a date (RFC 3339), or of two with a slash between, one of which may be open.
   private static let dateTimePattern: JSONValue = {
     let time =
-      "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?"
-      + "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+      "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?"
+      + "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?"
     return .string("^(\(time)|\(time)/(\(time)|\\.\\.)?|(\\.\\.)?/\(time))$")
   }()
 }
@@ -188,8 +190,8 @@ extension ParameterValues {
     }
     note(
       .invalid, Parameter.dateTime.name,
-      "must be a time such as 2026-11-21T10:15:00Z, or two with a slash between, of which one may be .., got"
-        + " '\(text.prefix(50))'")
+      "must be a time such as 2026-11-21T10:15:00Z or a date, or two with a slash between, the earlier one first, of which"
+        + " one may be .., got '\(text.prefix(50))'")
     return nil
   }
 }

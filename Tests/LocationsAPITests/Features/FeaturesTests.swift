@@ -226,8 +226,9 @@ import Testing
 
     for query in [
       "radius=5", "population=5", "bbox=1,2,3", "bbox=1,2,3,x", "bbox=0,10,1,9", "crs=EPSG:4326", "datetime=now",
-      "datetime=2026-01-01T00:00:00Z/2026-01-02T00:00:00Z/..", "f=xml", "lat=north", "updatedAt=now", "cursor=x",
-      "filter=name", "filter-lang=cql2-text", "limit=1&limit=2",
+      "datetime=2026-01-01T00:00:00Z/2026-01-02T00:00:00Z/..", "datetime=1980-01-01T00:00:00Z/1970-01-01T00:00:00Z",
+      "datetime=2026-01-02/2026-01-01", "datetime=2026-02-30", "datetime=2026-1-1", "f=xml", "lat=north",
+      "updatedAt=now", "cursor=x", "filter=name", "filter-lang=cql2-text", "limit=1&limit=2",
     ] {
       let response = try await service.get(Self.items + "?" + query)
       #expect(response.status == 400, "\(query): \(response.text.prefix(200))")
