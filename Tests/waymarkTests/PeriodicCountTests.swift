@@ -28,6 +28,23 @@ import Testing
     #expect(lines.first?.contains("1010") == true)
   }
 
+  @Test func callsWithoutTheIndexAreCountedInALineOfTheirOwn() async throws {
+    let (recorder, intervalEnds) = (LogRecorder(), Gate())
+    let log = AccessLog(logger: recorder.logger, isOn: false) { _ in await intervalEnds.pass() }
+    let call = CompletedRequest(
+      id: "r", method: .GET, route: "/api", status: .notImplemented, bodyBytes: 0, duration: nil)
+
+    for _ in 0..<3 { log.requestCompleted(call) }
+    log.requestCompleted(request(.notImplemented))
+    intervalEnds.open()
+    while recorder.lines.filter({ $0.hasPrefix("warning") }).count < 2 { await Task.yield() }
+
+    let lines = recorder.lines.filter { $0.hasPrefix("warning") }
+    #expect(lines.count == 2)
+    #expect(lines.contains { $0.contains("need the index") && $0.contains("3") })
+    #expect(lines.contains { $0.contains("unsupported method") && $0.contains("1") })
+  }
+
   @Test func errorsOfTheServerAreLoggedAsAWarningEach() {
     let recorder = LogRecorder()
     let log = AccessLog(logger: recorder.logger, isOn: false)

@@ -93,7 +93,7 @@ enum MethodLabel: UInt8 {
 /// The access log: a line for each request, where that is on, and for those that failed in the service in any case.
 ///
 /// Errors that clients alone cause, such as an unknown version of HTTP, are summed up: a line an interval with a count,
-/// however many they are.
+/// however many they are. So are calls that need a part of the service that is off, in a line of their own.
 ///
 /// A line has the route's template and never the target, which may contain someone's location.
 struct AccessLog: SynchronousMiddleware {
@@ -103,6 +103,7 @@ struct AccessLog: SynchronousMiddleware {
   /// The level of the logger, which each query would copy.
   private let leastLevel: Logger.Level
   private let clientFaults: PeriodicCount
+  private let missingParts: PeriodicCount
 
   /// Creates an access log.
   ///
@@ -119,11 +120,20 @@ struct AccessLog: SynchronousMiddleware {
         "requests with an unsupported method or HTTP version were rejected",
         metadata: ["count": .stringConvertible(count)])
     }
+    missingParts = PeriodicCount(interval: Self.interval, sleep: sleep) { count in
+      logger.warning(
+        "requests were rejected that need the index, a file or another part that is off",
+        metadata: ["count": .stringConvertible(count)])
+    }
     level = isOn ? .info : .debug
   }
 
   func requestCompleted(_ request: CompletedRequest) {
-    if request.isClientFault { clientFaults.add() }
+    if request.needsMissingPart {
+      missingParts.add()
+    } else if request.isUnsupported {
+      clientFaults.add()
+    }
     let level = level(for: request)
     guard level >= leastLevel else { return }
     var metadata: Logger.Metadata = [
@@ -144,7 +154,7 @@ struct AccessLog: SynchronousMiddleware {
   /// Returns the level of a request's line. For 503 there would be a line a request just when load is highest; the
   /// store logs the cause once.
   private func level(for request: CompletedRequest) -> Logger.Level {
-    guard let status = request.status, status.code >= 500, status != .serviceUnavailable, !request.isClientFault else {
+    guard let status = request.status, status.code >= 500, status != .serviceUnavailable, !request.isUnsupported else {
       return level
     }
     return .warning
@@ -154,8 +164,12 @@ struct AccessLog: SynchronousMiddleware {
 }
 
 extension CompletedRequest {
-  /// A Boolean value that indicates whether the status is 501 or 505, which only the client can cause.
-  fileprivate var isClientFault: Bool { status == .notImplemented || status == .httpVersionNotSupported }
+  /// A Boolean value that indicates whether the status is 501 or 505, which only the client or a setting can cause.
+  fileprivate var isUnsupported: Bool { status == .notImplemented || status == .httpVersionNotSupported }
+
+  /// A Boolean value that indicates whether the status is 501 of a call, as without the index. A request with an unknown
+  /// method has no call.
+  fileprivate var needsMissingPart: Bool { status == .notImplemented && route != nil }
 }
 
 /// A middleware that adds `Server-Timing` (https://www.w3.org/TR/server-timing/) to responses: `store` is the time
