@@ -114,7 +114,10 @@ extension PhotonArguments {
   private static let countryName = addressPart("country", "Country, by its name or its code of ISO 3166-1.")
 
   private static func addressPart(_ name: StaticString, _ description: String) -> Parameter {
-    Parameter(name) { .init(description + " Not together with `q`.", Schema(.string)) }
+    Parameter(name) {
+      .init(
+        description + " Not together with `q`.", Schema(.string, nil, ["maxLength": .count(TextQuery.maximumLength)]))
+    }
   }
 
   private static let nominatimLimit = Parameter("limit", .integer) {

@@ -231,6 +231,20 @@ import Testing
     }
   }
 
+  @Test func membersOfASearchHaveTheRulesOfTheParameters() throws {
+    let components = Self.document(.v3_1)["components"]
+    let members = components?["schemas"]?["Search"]?["properties"]
+    for name in ["category", "lang", "ids", "fields", "filter", "within", "route"] {
+      guard case .array(let forms)? = members?[name]?["anyOf"] else { throw Problem.internal }
+      #expect(forms[0]["minLength"] == 1, "\(name)")
+      guard ["lang", "ids", "fields"].contains(name) else { continue }
+      let parameter = components?["parameters"]?[name]?["schema"]
+      for keyword in ["items", "minItems", "maxItems"] {
+        #expect(forms[1][keyword] == parameter?[keyword], "\(keyword) of \(name)")
+      }
+    }
+  }
+
   @Test func nullIsWrittenInTheWayOfEachVersion() {
     let schema = Schema(.string).orNull
 

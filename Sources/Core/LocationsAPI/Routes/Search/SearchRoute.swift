@@ -87,13 +87,17 @@ extension Schema {
   /// Returns the schema of the member for a parameter.
   package static func member(for parameter: Parameter) -> Schema {
     let description = parameter.description
+    let text = Schema(.string, nil, ["minLength": 1])
     var schema: Schema
     switch parameter.form {
-    case .filter:
-      schema = Schema(.anyOf([Schema(.string), .jsonObject, Schema(.boolean)]))
-    case .shape: schema = Schema(.anyOf([Schema(.string), .jsonObject]))
+    case .filter: schema = Schema(.anyOf([text, .jsonObject, Schema(.boolean)]))
+    case .shape: schema = Schema(.anyOf([text, .jsonObject]))
     case .list, .values:
-      schema = Schema(.anyOf([Schema(.string), Schema(.array(of: Schema(.string)), nil, ["minItems": 1])]))
+      var list = description.schema
+      list.example = nil
+      // An element of a body may have commas.
+      if parameter == .category { list = Schema(.array(of: text), nil, ["minItems": 1]) }
+      schema = Schema(.anyOf([text, list]))
     case .text, .number, .integer, .flag, .numbers:
       schema = parameter == .filterLanguage ? .filterLanguage : description.schema
     }
