@@ -147,7 +147,9 @@ extension PhotonArguments {
   private static let theme = Parameter("layer", .list) {
     .init(
       "Only places and areas of these themes. A place with a house number is of `address` too.",
-      Schema(.array(of: .nominatimTheme), nil, ["minItems": 1], example: ["poi"]))
+      Schema(
+        .array(of: Schema(.string, nil, ["pattern": "^(address|poi|railway|natural|manmade)?$"])), nil, ["minItems": 1],
+        example: ["poi"]))
   }
 
   private static let excluded = Parameter("exclude_place_ids") {
@@ -179,7 +181,7 @@ extension PhotonArguments {
   }
 
   static let statusFormat = Parameter("format") {
-    .init("`text` by default.", .nominatimStatusFormat)
+    .init("`text` by default, or `json`.", Schema(.string, nil, ["pattern": "^(text|json)$"]))
   }
 
   private static let languageField = Parameter("accept-language") {
@@ -393,10 +395,4 @@ extension PhotonArguments {
 extension Schema {
   fileprivate static let nominatimFormat = enumeration(NominatimFormat.allCases.map(\.rawValue))
     .named("NominatimFormat", order: 830)
-
-  fileprivate static let nominatimStatusFormat = enumeration(NominatimStatusFormat.allCases.map(\.rawValue))
-    .named("NominatimStatusFormat", order: 835)
-
-  fileprivate static let nominatimTheme = enumeration(NominatimTheme.allCases.map(\.rawValue))
-    .named("NominatimTheme", order: 836)
 }

@@ -376,100 +376,47 @@ extension PhotonLayer {
 }
 
 extension Schema {
-  private static let text = Schema(.string)
-  private static let nullableTags = Schema.tags.orNull
-
-  /// The ids of a place.
-  private static let objectMembers: [Property] = [
-    .required("place_id", count), .optional("osm_type", .oneOf(["node", "way", "relation"])),
-    .optional("osm_id", count), .required("id", uuid),
-  ]
-
-  /// The members of a place that are in JSON and in GeoJSON.
-  private static let sharedMembers: [Property] = [
-    .optional("class", text), .optional("category", text), .required("type", text), .required("place_rank", count),
-    .required("importance", Schema(.number, nil, ["minimum": 0, "maximum": 1])), .required("addresstype", text),
-    .required("name", text), .required("display_name", text),
-    .optional("address", Schema(.object([], others: text))), .optional("extratags", nullableTags),
-    .optional("namedetails", nullableTags),
-  ]
-
-  static let nominatimPlace = Schema(
-    .object(
-      objectMembers + [.required("licence", text), .required("lat", text), .required("lon", text)] + sharedMembers + [
-        .required("boundingbox", Schema(.array(of: text), nil, ["minItems": 4, "maxItems": 4])),
-        .optional("geojson", jsonGeometry),
-      ], others: nil),
-    "A place with the properties of Nominatim's API.", example: Examples.nominatim
-  ).named("NominatimPlace", order: 80)
-
-  private static let jsonGeometry = Schema(
-    .object(
-      [.required("type", .oneOf(["Point", "Polygon", "MultiPolygon"])), .required("coordinates", any)], others: nil)
-  ).named("NominatimGeometry", order: 81)
-
-  static let nominatimFeatures = Schema(
-    .object(
-      [
-        .required("type", .oneOf(["FeatureCollection"])), .required("licence", text),
-        .required(
-          "features",
-          Schema(
-            .array(
-              of: Schema(
-                .object(
-                  [
-                    .required("type", .oneOf(["Feature"])),
-                    .required("properties", Schema(.object(objectMembers + sharedMembers, others: nil))),
-                    .required("bbox", Schema(.array(of: Schema(.number)), nil, ["minItems": 4, "maxItems": 4])),
-                    .required("geometry", jsonGeometry),
-                  ], others: nil))))),
-      ], others: nil),
-    "Places as GeoJSON."
-  ).named("NominatimFeatureCollection", order: 82)
-
-  static let geocodeFeatures = Schema(
-    .object(
-      [
-        .required("type", .oneOf(["FeatureCollection"])),
-        .required(
-          "geocoding",
-          Schema(
-            .object(
-              [.required("version", text), .required("attribution", text), .required("query", text)], others: nil))),
-        .required(
-          "features",
-          Schema(
-            .array(
-              of: Schema(
-                .object(
-                  [
-                    .required("type", .oneOf(["Feature"])),
-                    .required(
-                      "properties", Schema(.object([.required("geocoding", geocoding)], others: nil))),
-                    .required("geometry", jsonGeometry),
-                  ], others: nil))))),
-      ], others: nil),
-    "Places as GeocodeJSON."
-  ).named("GeocodeFeatureCollection", order: 83)
-
-  private static let geocoding: Schema = {
-    let address = [
-      "housenumber", "street", "locality", "district", "postcode", "city", "county", "state", "country", "country_code",
-    ]
+  static let nominatimPlace: Schema = {
+    let (text, tags) = (Schema(.string), Schema.tags.orNull)
     return Schema(
       .object(
-        objectMembers + [
-          .required("osm_key", text), .required("osm_value", text), .required("type", .photonLayer),
-          .required("label", text), .required("name", text),
-        ] + address.map { .optional($0, text) } + [
-          .optional("admin", Schema(.object([], others: text))), .optional("extra", nullableTags),
+        [
+          .required("place_id", count), .optional("osm_type", .oneOf(["node", "way", "relation"])),
+          .optional("osm_id", count), .required("id", uuid), .required("licence", text), .required("lat", text),
+          .required("lon", text), .optional("class", text), .optional("category", text), .required("type", text),
+          .required("place_rank", count), .required("importance", Schema(.number, nil, ["minimum": 0, "maximum": 1])),
+          .required("addresstype", text), .required("name", text), .required("display_name", text),
+          .optional("address", Schema(.object([], others: text))), .optional("extratags", tags),
+          .optional("namedetails", tags),
+          .required("boundingbox", Schema(.array(of: text), nil, ["minItems": 4, "maxItems": 4])),
+          .optional("geojson", jsonObject),
+        ], others: nil),
+      "A place with the properties of Nominatim's API.", example: Examples.nominatim
+    ).named("NominatimPlace", order: 80)
+  }()
+
+  /// The features of GeoJSON and GeocodeJSON. Their properties are objects of any members, since a generated client would
+  /// have a type for each.
+  static let nominatimFeatures: Schema = {
+    let feature = Schema(
+      .object(
+        [
+          .required("type", .oneOf(["Feature"])), .required("properties", jsonObject),
+          .optional("bbox", Schema(.array(of: Schema(.number)), nil, ["minItems": 4, "maxItems": 4])),
+          .required("geometry", jsonObject),
         ], others: nil))
+    return Schema(
+      .object(
+        [
+          .required("type", .oneOf(["FeatureCollection"])), .optional("licence", Schema(.string)),
+          .optional("geocoding", jsonObject), .required("features", Schema(.array(of: feature))),
+        ], others: nil),
+      "Places as GeoJSON with the properties of Nominatim's API, or as GeocodeJSON with `geocoding`."
+    ).named("NominatimFeatureCollection", order: 82)
   }()
 
   /// The places of a list, in each of the formats.
-  static let nominatimPlaces = Schema(
-    .anyOf([Schema(.array(of: .nominatimPlace)), .nominatimFeatures, .geocodeFeatures]))
+  static let nominatimPlaces = Schema(.anyOf([Schema(.array(of: .nominatimPlace)), .nominatimFeatures]))
 }
 
 extension Examples {

@@ -181,7 +181,7 @@ struct NominatimReverseRoute: CallHandler {
         media: .json(
           Schema(
             .anyOf([
-              .nominatimPlace, .nominatimFeatures, .geocodeFeatures,
+              .nominatimPlace, .nominatimFeatures,
               Schema(.object([.required("error", Schema(.string))], others: nil)),
             ])),
           example: Examples.nominatim))

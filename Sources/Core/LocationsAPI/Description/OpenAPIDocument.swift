@@ -35,8 +35,8 @@ package struct OpenAPIDocument {
 
   private static let info = """
     Points of interest: search, read, write, import and export. `HEAD` is available wherever `GET` is; `OPTIONS` \
-    returns `Allow`. A parameter that a call does not have is 400 `unknown-parameter`. Absent values are left out, \
-    never `null`. Errors are problem details (RFC 9457). Responses are compressed with gzip where `Accept-Encoding` allows it.
+    returns `Allow`. A parameter that a call does not have is 400 `unknown-parameter`, unless the call ignores others, as \
+    its description says then. Absent values are left out, never `null`. Errors are problem details (RFC 9457). Responses are compressed with gzip where `Accept-Encoding` allows it.
     """
 
   private var access: String {

@@ -276,7 +276,7 @@ extension Schema {
   package static let time = Schema(.string, nil, ["format": "date-time"])
   package static let count = Schema(.integer, nil, ["minimum": 0])
   package static let any = Schema(.any)
-  static let jsonObject = Schema(.object([], others: any)).named("JSONObject", order: 450)
+  package static let jsonObject = Schema(.object([], others: any)).named("JSONObject", order: 450)
   private static let ignored = Schema(.any, "Set by the service; ignored.")
 
   /// Returns the schema of the values of a field of a place.
