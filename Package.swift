@@ -96,7 +96,7 @@ let package = Package(
         name: "CBaseMap", path: "Sources/Features/Pages/CBaseMap", exclude: ["NOTICE", "make", "make.py", "tiles.bin"]),
       .target(name: "CBundledSample", path: "Sources/Core/Hosting/CBundledSample", exclude: ["landmarks.geojson"]),
       .target(
-        name: "CBuiltInCategories", path: "Sources/Features/Imports/CBuiltInCategories", exclude: ["categories.yaml"]),
+        name: "CBuiltInCategories", path: "Sources/Core/CBuiltInCategories", exclude: ["categories.yaml"]),
       .target(
         name: "CBuiltInMappings", path: "Sources/Features/Imports/CBuiltInMappings",
         exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
@@ -203,11 +203,16 @@ let package = Package(
     ),
     module("PrometheusMetrics", in: "Libraries", [metrics]),
     module(
-      "PointFormats", in: "Core", ["Basics", "Geo", "Gzip", "JSONText", "OpeningHours", "Points"], settings: computing),
+      "PointFormats", in: "Core",
+      [
+        "Basics", "CBuiltInCategories", "Geo", "Gzip", "JSONText", "OpeningHours", "Points",
+        .product(name: "Yams", package: "Yams"),
+      ],
+      settings: computing),
     module(
       "PointMapping", in: "Features/Imports",
       [
-        "Basics", "CBuiltInCategories", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
+        "Basics", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
         .product(name: "Yams", package: "Yams"),
       ]
     ),
@@ -338,20 +343,30 @@ let package = Package(
       feature(
         "Tokens",
         [
-          "AccessControl", "Basics", "HTTPServer", "JSONText", "Points", logging,
+          "AccessControl", "Basics", "CQL2", "HTTPServer", "JSONText", "Points", "PrometheusMetrics",
+          "ServerFeatures", logging,
+          .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "JWTKit", package: "jwt-kit"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ]),
       feature(
         "Webhooks",
         [
-          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", logging,
-          .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOHTTP1", package: "swift-nio"),
-        ]),
+          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "PostgresClient",
+          "PrometheusMetrics", "ServerFeatures", logging,
+          .product(name: "ArgumentParser", package: "swift-argument-parser"),
+          .product(name: "AsyncHTTPClient", package: "async-http-client"),
+          .product(name: "Crypto", package: "swift-crypto"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        ] + nio),
       .testTarget(
         name: "WebhooksTests",
         dependencies: [
-          "Webhooks", "Basics", "Geo", "MemoryStore", "PointIndex", "Points", "PostgresStore", "PostgresTestSupport",
-          "SQLiteJournal", "TestSupport", logging,
+          "Webhooks", "Basics", "Geo", "HTTPServer", "MemoryStore", "PointIndex", "Points", "PostgresStore",
+          "PostgresTestSupport", "SQLiteJournal", "TestSupport", logging,
+          .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: strict),
     ],
@@ -359,7 +374,8 @@ let package = Package(
       .target(
         name: "ServerFeatures",
         dependencies: [
-          "Basics", "HTTPServer", "LocationsAPI", "Points", "PrometheusMetrics", logging, metrics,
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "Points", "PrometheusMetrics", logging,
+          metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -370,13 +386,11 @@ let package = Package(
         name: "Hosting",
         dependencies: [
           "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "HTTPServer", "IndexedStore", "JSONText",
-          "LocationsAPI", "MemoryStore", "OpeningHours", "PointFormats", "PointIndex", "PointMapping", "Points",
-          "PostgresClient", "PostgresStore", "PrometheusMetrics", "SQLiteJournal", "ServerFeatures", "Tokens",
+          "LocationsAPI", "MemoryStore", "OpeningHours", "PointFormats", "PointIndex", "Points",
+          "PostgresClient", "PostgresStore", "PrometheusMetrics", "SQLiteJournal", "ServerFeatures",
           logging, metrics,
-          .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
-          .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
@@ -389,7 +403,7 @@ let package = Package(
         dependencies: [
           "AccessControl", "Basics", "Geo", "Gzip", "HTTPServer", "Hosting", "JSONText", "LocationsAPI", "MemoryStore",
           "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
-          "PrometheusMetrics", "SQLiteJournal", "ServerFeatures",
+          "SQLiteJournal", "ServerFeatures",
           "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon", "SearchAnalytics",
           "SuggestedEdits", "Tokens", "Webhooks",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -9,18 +9,19 @@ enum Repository {
     (try? Data(contentsOf: root.appending(path: path))).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Returns the modules below a folder: the outermost folders with the names of targets, in order.
+  /// Returns the modules below a folder: the folders with the names of targets, in order. A module has no files of those
+  /// in its folder.
   static func modules(in folder: String, of targets: Set<String>) -> [Module] {
     contents(of: folder).filter(\.isFolder).flatMap { entry in
-      targets.contains(entry.name)
-        ? [Module(name: entry.name, folder: entry.path, files: sourceFiles(in: entry.path))]
-        : modules(in: entry.path, of: targets)
+      let inner = modules(in: entry.path, of: targets)
+      guard targets.contains(entry.name) else { return inner }
+      return [Module(name: entry.name, folder: entry.path, files: sourceFiles(in: entry.path, but: targets))] + inner
     }
   }
 
-  private static func sourceFiles(in folder: String) -> [SourceFile] {
+  private static func sourceFiles(in folder: String, but targets: Set<String>) -> [SourceFile] {
     contents(of: folder).flatMap { entry in
-      if entry.isFolder { return sourceFiles(in: entry.path) }
+      if entry.isFolder { return targets.contains(entry.name) ? [] : sourceFiles(in: entry.path, but: targets) }
       guard SourceFile.extensions.contains(where: { entry.name.hasSuffix($0) }), let text = text(of: entry.path) else {
         return []
       }

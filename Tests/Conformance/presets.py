@@ -15,7 +15,7 @@ import yaml
 import http_clients
 from servers import Waymark
 
-TREE = pathlib.Path(__file__).resolve().parents[2] / "Sources/Features/Imports/CBuiltInCategories/categories.yaml"
+TREE = pathlib.Path(__file__).resolve().parents[2] / "Sources/Core/CBuiltInCategories/categories.yaml"
 TARGET = 0.95
 # Keys of OpenStreetMap that say what a point of interest is.
 KEYS = set("""aerialway aeroway amenity attraction barrier club craft emergency healthcare highway historic leisure man_made

@@ -204,3 +204,8 @@ import Testing
       ])
   }
 }
+
+extension ServeConfiguration {
+  /// The base map that the operator has chosen instead of the built-in one.
+  fileprivate var baseMap: BaseMapSource? { features.lazy.compactMap { ($0 as? PagesFeature)?.baseMap }.first }
+}

@@ -11,9 +11,9 @@ import Points
 import ServerFeatures
 import Testing
 import Tokens
-import Webhooks
 
 @testable import Hosting
+@testable import Webhooks
 @testable import waymark
 
 /// Responses of peers of the program, as the receiver of a webhook, the issuer of tokens, and a server that commands

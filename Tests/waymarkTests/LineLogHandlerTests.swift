@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Points
+import ServerFeatures
 import Synchronization
 import TestSupport
 import Testing

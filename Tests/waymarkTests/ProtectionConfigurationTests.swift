@@ -6,6 +6,7 @@ import ServerFeatures
 import Testing
 
 @testable import Hosting
+@testable import Tokens
 @testable import waymark
 
 @Suite struct ProtectionConfigurationTests {
@@ -13,10 +14,15 @@ import Testing
     try ServeConfiguration(Settings(environment: environment), features: Features.all)
   }
 
+  private func tokens(_ configuration: ServeConfiguration) -> TokensFeature.Configuration? {
+    configuration.features.lazy.compactMap { ($0 as? TokensFeature)?.configuration }.first
+  }
+
   @Test func withoutSettingsTokensAndRateLimitAreOff() throws {
     let configuration = try configuration([:])
 
-    #expect(configuration.access.tokens == nil)
+    #expect(!configuration.access.acceptsTokens)
+    #expect(tokens(configuration) == nil)
     #expect(configuration.rateLimit.limit == nil)
   }
 
@@ -25,9 +31,18 @@ import Testing
       "JWT_JWKS": "keys.json", "JWT_ISSUER": "i", "JWT_AUDIENCE": "a", "READ_REQUIRES_KEY": "1",
     ])
 
-    #expect(configuration.access.tokens?.keySet == .file("keys.json"))
-    #expect(configuration.access.tokens?.issuer == "i")
-    #expect(configuration.access.tokens?.audience == "a")
+    #expect(configuration.access.acceptsTokens)
+    #expect(tokens(configuration) == .init(keySet: .file("keys.json"), issuer: "i", audience: "a"))
+  }
+
+  @Test func readingNeedsAKindOfCredentialThatAFeatureHas() throws {
+    let settings = Settings(environment: ["READ_REQUIRES_KEY": "1"])
+    let full = #expect(throws: ConfigurationError.self) { try ServeConfiguration(settings, features: Features.all) }
+    let core = #expect(throws: ConfigurationError.self) { try ServeConfiguration(settings, features: []) }
+
+    #expect(
+      full?.description == "READ_REQUIRES_KEY needs API_KEYS_FILE or JWT_JWKS, without which nobody could read")
+    #expect(core?.description == "READ_REQUIRES_KEY needs API_KEYS_FILE, without which nobody could read")
   }
 
   @Test(arguments: [
@@ -74,7 +89,7 @@ import Testing
       (["JWT_JWKS": "https://i.example/jwks", "SSL_CERT_FILE": "s.pem"], ("SSL_CERT_FILE", "s.pem")),
     ] as [([String: String], (String, String)?)])
   func tokenKeysMayBeFetchedFromAnAddress(environment: [String: String], authorities: (String, String)?) throws {
-    let keySet = try configuration(environment.merging(issuer) { $1 }).access.tokens?.keySet
+    let keySet = tokens(try configuration(environment.merging(issuer) { $1 }))?.keySet
 
     let url = try #require(URL(string: environment["JWT_JWKS"] ?? ""))
     #expect(keySet == .address(url, authorities: authorities.map { .init(variable: $0.0, path: $0.1) }))

@@ -10,7 +10,6 @@ import PostgresStore
 import PrometheusMetrics
 import ServerFeatures
 import ServiceLifecycle
-import Tokens
 import UnixSignals
 
 /// The composition root: builds the configured parts, in the order in which they depend on each other, and runs them.
@@ -25,9 +24,12 @@ package struct Application {
   private let service: PointsService
   private let analytics: (any BackgroundAnalytics)?
   private let access: AccessControl
-  private let tokenKeys: RemoteTokenKeys<ContinuousClock>?
   private var featureServices: [BackgroundService] = []
-  private let reloadable: [Reloading.Part]
+
+  /// What features do before the server listens.
+  private var preparations: [@Sendable () async -> Void] = []
+
+  private var reloadable: [ReloadablePart] = []
   private let serverMetrics: ServerMetrics
   private let drainState = DrainState()
 
@@ -44,7 +46,7 @@ package struct Application {
     }
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
     let queryables = try configuration.queryables
-    let tokens = try await Self.buildTokenVerifier(configuration, queryables)
+    let tokens = try await Self.tokens(configuration, queryables)
     let metrics = PrometheusMetrics(MetricCatalogue.all(with: configuration.features.map { type(of: $0) }))
     Meter(label: MetricCatalogue.build.name, dimensions: [("version", waymarkVersion)], factory: metrics).set(1)
     // One clock for the store, whose changes it dates, and for the age in responses.
@@ -52,9 +54,9 @@ package struct Application {
     store = try await RunningStore.build(configuration, clock: clock, metrics: metrics, logger: logger)
     analytics = Self.buildAnalytics(configuration, searchLog: store.searchLog, logger: logger)
     access = try Self.buildAccess(configuration, tokens: tokens, queryables)
-    tokenKeys = try Self.buildTokenKeys(configuration, access: access, logger: logger)
-    reloadable = Self.buildReloadable(
-      configuration, identity: identity, access: access, tokenKeys: tokenKeys, queryables)
+    if let path = configuration.access.keysFile {
+      reloadable.append(.keys(path: path, queryables: queryables, access: access))
+    }
     serverMetrics = ServerMetrics(factory: metrics)
     var http = configuration.http
     http.tls = identity
@@ -65,9 +67,6 @@ package struct Application {
     self.http = http
     let processCollectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)]
     var collectors = processCollectors + store.collectors
-    if let tokenKeys {
-      collectors.append(ValueCollector(MetricCatalogue.tokenKeys, factory: metrics) { await tokenKeys.counts })
-    }
     if let analytics {
       collectors.append(ValueCollector(MetricCatalogue.analytics, factory: metrics) { analytics.dropped })
     }
@@ -89,7 +88,7 @@ package struct Application {
     let statusTotals = StatusTotals(metrics, collectors: processCollectors)
     var core = Core(
       records: store.records, keepsRecords: store.keepsRecords, changes: store.changes, areas: store.areas,
-      filtering: api.filtering, address: api.address, cors: configuration.cors,
+      access: access, filtering: api.filtering, address: api.address, cors: configuration.cors,
       bufferedBytes: configuration.http.limits.bufferedBytes,
       searches: store.searchLog, backup: store.backup, metrics: metrics, logger: logger)
     var endpointsOfFeatures: [@Sendable (LocationsAPI) -> [Endpoint]] = []
@@ -100,10 +99,13 @@ package struct Application {
       endpointsOfFeatures.append(parts.endpoints)
       collectors += parts.collectors
       featureServices += parts.services
+      reloadable += parts.reloadable
+      if let preparation = parts.preparation { preparations.append(preparation) }
       if let (interval, record) = parts.totals {
         featureServices.append(BackgroundService(every: interval) { record(await statusTotals.values()) })
       }
     }
+    if let identity { reloadable.append(.certificate(identity)) }
     api.metrics = MetricsReport(metrics, collectors: collectors)
     api.clock = clock
     api.isDraining = { [drainState] in drainState.isDraining }
@@ -118,8 +120,7 @@ package struct Application {
   /// - Parameter reloadSignals: the signals at which files are read again, caught before they were read.
   func run(reloadSignals: UnixSignalsSequence) async throws {
     let reloading = Reloading(reloadable, at: reloadSignals, logger: logger)
-    // The first tokens need keys. Without any the server starts all the same.
-    await tokenKeys?.fetch()
+    for prepare in preparations { await prepare() }
     // A client that finds the server listening may send signals.
     let stopSignals = await StopSignals()
     let server = try await listen()
@@ -171,7 +172,6 @@ package struct Application {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
       },
       analytics.map { analytics in BackgroundService { await analytics.run() } },
-      tokenKeys.map { keys in BackgroundService { await keys.run() } },
     ]
     let all: [any Service] =
       [MemoryTrimming.service, store] + store.changeUpkeep + services.compactMap(\.self) + featureServices
@@ -198,15 +198,18 @@ extension Application {
     }
   }
 
-  private static func buildTokenVerifier(
+  /// Returns the verification of the tokens that one of the features accepts; `nil` where none does.
+  private static func tokens(
     _ configuration: ServeConfiguration, _ queryables: Queryables
-  ) async throws -> TokenVerifier? {
-    guard let tokens = configuration.access.tokens else { return nil }
-    return try await TokenVerifier(tokens, scopes: configuration.access.scopes, queryables: queryables)
+  ) async throws -> (any TokenVerification)? {
+    for feature in configuration.features {
+      if let tokens = try await feature.tokens(scopes: configuration.access.scopes, queryables) { return tokens }
+    }
+    return nil
   }
 
   private static func buildAccess(
-    _ configuration: ServeConfiguration, tokens: TokenVerifier?, _ queryables: Queryables
+    _ configuration: ServeConfiguration, tokens: (any TokenVerification)?, _ queryables: Queryables
   ) throws(ConfigurationError) -> AccessControl {
     var keys: [APIKey]?
     let scopes = configuration.access.scopes
@@ -217,33 +220,6 @@ extension Application {
       AccessPolicy(
         keys: keys, tokens: tokens, isLoopback: Loopback.contains(host: configuration.http.host),
         readRequiresKey: configuration.access.readRequiresKey, scopes: scopes))
-  }
-
-  /// Returns the token keys of an address; `nil` where there are none, or where they are in a file.
-  private static func buildTokenKeys(
-    _ configuration: ServeConfiguration, access: AccessControl, logger: Logger
-  ) throws(ConfigurationError) -> RemoteTokenKeys<ContinuousClock>? {
-    guard case .address(let url, let authorities) = configuration.access.tokens?.keySet else { return nil }
-    let request = try TokenKeyRequest(url, authorities: authorities)
-    let keys = RemoteTokenKeys(request, logger: logger) { access.replaceTokenKeys($0) }
-    access.useTokenKeys(of: keys)
-    return keys
-  }
-
-  private static func buildReloadable(
-    _ configuration: ServeConfiguration, identity: TLSIdentity?, access: AccessControl,
-    tokenKeys: RemoteTokenKeys<ContinuousClock>?, _ queryables: Queryables
-  ) -> [Reloading.Part] {
-    var parts: [Reloading.Part] = []
-    if let path = configuration.access.keysFile {
-      parts.append(.keys(path: path, queryables: queryables, access: access))
-    }
-    if case .file(let path) = configuration.access.tokens?.keySet {
-      parts.append(.tokenKeys(path: path, access: access))
-    }
-    if let tokenKeys { parts.append(.tokenKeys(tokenKeys)) }
-    if let identity { parts.append(.certificate(identity)) }
-    return parts
   }
 
   /// Returns the middlewares in the order in which a request passes them; its response passes them in the opposite

@@ -1,3 +1,4 @@
+package import AccessControl
 package import ArgumentParser
 package import Basics
 package import CoreMetrics
@@ -27,10 +28,27 @@ package protocol ServerFeature: Sendable {
   /// The metrics that its collectors update.
   static var metrics: [MetricDescription] { get }
 
+  /// The setting by which the feature accepts tokens; `nil` where it accepts none.
+  static var tokenSetting: Setting? { get }
+
   /// A command that calls a running server.
   static var command: (any ParsableCommand.Type)? { get }
 
   init(_ settings: Settings) throws(ConfigurationError)
+
+  /// The checks of `waymark check`. Each returns its subject, and throws where the server could not use it.
+  var checks: [@Sendable () async throws -> String] { get }
+
+  /// Returns the verification of the tokens that the feature accepts, before places are loaded; `nil` where it accepts
+  /// none.
+  ///
+  /// - Parameters:
+  ///   - scopes: the scopes that tokens may have.
+  ///   - queryables: the types of the tags in filters, which tokens may have.
+  /// - Throws: ``ConfigurationError`` for a file that can't be used.
+  func tokens(scopes: [AccessScope], _ queryables: Queryables) async throws(ConfigurationError) -> (
+    any TokenVerification
+  )?
 
   /// Returns the parts that the feature adds to the server.
   ///
@@ -44,7 +62,13 @@ extension ServerFeature {
   package static var needsKeptPlaces: Bool { false }
   package static var scopes: [AccessScope] { [] }
   package static var metrics: [MetricDescription] { [] }
+  package static var tokenSetting: Setting? { nil }
   package static var command: (any ParsableCommand.Type)? { nil }
+  package var checks: [@Sendable () async throws -> String] { [] }
+
+  package func tokens(scopes: [AccessScope], _ queryables: Queryables) async throws(ConfigurationError) -> (
+    any TokenVerification
+  )? { nil }
 }
 
 extension AccessScope {
@@ -61,6 +85,12 @@ package struct FeatureParts {
   package var collectors: [any MetricsCollector]
   package var services: [BackgroundService]
 
+  /// What is made from files, and made again at SIGHUP.
+  package var reloadable: [ReloadablePart]
+
+  /// Work that ends before the server listens.
+  package var preparation: (@Sendable () async -> Void)?
+
   /// The sources of messages, for the features that come later in the list.
   package var messageSources: [MessageSource]
 
@@ -73,15 +103,31 @@ package struct FeatureParts {
   package init(
     endpoints: @escaping @Sendable (LocationsAPI) -> [Endpoint] = { _ in [] },
     collectors: [any MetricsCollector] = [], services: [BackgroundService] = [],
+    reloadable: [ReloadablePart] = [], preparation: (@Sendable () async -> Void)? = nil,
     messageSources: [MessageSource] = [], pageStyle: PageStyle? = nil,
     totals: (interval: Duration, record: @Sendable ([ExactText: Double]) -> Void)? = nil
   ) {
     self.endpoints = endpoints
     self.collectors = collectors
     self.services = services
+    self.reloadable = reloadable
+    self.preparation = preparation
     self.messageSources = messageSources
     self.pageStyle = pageStyle
     self.totals = totals
+  }
+}
+
+/// A part of the server that is made from files, and made again at SIGHUP.
+package struct ReloadablePart: Sendable {
+  /// The name in the log, such as `the file of API keys`.
+  package let name: String
+
+  /// Reads the files again and returns the fields of the log line. Where it throws, nothing has changed.
+  package let reload: @Sendable () async throws -> Logger.Metadata
+
+  package init(name: String, reload: @escaping @Sendable () async throws -> Logger.Metadata) {
+    (self.name, self.reload) = (name, reload)
   }
 }
 
@@ -98,6 +144,9 @@ package struct Core: Sendable {
 
   /// The named areas.
   package let areas: any AreaStore
+
+  /// The keys and tokens that are accepted.
+  package let access: AccessControl
 
   /// The types of tags in filters, and the time that a filter may take.
   package let filtering: Filtering
@@ -126,13 +175,15 @@ package struct Core: Sendable {
 
   package init(
     records: any RecordStore, keepsRecords: Bool, changes: any PointFeed, areas: any AreaStore,
-    filtering: Filtering, address: PublicAddress, cors: CORSPolicy, bufferedBytes: Int, searches: (any SearchHistory)?,
+    access: AccessControl, filtering: Filtering, address: PublicAddress, cors: CORSPolicy, bufferedBytes: Int,
+    searches: (any SearchHistory)?,
     backup: BackupAction?, metrics: any MetricsFactory, logger: Logger
   ) {
     self.records = records
     self.keepsRecords = keepsRecords
     self.changes = changes
     self.areas = areas
+    self.access = access
     self.filtering = filtering
     self.address = address
     self.cors = cors

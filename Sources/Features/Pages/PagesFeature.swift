@@ -28,6 +28,16 @@ package struct PagesFeature: ServerFeature {
 
   package init(_ settings: Settings) throws(ConfigurationError) { baseMap = try Self.baseMap(settings) }
 
+  package var checks: [@Sendable () async throws -> String] {
+    guard case .file(let path, _)? = baseMap else { return [] }
+    return [
+      { [baseMap] in
+        _ = try baseMap?.open()
+        return "the tiles of \(path)"
+      }
+    ]
+  }
+
   package func parts(of core: Core) throws(ConfigurationError) -> FeatureParts {
     let baseMap = try self.baseMap?.open()
     var style = PageStyle.translated
@@ -64,7 +74,7 @@ package struct PagesFeature: ServerFeature {
 }
 
 /// The base map that the operator has chosen instead of the built-in one.
-package enum BaseMapSource {
+package enum BaseMapSource: Sendable {
   case tiles(BaseMap)
   case file(path: String, attribution: String?)
 

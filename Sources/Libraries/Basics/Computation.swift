@@ -19,7 +19,7 @@ package enum ComputationDeadline {
 package func offThreadPool<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
   await withCheckedContinuation { continuation in
     // A queue of its own never waits for the work of others.
-    DispatchQueue(label: "waymark.work").async { continuation.resume(returning: work()) }
+    DispatchQueue(label: "computation").async { continuation.resume(returning: work()) }
   }
 }
 

@@ -8,7 +8,7 @@ public struct HTTPRequest: Sendable {
   /// The method, such as `GET`.
   public var method: HTTPMethod { head.method }
 
-  /// The path of the target, percent-encoded as received: `/locations/a%20b`. It is `*` for `OPTIONS *`.
+  /// The path of the target, percent-encoded as received: `/items/a%20b`. It is `*` for `OPTIONS *`.
   public var path: Substring { head.target.path }
 
   /// The part of the target after the `?`, percent-encoded as received; `nil` where there is no `?`.
@@ -125,7 +125,7 @@ public struct HTTPRequest: Sendable {
   ///
   /// - Parameters:
   ///   - method: the method.
-  ///   - target: a path with or without a query, such as `/locations?lat=1&long=2`; an absolute URI; or `*`.
+  ///   - target: a path with or without a query, such as `/items?page=2`; an absolute URI; or `*`.
   ///   - headers: the header fields.
   ///   - body: the body.
   ///   - id: the identifier; by default the client's `X-Request-Id` or a generated one.

@@ -16,7 +16,7 @@ public struct HTTPResponse: Sendable {
   /// The body. Responses to `HEAD` and those of status 204 and 304 are sent without it.
   public var body: HTTPResponseBody
 
-  /// The template of the route, such as `/locations/{id}`, for metrics and logs; it is not sent.
+  /// The template of the route, such as `/items/{id}`, for metrics and logs; it is not sent.
   public var route: String?
 
   /// The context of the request, for logs; it is not sent.

@@ -14,7 +14,7 @@ final class OrderedTasks<Output: Sendable> {
     self.state = state
     // One result more than there are threads, so that none waits while a result is being taken.
     for _ in 0...threads { state.slots.signal() }
-    let queue = DispatchQueue(label: "waymark.osm", attributes: .concurrent)
+    let queue = DispatchQueue(label: "openstreetmap.blocks", attributes: .concurrent)
     for _ in 0..<min(threads, count) {
       queue.async {
         while let index = state.begin() {

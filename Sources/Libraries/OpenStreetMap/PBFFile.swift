@@ -276,7 +276,7 @@ final class TemporaryFile: Sendable {
   /// - Throws: ``OSMError/outOfSpace(_:)`` if the folder can't be written to.
   init(folder: String?) throws(OSMError) {
     let folder = folder ?? FileManager.default.temporaryDirectory.path
-    var template = Array("\(folder)/waymark-osm-XXXXXX".utf8CString)
+    var template = Array("\(folder)/openstreetmap-XXXXXX".utf8CString)
     descriptor = mkstemp(&template)
     guard descriptor >= 0 else { throw .outOfSpace("\(folder): \(FileReader.lastError)") }
     unlink(template)

@@ -22,7 +22,7 @@ struct MBTiles: TileFile.Reader {
   init(path: String) throws(TileFileError) {
     var configuration = Configuration()
     configuration.readonly = true
-    configuration.label = "waymark.tiles"
+    configuration.label = "tiles"
     configuration.prepareDatabase { database in
       // The schema of the file may call nothing but harmless functions.
       try database.execute(sql: "PRAGMA trusted_schema = OFF")

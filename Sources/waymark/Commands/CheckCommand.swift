@@ -6,14 +6,12 @@ import Hosting
 import LocationsAPI
 import MemoryStore
 import NIOSSL
-import Pages
 import PointFormats
 import Points
 import PostgresClient
 import PostgresStore
 import SQLiteJournal
 import ServerFeatures
-import Tokens
 
 /// `waymark check`: examines settings, files and the database before `waymark serve` needs them.
 struct CheckCommand: AsyncParsableCommand {
@@ -66,9 +64,9 @@ struct CheckCommand: AsyncParsableCommand {
       return "the address \(host):\(port) is free"
     }
     let access = configuration.access
-    if access.keysFile == nil, access.tokens == nil, !Loopback.contains(host: host) {
+    if access.keysFile == nil, !access.acceptsTokens, !Loopback.contains(host: host) {
       report.note(
-        .warning("without API_KEYS_FILE or JWT_JWKS a server on \(host) takes no changes"))
+        .warning("without \(access.credentialNames) a server on \(host) takes no changes"))
     }
   }
 
@@ -92,34 +90,7 @@ struct CheckCommand: AsyncParsableCommand {
     if let path = configuration.queryablesFile {
       await report.examine { "the types of tags of \(path): \(try Queryables(path: path).types.count)" }
     }
-    if case .file(let path, _)? = configuration.baseMap {
-      await report.examine {
-        _ = try configuration.baseMap?.open()
-        return "the tiles of \(path)"
-      }
-    }
-    switch configuration.access.tokens?.keySet {
-    case nil: break
-    case .file(let path):
-      await report.examine { "the token keys of \(path): \(try await TokenKeySet(path: path).count)" }
-    case .address(let url, let authorities): await checkTokenKeys(url, authorities, &report)
-    }
-  }
-
-  private func checkTokenKeys(
-    _ url: URL, _ authorities: AuthorityFile?, _ report: inout CheckReport
-  ) async {
-    do {
-      let request = try TokenKeyRequest(url, authorities: authorities)
-      do {
-        let keys = try await TokenKeySet(json: try await request.fetch().json)
-        report.note(.fine("the token keys of \(request.address): \(keys.count)"))
-      } catch {
-        report.note(.problem("the token keys of \(request.address): \(error)"))
-      }
-    } catch {
-      report.note(.problem("\(error)"))
-    }
+    for check in configuration.features.flatMap(\.checks) { await report.examine(check) }
   }
 
   private func checkValidity(of file: String, _ report: inout CheckReport) {
@@ -214,9 +185,4 @@ struct CheckReport {
       note(.problem("\(error)"))
     }
   }
-}
-
-extension ServeConfiguration {
-  /// The base map that the operator has chosen instead of the built-in one.
-  var baseMap: BaseMapSource? { features.lazy.compactMap { ($0 as? PagesFeature)?.baseMap }.first }
 }

@@ -28,11 +28,6 @@ enum LocalServerSettings: SettingSelection {
   static let settings = [Setting.listening.host.setting, Setting.listening.port.setting]
 }
 
-/// The settings of the commands that call a running server.
-enum ClientSettings: SettingSelection {
-  static let settings = Setting.client.settings.filter { $0.optionName != nil }
-}
-
 extension SettingOptions {
   /// A Boolean value that indicates whether the option for the address of the database was given.
   var namesDatabase: Bool { values[Setting.postgres.url.setting.name] != nil }
@@ -43,44 +38,6 @@ extension SettingOptions {
   func configuration() throws -> DatabaseConfiguration {
     do {
       return try DatabaseConfiguration(Settings(options: values))
-    } catch {
-      throw Exit.because(error, Exit.usage)
-    }
-  }
-}
-
-/// The options of the commands that call a running server.
-struct ClientOptions: ParsableArguments {
-  @Option(help: "Address of a running server, such as http://127.0.0.1:8080.")
-  var url: String?
-
-  @OptionGroup var options: SettingOptions<ClientSettings>
-
-  /// Returns the server that `--url` names; `nil` where it is not given.
-  ///
-  /// - Throws: the exit code 64 for an invalid address, key or file, after an error message.
-  func target() throws -> ServerTarget? {
-    guard let url else {
-      for setting in ClientSettings.settings where options.values[setting.name] != nil {
-        throw Exit.because("--\(setting.optionName ?? "") is for a server, which --url names", Exit.usage)
-      }
-      return nil
-    }
-    return try target(url: url)
-  }
-
-  /// Returns the server of an address.
-  ///
-  /// - Throws: the exit code 64 for an invalid address, key or file, after an error message.
-  func target(url: String) throws -> ServerTarget {
-    let settings = Settings(options: options.values)
-    let authorities = Setting.client.authorities
-    let variable = options.values[authorities.setting.name] == nil ? authorities.setting.name : "--ca-file"
-    do {
-      return try ServerTarget(
-        url: url, apiKey: settings[Setting.client.apiKey],
-        authorities: settings[authorities].map { AuthorityFile(variable: variable, path: $0) },
-        trace: settings[Setting.client.trace].flatMap(TraceParent.init))
     } catch {
       throw Exit.because(error, Exit.usage)
     }
@@ -103,23 +60,7 @@ struct SettingsCommand: ParsableCommand {
   }
 }
 
-/// The exit codes of failures (sysexits.h).
-enum Exit {
-  /// A failure without a code of its own.
-  static let failed = ExitCode(1)
-  /// An invalid option or setting.
-  static let usage = ExitCode(64)
-  /// Invalid input.
-  static let badData = ExitCode(65)
-  static let unavailable = ExitCode(69)
-
-  /// Writes the reason to standard error and returns the code.
-  static func because(_ reason: some CustomStringConvertible, _ code: ExitCode) -> ExitCode {
-    // A reason has a line for each rejected row.
-    StandardError.write(Array("waymark: \(reason.description.escapingControls(except: "\n"))\n".utf8))
-    return code
-  }
-
+extension Exit {
   /// Writes the error of a command on the database to standard error and returns the code.
   ///
   /// - Parameter outcome: the effect of the failure, where it is known, such as `nothing was imported`.

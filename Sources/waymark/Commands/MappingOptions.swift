@@ -3,6 +3,7 @@ import Foundation
 import PointFormats
 import PointMapping
 import Points
+import ServerFeatures
 
 /// The options of `waymark import` for foreign data sets.
 struct MappingOptions: ParsableArguments {

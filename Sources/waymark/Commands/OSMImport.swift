@@ -8,6 +8,7 @@ import PointFormats
 import PointMapping
 import Points
 import PostgresStore
+import ServerFeatures
 import Synchronization
 
 /// The options of `waymark import` for the area of the places.

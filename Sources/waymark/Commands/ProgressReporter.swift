@@ -1,5 +1,6 @@
 import Hosting
 import OpenStreetMap
+import ServerFeatures
 import Synchronization
 
 /// Writes the progress of an import to standard error: on a terminal as one line that is overwritten, elsewhere as a

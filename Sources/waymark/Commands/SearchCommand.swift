@@ -131,31 +131,3 @@ struct FoundPlace: Decodable {
     }
   }
 }
-
-extension ServerTarget {
-  /// The limit of a response that is decoded.
-  private static let maximumResponseBytes = 16 << 20
-
-  /// The timeout of a request.
-  private static let timeout = TimeAmount.seconds(30)
-
-  /// Sends a request whose response is JSON, and decodes it.
-  func decode<Value: Decodable & Sendable>(
-    _ type: Value.Type, _ request: HTTPClientRequest
-  ) async throws(ServerCallError) -> Value {
-    try await withClient { (client) async throws(ServerCallError) in
-      let status: HTTPResponseStatus
-      let body: Data
-      do {
-        let response = try await client.execute(request, timeout: Self.timeout)
-        status = response.status
-        body = Data(try await response.body.collect(upTo: Self.maximumResponseBytes).readableBytesView)
-      } catch {
-        throw ServerCallError(error, target: self)
-      }
-      guard status == .ok else { throw ServerCallError(status, body: body) }
-      guard let value = try? JSONDecoder().decode(type, from: body) else { throw ServerCallError(notWaymark: self) }
-      return value
-    }
-  }
-}

@@ -87,8 +87,3 @@ extension Setting {
     }
   }
 }
-
-extension String {
-  /// The text without the backticks of Markdown.
-  var withoutBackticks: String { filter { $0 != "`" } }
-}

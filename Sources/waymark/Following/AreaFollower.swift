@@ -3,6 +3,7 @@ import Foundation
 import Hosting
 import JSONText
 import Points
+import ServerFeatures
 
 /// A follower of the data sets and the named areas of a server.
 ///

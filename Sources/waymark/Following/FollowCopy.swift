@@ -7,6 +7,7 @@ import Points
 import PostgresClient
 import PostgresStore
 import SQLiteJournal
+import ServerFeatures
 
 /// A copy of the places of a server, with the data sets that they come from and the named areas.
 protocol FollowCopy: Sendable {

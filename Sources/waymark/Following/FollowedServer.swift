@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
+import ServerFeatures
 
 /// A change of the places of a followed server.
 struct FollowedChange: Sendable {

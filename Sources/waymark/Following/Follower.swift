@@ -1,5 +1,6 @@
 import Hosting
 import Points
+import ServerFeatures
 
 /// A follower of the places of a server: copies them, then applies what changes. Before the places it copies the data
 /// sets that they come from, and the named areas.

@@ -6,7 +6,6 @@ import PostgresClient
 import PrometheusMetrics
 import ServerFeatures
 import Synchronization
-import Tokens
 
 enum MetricCatalogue {
   static let requests = MetricDescription(
@@ -90,13 +89,6 @@ enum MetricCatalogue {
     .total("analytics_dropped_searches_total", "Searches that analytics dropped for lack of room.") { Double($0) }
   ]
 
-  static let tokenKeys: [CollectedMetric<RemoteTokenKeys<ContinuousClock>.Counts>] = [
-    .gauge("token_keys", "Keys of the address JWT_JWKS that tokens are verified with.") { Double($0.keys) },
-    .total(
-      "token_key_fetches_total", "Fetches of the address JWT_JWKS, by outcome.", by: "outcome",
-      ["ok": { Double($0.successes) }, "failed": { Double($0.failures) }]),
-  ]
-
   /// Returns the metrics of a server with features.
   static func all(with features: [any ServerFeature.Type]) -> [MetricDescription] {
     [
@@ -105,7 +97,7 @@ enum MetricCatalogue {
         computationWait, rejectedComputations, storeDuration, lastImport, build,
       ],
       memoryStore.map(\.description), pool.map(\.description), index.map(\.description), analytics.map(\.description),
-      tokenKeys.map(\.description), features.flatMap { $0.metrics },
+      features.flatMap { $0.metrics },
       ProcessMetrics.descriptions,
     ].flatMap(\.self)
   }

@@ -57,16 +57,7 @@ enum MemoryTrimming {
 ///
 /// It runs without such files too, since the signal ends a process that does not handle it.
 struct Reloading: Service {
-  /// A part that was made from files.
-  struct Part: Sendable {
-    /// The name in the log, such as `the file of API keys`.
-    let name: String
-
-    /// Reads the files again and returns the fields of the log line. Where it throws, nothing has changed.
-    let reload: @Sendable () async throws -> Logger.Metadata
-  }
-
-  private let parts: [Part]
+  private let parts: [ReloadablePart]
   private let logger: Logger
   private let signals: UnixSignalsSequence
 
@@ -74,7 +65,7 @@ struct Reloading: Service {
   ///
   /// - Parameter signals: the signals, caught before the first file was read. One that came during the start is handled
   ///   by ``run()``.
-  init(_ parts: [Part], at signals: UnixSignalsSequence, logger: Logger) {
+  init(_ parts: [ReloadablePart], at signals: UnixSignalsSequence, logger: Logger) {
     self.parts = parts
     self.signals = signals
     self.logger = logger

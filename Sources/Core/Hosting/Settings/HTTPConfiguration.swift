@@ -179,7 +179,7 @@ extension ConfigurationError {
   }
 }
 
-extension Reloading.Part {
+extension ReloadablePart {
   static func certificate(_ identity: TLSIdentity) -> Self {
     Self(name: "the certificate") {
       do throws(TLSIdentityError) {

@@ -2,7 +2,7 @@ import Basics
 import CQL2
 import Foundation
 import JSONText
-import PointMapping
+import PointFormats
 package import Points
 package import ServerFeatures
 

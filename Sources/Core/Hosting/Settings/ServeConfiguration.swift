@@ -105,7 +105,7 @@ package struct ServeConfiguration {
     http = try HTTPServerConfiguration(settings)
     tls = try TLSFiles(settings)
     cors = try CORSPolicy(settings)
-    access = try AccessConfiguration(settings, scopes: AccessScope.ofServer(with: features))
+    access = try AccessConfiguration(settings, features: features)
     rateLimit = try RateLimitConfiguration(settings)
     let publicURL = settings[Setting.listening.publicURL]
     if let publicURL, !PublicAddress.isAcceptable(url: publicURL) {

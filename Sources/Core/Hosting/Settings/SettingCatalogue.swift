@@ -7,7 +7,6 @@ package import ServerFeatures
 // setting is one property.
 
 extension Setting {
-  package static let listening = ListeningSettings()
   package static let places = PlacesSettings()
   static let search = SearchSettings()
   static let filters = FilterSettings()
@@ -19,7 +18,6 @@ extension Setting {
   static let shutdown = ShutdownSettings()
   static let limits = LimitSettings()
   static let testing = TestingSettings()
-  package static let client = CommandSettings()
 
   package static let groupsOfServer: [any SettingGroup] = [
     listening, places, search, filters, maps, postgres, access, responses, observability, shutdown, limits, testing,
@@ -29,34 +27,6 @@ extension Setting {
   package static func ofServer(with features: [any ServerFeature.Type]) -> [Setting] {
     groupsOfServer.flatMap { $0.settings(with: features) }
   }
-}
-
-package struct ListeningSettings: SettingGroup {
-  package let title = "Listening and TLS"
-
-  package let host = Setting.Key(
-    "HTTP_HOST", .text("address"), affects: .operation, default: "127.0.0.1", "Address that the server listens on.")
-  package let port = Setting.Key(
-    "HTTP_PORT", .integer(0...65_535), affects: .operation, default: "8080",
-    "Port that the server listens on; 0 selects a free one, which the log names.")
-  package let certificateFile = Setting.Key(
-    "TLS_CERTIFICATE_FILE", .file, affects: .operation, default: .described("none: no TLS"),
-    "File of the server's certificate and its chain up to a root, in PEM; read again at SIGHUP.",
-    details: "Needs `TLS_PRIVATE_KEY_FILE`.")
-  let privateKeyFile = Setting.Key(
-    "TLS_PRIVATE_KEY_FILE", .file, affects: .operation, default: .described("none: no TLS"),
-    "File of the certificate's private key, in PEM without a passphrase; read again at SIGHUP.",
-    details: "Needs `TLS_CERTIFICATE_FILE`.")
-  let publicURL = Setting.Key(
-    "PUBLIC_URL", .text("address"), affects: .responses, default: .described("none: links are relative"),
-    "Address under which clients reach the service, such as https://example.com/poi.",
-    details: "`Link`, `Location` and links in bodies begin with it.")
-  let trustedProxies = Setting.Key(
-    "TRUSTED_PROXIES", .list("networks"), affects: .responses,
-    "Addresses and networks, with commas between, of proxies whose headers name the client.",
-    details:
-      "They are believed about the client's address and, by `X-Forwarded-Prefix`, about the path prefix that "
-      + "they removed.")
 }
 
 package struct PlacesSettings: SettingGroup {
@@ -192,21 +162,7 @@ struct AccessSettings: SettingGroup {
   let keysFile = Setting.Key(
     "API_KEYS_FILE", .file, affects: .operation,
     "File of the API keys, one `name:scope:sha256` per line; read again at SIGHUP.")
-  let tokenKeys = Setting.Key(
-    "JWT_JWKS", .text("file|address"), affects: .operation,
-    "File or address of the public keys that tokens are verified with, a JSON Web Key Set; read again at SIGHUP.",
-    details: "An address is `https`, except for loopback addresses, and is fetched at the start, from time to time, "
-      + "and when a token names a new key. Its certificate must be signed by an authority of the file that "
-      + "`SSL_CERT_FILE` names, else by one that the system trusts. See "
-      + "[Authentication](security.md#keys-of-an-address).")
-  let issuer = Setting.Key(
-    "JWT_ISSUER", .text("issuer"), affects: .operation,
-    "Issuer of the tokens: the value that their claim `iss` must have.",
-    details: "Needed with `JWT_JWKS`.")
-  let audience = Setting.Key(
-    "JWT_AUDIENCE", .text("audience"), affects: .operation,
-    "Audience of the tokens: the value that their claim `aud` must be or hold.",
-    details: "Needed with `JWT_JWKS`.")
+  let features = FeatureSettings()
   let readRequiresKey = Setting.Key(
     "READ_REQUIRES_KEY", .boolean, affects: .operation, default: "false",
     "Require an API key or a token for reading too.")
@@ -314,19 +270,4 @@ struct TestingSettings: SettingGroup {
     "IS_UNIT_TESTING", .boolean, affects: .operation, default: "false",
     "Open neither a socket nor a database nor analytics.",
     details: "`waymark serve` builds the rest, logs what it skipped and exits.")
-}
-
-/// The settings of the commands that call a running server.
-package struct CommandSettings: SettingGroup {
-  package let title = "Commands"
-
-  package let apiKey = Setting.Key(
-    "WAYMARK_API_KEY", .text("key"), affects: .operation, "API key that is sent to the server.", isSecret: true,
-    option: .named("api-key"))
-  package let authorities = Setting.Key(
-    "SSL_CERT_FILE", .file, affects: .operation, default: .described("the authorities that the system trusts"),
-    "File of the authorities that may have signed the server's certificate, in PEM.", option: .named("ca-file"))
-  package let trace = Setting.Key(
-    "TRACEPARENT", .text("context"), affects: .operation,
-    "Trace that the requests belong to, as in W3C Trace Context.", option: .none)
 }

@@ -1,6 +1,6 @@
 import Basics
 import CBuiltInMappings
-import PointFormats
+package import PointFormats
 import Points
 import Yams
 

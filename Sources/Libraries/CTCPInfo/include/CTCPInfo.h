@@ -1,5 +1,5 @@
-#ifndef WAYMARK_TCP_INFO_H
-#define WAYMARK_TCP_INFO_H
+#ifndef LINUX_TCP_INFO_H
+#define LINUX_TCP_INFO_H
 
 #include <stdint.h>
 

@@ -291,7 +291,7 @@ public struct CompletedRequest: Sendable {
   /// The method; `nil` where the request could not be parsed.
   public let method: HTTPMethod?
 
-  /// The template of the route, such as `/locations/{id}`; `nil` where there was none.
+  /// The template of the route, such as `/items/{id}`; `nil` where there was none.
   public internal(set) var route: String?
 
   /// The request's place in its trace; `nil` where its client sent none.

@@ -8,7 +8,7 @@ public final class Route: Sendable {
   /// The method. A route of `GET` has the requests of `HEAD` too.
   public let method: HTTPMethod
 
-  /// The paths, with parameters in braces: `/locations/{id}`.
+  /// The paths, with parameters in braces: `/items/{id}`.
   public let template: String
 
   /// The access that the sender must have; `nil` where the route is open to everyone.
@@ -96,7 +96,7 @@ public struct AccessScope: Hashable, Comparable, Sendable, CustomStringConvertib
   public func hash(into hasher: inout Hasher) { hasher.combine(level) }
 }
 
-/// The form of a route's paths: `/locations/{id}`.
+/// The form of a route's paths: `/items/{id}`.
 struct RouteTemplate: Sendable {
   enum Segment: Sendable, Equatable {
     /// The bytes of the decoded segment.

@@ -10,6 +10,8 @@ import Photon
 import SearchAnalytics
 import ServerFeatures
 import SuggestedEdits
+import Tokens
+import Webhooks
 
 /// The features that the server can do without, in the order of the documentation. Those that offer what messages tell
 /// come before those that send messages, and pages before others in HTML.
@@ -18,5 +20,6 @@ enum Features {
     MCPFeature.self, MapsFeature.self, PagesFeature.self,
     ChangesFeature.self, AreasFeature.self, DuplicatesFeature.self, SuggestedEditsFeature.self, WebhookFeature.self,
     SearchAnalyticsFeature.self, BackupFeature.self, OGCFeature.self, PhotonFeature.self,
+    TokensFeature.self,
   ]
 }

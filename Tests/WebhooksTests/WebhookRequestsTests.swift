@@ -3,9 +3,8 @@ import HTTPServer
 import NIOCore
 import Synchronization
 import Testing
-import Webhooks
 
-@testable import waymark
+@testable import Webhooks
 
 /// The addresses that webhooks may have, without connections.
 @Suite struct WebhookRequestsTests {

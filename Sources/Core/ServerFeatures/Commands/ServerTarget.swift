@@ -1,16 +1,14 @@
-import AsyncHTTPClient
-import Foundation
-import HTTPServer
-import Hosting
-import NIOCore
-import NIOHTTP1
+package import AsyncHTTPClient
+package import Foundation
+package import HTTPServer
+package import NIOCore
+package import NIOHTTP1
 import NIOSSL
-import ServerFeatures
 
 /// A running server that a command sends requests to.
-struct ServerTarget: Sendable {
+package struct ServerTarget: Sendable {
   /// The address of the server, without a slash at its end.
-  let base: String
+  package let base: String
 
   private let apiKey: String?
   private let authorities: [NIOSSLCertificate]?
@@ -23,7 +21,7 @@ struct ServerTarget: Sendable {
   ///   - authorities: the authorities that may have signed its certificate; `nil` for those that the system trusts.
   ///   - trace: the trace that the requests are steps of.
   /// - Throws: ``ConfigurationError`` for an address, a key or a file that can't be used, without the key.
-  init(
+  package init(
     url: String, apiKey: String?, authorities: AuthorityFile? = nil, trace: TraceParent? = nil
   ) throws(ConfigurationError) {
     // Without @ no part of a password with an unencoded / is shown as a part of the address.
@@ -52,7 +50,7 @@ struct ServerTarget: Sendable {
   /// Calls with a client, which is shut down afterwards.
   ///
   /// - Parameter readTimeout: the longest time without a byte of a response.
-  func withClient<Value, Failure>(
+  package func withClient<Value, Failure>(
     readTimeout: TimeAmount = Self.readTimeout, _ body: (HTTPClient) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     try await HTTPClient.withClient(trusting: authorities, readTimeout: readTimeout, body)
@@ -61,7 +59,7 @@ struct ServerTarget: Sendable {
   /// Returns a request.
   ///
   /// - Parameter target: the path of the call, with its query.
-  func request(_ method: HTTPMethod, _ target: String) -> HTTPClientRequest {
+  package func request(_ method: HTTPMethod, _ target: String) -> HTTPClientRequest {
     var request = HTTPClientRequest(url: base + target)
     request.method = method
     if let apiKey { request.headers.add(name: "authorization", value: "Bearer \(apiKey)") }
@@ -75,7 +73,7 @@ struct ServerTarget: Sendable {
   // MARK: Errors
 
   /// Returns a Boolean value that indicates whether an established connection has ended.
-  static func isBreak(_ error: any Error) -> Bool {
+  package static func isBreak(_ error: any Error) -> Bool {
     switch error {
     case let error as HTTPClientError: error == .remoteConnectionClosed
     case let error as IOError: [EPIPE, ECONNRESET, ECONNABORTED].contains(error.errnoCode)
@@ -87,14 +85,14 @@ struct ServerTarget: Sendable {
 }
 
 /// The error of a call whose response is a file.
-struct ServerCallError: Error, CustomStringConvertible {
-  let description: String
+package struct ServerCallError: Error, CustomStringConvertible {
+  package let description: String
 
   /// A Boolean value that indicates whether a later call may succeed.
-  let isUnavailable: Bool
+  package let isUnavailable: Bool
 
   /// Creates the error of a connection.
-  init(_ error: any Error, target: ServerTarget) {
+  package init(_ error: any Error, target: ServerTarget) {
     isUnavailable = true
     description =
       switch error {
@@ -105,7 +103,7 @@ struct ServerCallError: Error, CustomStringConvertible {
   }
 
   /// Creates the error of a response that is not the file.
-  init(_ status: HTTPResponseStatus, body: Data) {
+  package init(_ status: HTTPResponseStatus, body: Data) {
     struct Problem: Decodable {
       let detail: String?
     }
@@ -116,48 +114,36 @@ struct ServerCallError: Error, CustomStringConvertible {
   }
 
   /// Creates the error of a response of another program.
-  init(notWaymark target: ServerTarget) {
+  package init(notWaymark target: ServerTarget) {
     isUnavailable = false
     description = "\(target.base) did not respond as Waymark does"
   }
 }
 
 extension ServerTarget {
-  /// The limit of the body of a response that is a problem.
-  static let maximumProblemBytes = 1 << 20
+  /// The limit of a response that is decoded.
+  private static let maximumResponseBytes = 16 << 20
 
-  /// Sends a request whose response is a file, and writes it as it comes.
-  ///
-  /// - Parameter mediaType: the media type that the response must have.
-  /// - Returns: the header fields of the response.
-  /// - Throws: ``ServerCallError``, or the error of writing.
-  @discardableResult
-  func download(_ request: HTTPClientRequest, _ mediaType: String, to file: ExportFile) async throws -> HTTPHeaders {
-    try await withClient { (client) async throws -> HTTPHeaders in
-      let response: HTTPClientResponse
+  /// The timeout of a request.
+  private static let timeout = TimeAmount.seconds(30)
+
+  /// Sends a request whose response is JSON, and decodes it.
+  package func decode<Value: Decodable & Sendable>(
+    _ type: Value.Type, _ request: HTTPClientRequest
+  ) async throws(ServerCallError) -> Value {
+    try await withClient { (client) async throws(ServerCallError) in
+      let status: HTTPResponseStatus
+      let body: Data
       do {
-        response = try await client.execute(request, deadline: .distantFuture)
+        let response = try await client.execute(request, timeout: Self.timeout)
+        status = response.status
+        body = Data(try await response.body.collect(upTo: Self.maximumResponseBytes).readableBytesView)
       } catch {
         throw ServerCallError(error, target: self)
       }
-      guard response.status == .ok else {
-        let body = try? await response.body.collect(upTo: Self.maximumProblemBytes)
-        throw ServerCallError(response.status, body: Data(body?.readableBytesView ?? ByteBufferView()))
-      }
-      guard response.headers.first(name: "content-type")?.hasPrefix(mediaType) == true else {
-        throw ServerCallError(notWaymark: self)
-      }
-      var body = response.body.makeAsyncIterator()
-      while let buffer = try await next(of: &body) { try file.write(Array(buffer.readableBytesView)) }
-      return response.headers
-    }
-  }
-
-  private func next(of body: inout HTTPClientResponse.Body.AsyncIterator) async throws -> ByteBuffer? {
-    do {
-      return try await body.next()
-    } catch {
-      throw ServerCallError(error, target: self)
+      guard status == .ok else { throw ServerCallError(status, body: body) }
+      guard let value = try? JSONDecoder().decode(type, from: body) else { throw ServerCallError(notWaymark: self) }
+      return value
     }
   }
 }

@@ -1,8 +1,7 @@
 import ArgumentParser
-import ServerFeatures
 
 /// The settings that a command has options for.
-protocol SettingSelection: Sendable {
+package protocol SettingSelection: Sendable {
   static var settings: [Setting] { get }
 
   /// A Boolean value that indicates whether the help of each option names its environment variable.
@@ -10,16 +9,16 @@ protocol SettingSelection: Sendable {
 }
 
 extension SettingSelection {
-  static var namesVariables: Bool { true }
+  package static var namesVariables: Bool { true }
 }
 
 /// The command-line options of some settings, generated from their declarations.
 ///
 /// ArgumentParser learns a type's options from its mirror and decodes their values by the labels of the mirror's
 /// children. The mirror of this type has an option for each setting, labelled with the setting's name.
-struct SettingOptions<Selection: SettingSelection>: ParsableArguments, CustomReflectable {
+package struct SettingOptions<Selection: SettingSelection>: ParsableArguments, CustomReflectable {
   /// The values of the options that were given, by the names of their settings.
-  private(set) var values: [String: String] = [:]
+  package private(set) var values: [String: String] = [:]
 
   private struct Key: CodingKey {
     let stringValue: String
@@ -30,9 +29,9 @@ struct SettingOptions<Selection: SettingSelection>: ParsableArguments, CustomRef
     init?(intValue: Int) { nil }
   }
 
-  init() {}
+  package init() {}
 
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     for setting in Selection.settings {
       values[setting.name] =
@@ -40,7 +39,7 @@ struct SettingOptions<Selection: SettingSelection>: ParsableArguments, CustomRef
     }
   }
 
-  var customMirror: Mirror {
+  package var customMirror: Mirror {
     let children = Selection.settings.compactMap { setting in
       setting.argument(namesVariable: Selection.namesVariables).map { Mirror.Child(label: setting.name, value: $0) }
     }
@@ -77,4 +76,9 @@ extension Setting {
     case .text, .integer, .numberOrZero, .milliseconds, .list: nil
     }
   }
+}
+
+extension String {
+  /// The text without the backticks of Markdown.
+  package var withoutBackticks: String { filter { $0 != "`" } }
 }

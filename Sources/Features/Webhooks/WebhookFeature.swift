@@ -1,22 +1,20 @@
-import ArgumentParser
-import Hosting
+package import ArgumentParser
 import LocationsAPI
 import Points
-import PrometheusMetrics
-import ServerFeatures
-import Webhooks
+package import PrometheusMetrics
+package import ServerFeatures
 
 /// Webhooks: their calls, the messages to them, and the metrics of these.
-struct WebhookFeature: ServerFeature {
+package struct WebhookFeature: ServerFeature {
   private static let allowedNetworks = Setting.Key(
     "WEBHOOK_ALLOWED_NETWORKS", .list("networks"), affects: .operation, default: .described("none: the Internet alone"),
     "Private addresses and networks, with commas between, that webhooks may be sent to, such as 10.1.0.0/16.",
     details: "Without TLS too. See [Webhooks](webhooks.md#addresses).")
 
-  static let settings = [allowedNetworks.setting]
-  static let needsKeptPlaces = true
-  static let metrics = collected.map(\.description)
-  static let command: (any ParsableCommand.Type)? = WebhooksCommand.self
+  package static let settings = [allowedNetworks.setting]
+  package static let needsKeptPlaces = true
+  package static let metrics = collected.map(\.description)
+  package static let command: (any ParsableCommand.Type)? = WebhooksCommand.self
 
   private static let collected: [CollectedMetric<WebhookSender.Counts>] = [
     .total(
@@ -36,14 +34,14 @@ struct WebhookFeature: ServerFeature {
   /// The file of the authorities that may have signed the certificates of webhooks.
   private let authorities: AuthorityFile?
 
-  init(_ settings: Settings) throws(ConfigurationError) {
+  package init(_ settings: Settings) throws(ConfigurationError) {
     networks = WebhookNetworks(allowed: try settings.networks(Self.allowedNetworks))
     let authorities = Setting.client.authorities
     self.authorities = settings[authorities].map { AuthorityFile(variable: authorities.setting.name, path: $0) }
   }
 
   /// Adds calls that are 501 if the store does not keep records.
-  func parts(of core: Core) -> FeatureParts {
+  package func parts(of core: Core) -> FeatureParts {
     let sources = core.messageSources
     guard core.keepsRecords else {
       return FeatureParts { WebhookCalls($0, sender: nil, sources: sources).endpoints }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import HTTPServer
-import Hosting
 import NIOHTTP1
 import Points
 import ServerFeatures

@@ -1,4 +1,4 @@
-import Yams
+package import Yams
 
 /// The reason why a file in YAML, such as a mapping, is invalid.
 package struct YAMLFileError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -13,10 +13,14 @@ package struct YAMLFileError: Error, Hashable, Sendable, CustomStringConvertible
 
   /// The message for a user; it follows the name of the file.
   package var description: String { line.map { "line \($0): \(reason)" } ?? reason }
+
+  package init(line: Int?, reason: String) {
+    (self.line, self.reason) = (line, reason)
+  }
 }
 
 /// A reader of the nodes of a file in YAML.
-protocol NodeReader {
+package protocol NodeReader {
   /// The name of the file in messages.
   static var subject: String { get }
 
@@ -29,7 +33,7 @@ extension NodeReader {
   private static var maximumNodes: Int { 50_000 }
 
   /// Returns the root of a text in YAML, of which JSON is a part.
-  static func root(of text: String) throws(YAMLFileError) -> Node {
+  package static func root(of text: String) throws(YAMLFileError) -> Node {
     guard text.utf8.count <= YAMLFileError.maximumFileBytes else {
       throw YAMLFileError(line: nil, reason: "\(subject) has more than \(YAMLFileError.maximumFileBytes) bytes")
     }
@@ -48,12 +52,12 @@ extension NodeReader {
     }
   }
 
-  mutating func members(of node: Node, in name: String) throws(YAMLFileError) -> [(key: String, value: Node)] {
+  package mutating func members(of node: Node, in name: String) throws(YAMLFileError) -> [(key: String, value: Node)] {
     try keyedMembers(of: node, in: name).map { ($0.key.string, $0.value) }
   }
 
   /// Returns the members with their keys, which have lines.
-  mutating func keyedMembers(
+  package mutating func keyedMembers(
     of node: Node, in name: String
   ) throws(YAMLFileError) -> [(key: Node.Scalar, value: Node)] {
     guard case .mapping(let mapping) = node else { throw error(node, "\(name) must have members") }
@@ -67,24 +71,24 @@ extension NodeReader {
   }
 
   /// Returns the elements of a sequence, or any other node as the only one.
-  mutating func elements(_ node: Node) throws(YAMLFileError) -> [Node] {
+  package mutating func elements(_ node: Node) throws(YAMLFileError) -> [Node] {
     guard case .sequence(let sequence) = node else { return [node] }
     for element in sequence { try count(element) }
     return Array(sequence)
   }
 
-  func text(_ node: Node, _ name: String) throws(YAMLFileError) -> String {
+  package func text(_ node: Node, _ name: String) throws(YAMLFileError) -> String {
     guard case .scalar(let scalar) = node else { throw error(node, "'\(name)' must be a text") }
     return scalar.string
   }
 
-  mutating func texts(_ node: Node, _ name: String) throws(YAMLFileError) -> [String] {
+  package mutating func texts(_ node: Node, _ name: String) throws(YAMLFileError) -> [String] {
     var texts: [String] = []
     for element in try elements(node) { texts.append(try text(element, name)) }
     return texts
   }
 
-  func boolean(_ node: Node, _ name: String) throws(YAMLFileError) -> Bool {
+  package func boolean(_ node: Node, _ name: String) throws(YAMLFileError) -> Bool {
     switch try text(node, name) {
     case "true": return true
     case "false": return false
@@ -92,5 +96,5 @@ extension NodeReader {
     }
   }
 
-  func error(_ node: Node, _ reason: String) -> YAMLFileError { YAMLFileError(line: node.mark?.line, reason: reason) }
+  package func error(_ node: Node, _ reason: String) -> YAMLFileError { YAMLFileError(line: node.mark?.line, reason: reason) }
 }

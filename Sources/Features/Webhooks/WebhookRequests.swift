@@ -5,7 +5,6 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import ServerFeatures
-import Webhooks
 
 /// The networks whose addresses webhooks may have.
 struct WebhookNetworks: Sendable {

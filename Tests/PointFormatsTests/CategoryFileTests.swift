@@ -1,10 +1,9 @@
 import Basics
 import Foundation
-import PointFormats
 import Points
 import Testing
 
-@testable import PointMapping
+@testable import PointFormats
 
 /// The built-in tree of categories.
 @Suite struct BuiltInCategoryTests {
