@@ -85,6 +85,19 @@ import Testing
   }
 
   @Test(arguments: [
+    "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\nHost: a\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\n\r\n",
+    "GET / HTTP/1.1\r\nHost: a\r\n\n", "GET / HTTP/1.0\n\n",
+  ])
+  func bareLineFeedIsNoEndOfALine(request: String) async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      for character in request.unicodeScalars { try await connection.send(String(character)) }
+      connection.shutdownSending()
+
+      #expect(try await connection.response().status == 400)
+    }
+  }
+
+  @Test(arguments: [
     "foo", "gzip", "gzip, chunked", "x;y=z", "Foo", "gzip\r\nTransfer-Encoding: chunked",
   ])
   func unknownTransferCodingGets501AndTheConnectionIsClosed(coding: String) async throws {

@@ -32,6 +32,8 @@ final class RequestFraming {
     case target
     /// A number of characters of `HTTP/` have come.
     case version(Int)
+    /// After `HTTP/`, with a Boolean value that indicates whether the last byte was a carriage return.
+    case versionNumber(endsWithReturn: Bool)
     /// The lines up to the empty one, which are not inspected.
     case fields(isAtLineStart: Bool)
     /// The head has been passed on.
@@ -91,7 +93,7 @@ final class RequestFraming {
     while index < bytes.count {
       let byte = bytes[index]
       switch phase {
-      case .start, .startLineFeed, .method, .targetStart, .target, .version:
+      case .start, .startLineFeed, .method, .targetStart, .target, .version, .versionNumber:
         index = try inspectRequestLine(in: bytes, from: index)
       case .fields(let isAtLineStart), .trailers(let isAtLineStart):
         guard let end = Self.endOfLines(in: bytes, from: index, isAtLineStart: isAtLineStart, phase: &phase) else {
@@ -130,7 +132,7 @@ final class RequestFraming {
     var index = start
     while index < bytes.count {
       switch phase {
-      case .start, .startLineFeed, .method, .targetStart, .version:
+      case .start, .startLineFeed, .method, .targetStart, .version, .versionNumber:
         try Self.inspectRequestLine(bytes[index], &phase)
       case .target:
         let end = bytes.firstIndex(of: Self.space, from: index) ?? bytes.count - 1
@@ -165,7 +167,12 @@ final class RequestFraming {
     case .version(let count):
       guard byte == protocolName.utf8Start[count] else { throw .requestLine }
       phase =
-        count + 1 == protocolName.utf8CodeUnitCount ? .fields(isAtLineStart: false) : .version(count + 1)
+        count + 1 == protocolName.utf8CodeUnitCount ? .versionNumber(endsWithReturn: false) : .version(count + 1)
+    case .versionNumber(let endsWithReturn):
+      // The parser takes a bare line feed for a part of the version.
+      guard byte != lineFeed || endsWithReturn else { throw .requestLine }
+      phase = byte == lineFeed ? .fields(isAtLineStart: true) : .versionNumber(endsWithReturn: byte == carriageReturn)
+      return
     default: break
     }
     // Without a target or a version the parser rejects the line; what follows does not matter.
