@@ -92,7 +92,8 @@ package struct HeaderDescription: Sendable {
     Schema(.string))
 
   static let area = HeaderDescription(
-    "Waymark-Area", "Id of the area of `in`.", Schema(.string, nil, ["format": "uuid"], example: .string(Examples.id)))
+    "Waymark-Area", "Id of the area of `in`, or else of the area or place that `q` names behind a word for near.",
+    Schema(.string, nil, ["format": "uuid"], example: .string(Examples.id)))
 
   package static let contentDisposition = HeaderDescription(
     "Content-Disposition", "Name for the file.", Schema(.string, nil, example: "attachment; filename=\"locations.csv\"")

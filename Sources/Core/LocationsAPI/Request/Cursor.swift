@@ -23,7 +23,17 @@ package enum Cursor {
   private static let pairVersion: UInt8 = 3
   private static let idByteCount = 16
 
-  /// The maximum length of a text in bytes.
+  /// The version of the positions in the matches near a place that a text names. They end with the number of the reading
+  /// of the text, the id and the coordinate of that place, so that all pages are around it.
+  private static let nearVersion: UInt8 = 4
+  private static let landmarkByteCount = 1 + 16 + 16
+
+  /// The maximum number of bytes behind those that every cursor has.
+  private static let maximumRest = stageByteCount + landmarkByteCount + minuteByteCount
+
+  private static let maximumTextLength = Base64URL.length(ofByteCount: byteCount + maximumRest)
+
+  /// The maximum length of the text of a position among places or pairs of places, in bytes.
   static let maximumLength = Base64URL.length(ofByteCount: byteCount + idByteCount)
 
   /// A position among pairs of places.
@@ -90,28 +100,38 @@ package enum Cursor {
 
   /// Returns the text of a position in the matches of a text.
   ///
-  /// - Parameter fingerprint: the fingerprint of the parameters of the query.
+  /// - Parameters:
+  ///   - landmark: the place that the matches are near, if the text names one.
+  ///   - fingerprint: the fingerprint of the parameters of the query.
   static func text(
-    for position: TextQuery.Position, in query: TextQuery, of fingerprint: QueryFingerprint
+    for position: TextQuery.Position, in query: TextQuery, near landmark: Landmark?, of fingerprint: QueryFingerprint
   ) -> String {
     let check = fingerprint.check(in: query.filters.area, query.areaReadings)
-    return String(atMost: maximumLength) { text in
-      write(textVersion, position.value, position.id, check, to: &text) { bytes in
+    let version = landmark == nil ? textVersion : nearVersion
+    return String(atMost: maximumTextLength) { text in
+      write(version, position.value, position.id, check, to: &text) { bytes in
         let (number, detail) = position.stage.code
         bytes.write(number)
         bytes.write(bigEndian: detail)
+        if let landmark {
+          bytes.write(landmark.reading)
+          bytes.write(bigEndian: landmark.id.high)
+          bytes.write(bigEndian: landmark.id.low)
+          bytes.write(bigEndian: landmark.coordinate.latitude.bitPattern)
+          bytes.write(bigEndian: landmark.coordinate.longitude.bitPattern)
+        }
         write(query.filters.opening, to: &bytes)
       }
     }
   }
 
-  /// Writes the text of what every cursor has, and of at most ``idByteCount`` bytes that a closure writes behind it.
+  /// Writes the text of what every cursor has, and of at most ``maximumRest`` bytes that a closure writes behind it.
   @inline(__always)
   private static func write(
     _ version: UInt8, _ value: Double, _ id: PointID, _ check: UInt32, to text: inout UncheckedBytes,
     _ writeRest: (inout UncheckedBytes) -> Void
   ) {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: byteCount + idByteCount) { buffer in
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: byteCount + maximumRest) { buffer in
       let start = buffer.baseAddress.unsafelyUnwrapped
       var bytes = UncheckedBytes(at: start)
       bytes.write(version)
@@ -150,6 +170,28 @@ package enum Cursor {
     return parts(of: bytes, textVersion, fingerprint.check(in: query.filters.area, query.areaReadings)).map {
       .init(value: $0, id: $1, stage: stage)
     }
+  }
+
+  /// Returns the position of a text and the place that the matches are near; `nil` when it is no cursor, or one of
+  /// another query or of matches that are near none.
+  ///
+  /// - Parameters:
+  ///   - query: the query; it gets the minute of the first page.
+  ///   - fingerprint: the fingerprint of its parameters.
+  static func nearPosition(
+    from text: some StringProtocol, in query: inout TextQuery, of fingerprint: QueryFingerprint
+  ) -> (position: TextQuery.Position, landmark: Landmark)? {
+    let start = byteCount + stageByteCount
+    guard let bytes = bytes(of: text, count: start + landmarkByteCount, &query.filters.opening),
+      let stage = TextQuery.Stage(code: bytes[byteCount], UInt16(bigEndianBytes: bytes[(byteCount + 1)..<start])),
+      let (value, id) = parts(of: bytes, nearVersion, fingerprint.check(in: query.filters.area))
+    else { return nil }
+    func number(_ index: Int) -> UInt64 { UInt64(bigEndianBytes: bytes[(start + 1 + 8 * index)...].prefix(8)) }
+    let (latitude, longitude) = (Double(bitPattern: number(2)), Double(bitPattern: number(3)))
+    guard let coordinate = try? Coordinate(latitude: latitude, longitude: longitude) else { return nil }
+    let landmark = Landmark(
+      reading: bytes[start], id: PointID(high: number(0), low: number(1)), coordinate: coordinate)
+    return (TextQuery.Position(value: value, id: id, stage: stage), landmark)
   }
 
   private static func parts(

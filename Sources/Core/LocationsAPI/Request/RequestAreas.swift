@@ -22,9 +22,13 @@ package final class RequestAreas: Sendable {
   /// The readings of the request's text; `nil` until they are needed.
   private let readings = Mutex<(areas: [Area], readings: [TextQuery.AreaReading])?>(nil)
 
-  package init(_ areas: Areas, completesAddresses: Bool = false) {
+  /// A Boolean value that indicates whether the request's text has a part that any area may be named by.
+  private let namesAny: Bool
+
+  package init(_ areas: Areas, completesAddresses: Bool = false, namesAny: Bool = false) {
     self.areas = areas
     self.completesAddresses = completesAddresses
+    self.namesAny = namesAny
   }
 
   /// The number of steps of the look-ups of a request on the event loop, less than a millisecond.
@@ -89,18 +93,34 @@ package final class RequestAreas: Sendable {
   /// searches.
   package func readings(of text: String, isIncomplete: Bool, near coordinate: Coordinate?) -> [TextQuery.AreaReading] {
     if let known = readings.withLock({ $0 }) { return known.readings }
+    let (found, readings) = preparedReadings(of: text, isIncomplete: isIncomplete, near: coordinate)
+    self.readings.withLock { $0 = (found, readings) }
+    return readings
+  }
+
+  /// Returns the readings of another text than the request's, with the areas prepared for searches, beside the event
+  /// loop if that takes long.
+  func otherReadings(
+    of text: String, isIncomplete: Bool, near coordinate: Coordinate?, for request: HTTPRequest
+  ) async throws(Problem) -> [TextQuery.AreaReading] {
+    try await prepare(text, isIncomplete: isIncomplete, near: coordinate, for: request)
+    return preparedReadings(of: text, isIncomplete: isIncomplete, near: coordinate).readings
+  }
+
+  private func preparedReadings(
+    of text: String, isIncomplete: Bool, near coordinate: Coordinate?
+  ) -> (areas: [Area], readings: [TextQuery.AreaReading]) {
     var (found, readings): ([Area], [TextQuery.AreaReading]) = ([], [])
     for reading in areas.readings(of: text, isIncomplete: isIncomplete, near: coordinate) {
       guard let shape = try? areas.shape(of: reading.area) else { continue }
       found.append(reading.area)
       readings.append(.init(text: reading.rest, area: shape, isAtEnd: reading.isAtEnd))
     }
-    self.readings.withLock { [found, readings] in $0 = (found, readings) }
-    return readings
+    return (found, readings)
   }
 
   fileprivate var tagSuffix: String {
-    let addresses = completeAddresses ? "-ad" + String(areas.version, radix: 36) : ""
+    let addresses = completeAddresses || namesAny ? "-ad" + String(areas.version, radix: 36) : ""
     let areas = [named].compactMap(\.self) + (readings.withLock { $0?.areas } ?? [])
     return areas.reduce(addresses) { $0 + "-in" + $1.tag }
   }
@@ -220,10 +240,11 @@ extension AreaStore {
     let text = use == .named ? nil : values[.text]
     let isIncomplete = use == .addressed || values[.autocomplete]?.hasSameBytes(as: "true") == true
     let hasAddresses = values.haveAddresses(use)
-    guard name != nil || hasAddresses || mayName(text, isIncomplete, near: position) else { return nil }
+    let namesAny = text.map { !NearWords.readings(of: $0).isEmpty } ?? false
+    guard name != nil || hasAddresses || namesAny || mayName(text, isIncomplete, near: position) else { return nil }
     let areas: RequestAreas
     do throws(Problem) {
-      areas = try await forRequest(request, completesAddresses: hasAddresses)
+      areas = try await forRequest(request, completesAddresses: hasAddresses, namesAny: namesAny)
     } catch {
       if name != nil { throw error }
       return nil
@@ -307,10 +328,10 @@ extension AreaStore {
   ///
   /// - Throws: `Problem` of the store's error.
   package func forRequest(
-    _ request: HTTPRequest, completesAddresses: Bool = false
+    _ request: HTTPRequest, completesAddresses: Bool = false, namesAny: Bool = false
   ) async throws(Problem) -> RequestAreas {
     let current = try await request.result(of: await areas(isCurrent: false, notBefore: request.minimumPosition))
-    return RequestAreas(current, completesAddresses: completesAddresses)
+    return RequestAreas(current, completesAddresses: completesAddresses, namesAny: namesAny)
   }
 }
 

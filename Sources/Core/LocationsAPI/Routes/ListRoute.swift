@@ -94,14 +94,18 @@ struct ListRoute: AreaCallHandler {
   ) async throws(Problem) -> ExpiringResponse {
     let attributions = try await service.attributions(for: arguments.fields, request)
     if let text = arguments.text {
-      let query = text.query(arguments)
-      return try await service.matches(of: query, in: arguments.areas, for: request) { page throws(Problem) in
+      return try await service.matches(
+        of: text, arguments.query, includesMatchedNames: arguments.fields.contains(.match), in: arguments.areas,
+        for: request
+      ) { page, query, landmark throws(Problem) in
         let next = page.next.map {
-          target(cursor: Cursor.text(for: $0, in: query, of: arguments.fingerprint), for: request)
+          target(cursor: Cursor.text(for: $0, in: query, near: landmark, of: arguments.fingerprint), for: request)
         }
-        return try response(
+        var found = try response(
           of: page.matches.map { FoundPoint($0) }, attributions, next: next, expiry: page.expiry, arguments,
           for: request)
+        found.response.addLandmark(landmark, in: arguments.areas)
+        return found
       }
     }
     return try await service.page(

@@ -110,9 +110,12 @@ extension PointsService {
 
   /// Returns the response of a page of the places that match a text.
   ///
+  /// - Parameters:
+  ///   - isRecorded: a Boolean value that indicates whether the search counts in analytics.
+  ///   - isEmptyRecorded: a Boolean value that indicates whether it does if nothing is found.
   /// - Throws: `Problem`; 501 if texts can't be searched for.
   package func matches<Response>(
-    of query: TextQuery, isRecorded: Bool = true, in areas: RequestAreas?, for request: HTTPRequest,
+    of query: TextQuery, isRecorded: Bool = true, isEmptyRecorded: Bool = true, in areas: RequestAreas?, for request: HTTPRequest,
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     try requireTextSearch()
@@ -120,7 +123,8 @@ extension PointsService {
     return try await searching(query.filters, for: request) { isOnEventLoop throws(PointStoreError) in
       var query = query
       query.stepLimit = isOnEventLoop ? Self.stepsOnEventLoop : nil
-      return try matches(of: query, in: snapshot, isRecorded: isRecorded)
+      return try matches(
+        of: query, in: snapshot, isRecorded: isRecorded, isEmptyRecorded: isEmptyRecorded)
     } isShort: { page in
       page.matches.reduce(0) { $0 + $1.point.draft.textBytes } <= PointPage.shortTextBytes
         && areas.lookUp(page.matches.lazy.map(\.point.draft.coordinate))

@@ -112,7 +112,7 @@ struct AreaNames: Sendable {
       let start = Int(word.sourceStart)
       guard scalars.count - start <= Self.maximumLength else { continue }
       let name = NormalizedText(String(Substring(scalars.dropFirst(start)))).text
-      guard let areas = areas(named: name) ?? (isIncomplete ? areas(beginningWith: name) : nil) else { continue }
+      guard let areas = areas(named: name, isIncomplete: isIncomplete) else { continue }
       return Mention(areas: areas, rest: Self.withoutPrepositions(String(Substring(scalars.prefix(start)))))
     }
     return nil
@@ -130,7 +130,7 @@ struct AreaNames: Sendable {
       let end = Int(word.sourceStart)
       guard end <= Self.maximumLength else { continue }
       let name = NormalizedText(String(Substring(scalars.prefix(end)))).text
-      guard let areas = areas(named: name) else { continue }
+      guard let areas = areas(named: name, isIncomplete: false) else { continue }
       var rest = scalars.dropFirst(end)
       if let particle = rest.first, Self.particles.contains(particle), rest.count > 1 { rest = rest.dropFirst() }
       return Mention(areas: areas, rest: String(Substring(rest)))
@@ -138,8 +138,12 @@ struct AreaNames: Sendable {
     return nil
   }
 
-  private func areas(named name: String) -> NamedAreas? {
-    [exact[name], declined[name]].first { !$0.isEmpty }
+  /// Returns the areas of a normalized name, which may be declined; `nil` if there are none.
+  ///
+  /// - Parameter isIncomplete: a Boolean value that indicates whether the last word is being typed.
+  func areas(named name: String, isIncomplete: Bool) -> NamedAreas? {
+    let found = [exact[name], declined[name]].first { !$0.isEmpty }
+    return found ?? (isIncomplete ? areas(beginningWith: name) : nil)
   }
 
   private func areas(beginningWith text: String) -> NamedAreas? {

@@ -169,6 +169,13 @@ public final class Areas: Sendable {
     return best(of: names[NormalizedText(text).text], near: coordinate, kind: kind)
   }
 
+  /// Returns the area that ``area(named:near:of:)`` returns for a part of a text, whose name may be declined.
+  ///
+  /// - Parameter isIncomplete: a Boolean value that indicates whether the last word is being typed.
+  package func area(mentionedAs text: String, isIncomplete: Bool, near coordinate: Coordinate?) -> Area? {
+    names.areas(named: NormalizedText(text).text, isIncomplete: isIncomplete).flatMap { best(of: $0, near: coordinate) }
+  }
+
   private func best(of named: NamedAreas, near coordinate: Coordinate?, kind: AreaKind? = nil) -> Area? {
     named.best(near: coordinate.map { AreaDistance(from: $0) }, kind: kind).map { all[Int($0)] }
   }

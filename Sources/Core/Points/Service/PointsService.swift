@@ -179,14 +179,16 @@ public final class PointsService: Sendable {
 
   /// Returns a page of the places of a snapshot that match a text, in the query's order.
   ///
-  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
+  /// - Parameters:
+  ///   - isRecorded: a Boolean value that indicates whether the search counts in analytics.
+  ///   - isEmptyRecorded: a Boolean value that indicates whether it does if nothing is found.
   public func matches(
-    of query: TextQuery, in snapshot: any IndexSnapshot, isRecorded: Bool = true
+    of query: TextQuery, in snapshot: any IndexSnapshot, isRecorded: Bool = true, isEmptyRecorded: Bool = true
   ) throws(PointStoreError) -> TextPage {
     try compute(.matches) { () throws(PointStoreError) in
       try snapshot.page(matching: query)
     } onSuccess: { page, duration in
-      guard isRecorded else { return }
+      guard isRecorded, isEmptyRecorded || !page.matches.isEmpty else { return }
       analytics.record(Search(query, found: page.matches.count, took: duration, recordsText: recordsTexts))
     }
   }

@@ -64,10 +64,12 @@ struct SuggestRoute: AreaCallHandler {
     ) { () async throws(Problem) in
       try service.requireTextSearch()
       let counts = try await categories(for: query, languages.languages, for: request)
-      return try await service.matches(of: query, isRecorded: false, in: areas, for: request) { page throws(Problem) in
-        try ExpiringResponse(
-          Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages, areas),
-          expiry: page.expiry)
+      return try await service.matches(of: arguments, filters, isRecorded: false, in: areas, for: request) {
+        page, _, landmark throws(Problem) in
+        var response = try Self.response(
+          page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages, areas)
+        response.addLandmark(landmark, in: areas)
+        return ExpiringResponse(response, expiry: page.expiry)
       }
     }
   }

@@ -21,14 +21,23 @@ struct TextArguments: Hashable {
 
   let sort: Sort
 
+  /// A Boolean value that indicates whether the request has the order.
+  let isSortGiven: Bool
+
   /// The position near which matches rank higher.
   let bias: LocationBias?
 
   /// The readings of the text by which some of its words name an area.
   let areaReadings: [TextQuery.AreaReading]
 
+  /// The readings of the text as places near another one.
+  let nearReadings: [NearReading]
+
   /// The end of the page before.
   var after: TextQuery.Position?
+
+  /// The place that the matches of the page before are near, if the text names one.
+  var landmark: Landmark?
 
   /// The longest time of the search.
   let timeLimit: Duration
@@ -41,11 +50,6 @@ struct TextArguments: Hashable {
       text: text.text, completesLastWord: isIncomplete, bias: bias, filters: filters,
       order: sort == .distance ? .distance : .relevance, limit: filters.limit, after: after,
       includesMatchedNames: includesMatchedNames, areaReadings: areaReadings, timeLimit: timeLimit)
-  }
-
-  /// Returns the query of a list.
-  func query(_ arguments: ListArguments) -> TextQuery {
-    query(arguments.query, includesMatchedNames: arguments.fields.contains(.match))
   }
 }
 
@@ -114,10 +118,20 @@ extension ParameterValues {
       filters.area == nil
       ? areas?.readings(of: text.text, isIncomplete: isIncomplete, near: center) ?? [] : []
     var arguments = TextArguments(
-      text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) },
-      areaReadings: readings, after: nil, timeLimit: filtering.timeLimit)
+      text: text, isIncomplete: isIncomplete, sort: sort, isSortGiven: has(.sort),
+      bias: center.map { LocationBias(center: $0) }, areaReadings: readings,
+      nearReadings: NearWords.readings(of: text.text), after: nil, timeLimit: filtering.timeLimit)
     var query = arguments.query(filters)
-    arguments.after = position { [fingerprint] in Cursor.position(from: $0, in: &query, of: fingerprint) }
+    arguments.after = position { [fingerprint] cursor in
+      if !arguments.nearReadings.isEmpty,
+        let (position, landmark) = Cursor.nearPosition(from: cursor, in: &query, of: fingerprint),
+        arguments.nearReadings.indices.contains(Int(landmark.reading))
+      {
+        arguments.landmark = landmark
+        return position
+      }
+      return Cursor.position(from: cursor, in: &query, of: fingerprint)
+    }
     filters.opening = query.filters.opening
     return arguments
   }
