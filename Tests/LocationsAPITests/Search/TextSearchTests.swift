@@ -227,7 +227,7 @@ import Testing
     #expect(chosen.headers["vary"] == ["accept, accept-encoding"])
   }
 
-  @Test(arguments: ["/locations?q=a", "/locations/suggest?q=a", "/api?q=a"])
+  @Test(arguments: ["/locations?q=a", "/locations?q=a+near+b", "/locations/suggest?q=a", "/api?q=a"])
   func withoutAnIndexTheSettingIsNamed(target: String) async throws {
     let response = try await ServiceDriver(store: StubStore()).send(.GET, target)
 
