@@ -79,7 +79,7 @@ import Testing
   @Test(arguments: [
     ("cafe near stephansplatz", 0), ("Café close to the Stephansplatz!", 0), ("cafe by stephansplatz", 0),
     ("Café bei Frankfurt Hauptbahnhof", 1), ("cafe in der Nähe vom Hauptbahnhof", 1), ("cafe nähe hauptbahnhof", 1),
-    ("cafe cerca de la Sagrada Familia", 2), ("cafe près de la gare du nord", 3), ("café près d’la gare du nord", 3),
+    ("cafe cerca de la Sagrada Familia", 2), ("cafe près de la gare du nord", 3), ("café près d’Gare du Nord", 3),
     ("cafe proche de Gare du Nord", 3), ("cafe vicino a Piazza Navona", 4), ("cafe vicino all'Piazza Navona", 4),
     ("cafe in de buurt van het Vondelpark", 5), ("cafe koło rynek główny", 6), ("café perto da Torre de Belém", 7),
     ("кафе рядом с красная площадь", 8), ("渋谷駅の近く カフェ", 9), ("渋谷駅近くのカフェ", 9), ("カフェ 渋谷駅 近く", 9),
@@ -210,17 +210,17 @@ import Testing
     let store = try await Self.store()
     let driver = ServiceDriver(store: store)
     let text = "cafe near stephansplatz"
-    let whole = try await driver.send(.GET, Self.target(text, order + "&fields=id,distance"))
+    let whole = try await driver.send(.GET, Self.target(text, order + "&limit=100&fields=id,distance"))
     let id = PointID.sample(1)
 
     var response = try await driver.send(.GET, Self.target(text, order + "&limit=5&fields=id,distance"))
     var found = try response.array
     _ = try await store.put(.at(-40, -100, name: "Stephansplatz"), id: id, if: .none)
-    _ = try await store.create(.at(-41, -100, name: "Cafe near Stephansplatz"), once: nil)
+    let other = try await store.create(.at(-41, -100, name: "Cafe near Stephansplatz"), once: nil)
     while let next = response.next, found.count < 100 {
       response = try await driver.send(.GET, next)
       #expect(response.status == 200 && area(response) == [id.description], "\(response.text)")
-      found += try response.array
+      found += try response.array.filter { $0["id"] as? String != other.id.description }
     }
 
     #expect(found.count == 2 * Self.landmarks.count)

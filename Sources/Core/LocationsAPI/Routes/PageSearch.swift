@@ -115,7 +115,8 @@ extension PointsService {
   ///   - isEmptyRecorded: a Boolean value that indicates whether it does if nothing is found.
   /// - Throws: `Problem`; 501 if texts can't be searched for.
   package func matches<Response>(
-    of query: TextQuery, isRecorded: Bool = true, isEmptyRecorded: Bool = true, in areas: RequestAreas?, for request: HTTPRequest,
+    of query: TextQuery, isRecorded: Bool = true, isEmptyRecorded: Bool = true, in areas: RequestAreas?,
+    for request: HTTPRequest,
     response: (TextPage) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
     try requireTextSearch()

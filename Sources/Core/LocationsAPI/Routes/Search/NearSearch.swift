@@ -67,7 +67,8 @@ extension PointsService {
       let isIncomplete = query.completesLastWord && !reading.isTextAtEnd
       for name in reading.names {
         let found = try await landmark(
-          named: name.text, isIncomplete: isIncomplete, near: center, timeLimit: query.timeLimit, in: areas, for: request)
+          named: name.text, isIncomplete: isIncomplete, near: center, timeLimit: query.timeLimit, in: areas,
+          for: request)
         if let (id, coordinate) = found {
           return Landmark(reading: UInt8(clamping: number), id: id, coordinate: coordinate)
         }
