@@ -254,6 +254,17 @@ import Testing
     #expect(area(short) == [])
   }
 
+  @Test(arguments: ["cafe near stephansplatz", "xyzzy near stephansplatz", "cafe near qwertz", "cafe near"])
+  func textCountsAsOneSearch(text: String) async throws {
+    let searches = SearchCounter()
+    let service = PointsService(store: try await Self.store(), analytics: searches)
+    let driver = ServiceDriver(LocationsAPI(.init(service: service, version: "1")))
+
+    _ = try await driver.send(.GET, Self.target(text))
+
+    #expect(searches.count == 1)
+  }
+
   @Test func keyWithAFilterLearnsNothingOfAPlaceThatItMayNotSee() async throws {
     func send(_ text: String, hasHidden: Bool) async throws -> ServiceDriver.Response {
       let hidden: [ImportRow] = try [
