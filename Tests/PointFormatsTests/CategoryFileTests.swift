@@ -33,21 +33,6 @@ import Testing
     #expect(categories.map { found in category.map(found.contains) ?? false } ?? (category == nil))
   }
 
-  /// Categories that the built-in mappings name.
-  @Test func treeHasTheCategoriesThatMappingsName() throws {
-    let tree = CategoryTree.builtIn
-    for name in BuiltInMappings.names {
-      let mapping = try #require(Mapping(builtIn: name))
-      for category in mapping.category.names.values {
-        #expect(tree.number(ofNameInData: ExactText(category)) != nil, "\(name): \(category)")
-      }
-      let text = try #require(BuiltInMappings.text(named: name))
-      for match in text.matches(of: /- (?:feature_code|feature_class)=\w+: (\S+)/) {
-        #expect(tree.number(ofNameInData: ExactText(String(match.1))) != nil, "\(name): \(match.1)")
-      }
-    }
-  }
-
   private static let extract = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/data/osm-places.geojson").path
 

@@ -645,3 +645,20 @@ private struct Parsed {
   var rows: [ImportRow] = []
   var rejections: [RejectedRow] = []
 }
+
+/// The built-in mappings.
+@Suite struct BuiltInMappingTests {
+  @Test func builtInTreeHasTheirCategories() throws {
+    let tree = CategoryTree.builtIn
+    for name in BuiltInMappings.names {
+      let mapping = try #require(Mapping(builtIn: name))
+      for category in mapping.category.names.values {
+        #expect(tree.number(ofNameInData: ExactText(category)) != nil, "\(name): \(category)")
+      }
+      let text = try #require(BuiltInMappings.text(named: name))
+      for match in text.matches(of: /- (?:feature_code|feature_class)=\w+: (\S+)/) {
+        #expect(tree.number(ofNameInData: ExactText(String(match.1))) != nil, "\(name): \(match.1)")
+      }
+    }
+  }
+}
