@@ -62,6 +62,33 @@ import Testing
     }
   }
 
+  @Test func readmesOfLibrariesHaveExamplesThatTestsRun() throws {
+    for module in Self.modules where module.isSwift && module.floor == .libraries {
+      let readme = try #require(Repository.text(of: module.folder + "/README.md"))
+      let test = "Tests/\(module.name)Tests/ReadmeExampleTests.swift"
+      let code = Readme.codeLines(of: Repository.text(of: test) ?? "")
+      let examples = Readme.swiftBlocks(of: readme)
+
+      #expect(!examples.isEmpty, "give \(module.folder)/README.md an example")
+      for example in examples {
+        #expect(code.contains(example), "have \(test) run the example of \(module.folder)/README.md, line by line")
+      }
+    }
+  }
+
+  @Test func readmesOfLibrariesStateLimitsAndDependencies() throws {
+    for module in Self.modules where module.isSwift && module.floor == .libraries {
+      let readme = try #require(Repository.text(of: module.folder + "/README.md"))
+      let dependencies = try #require(Self.manifest.targets[module.name]).dependencies
+      let unnamed = dependencies.intersection(Self.modules.map(\.name)).filter { !readme.contains("`\($0)`") }
+
+      for title in ["Limits", "Sources and dependencies"] {
+        #expect(readme.contains("\n## \(title)\n"), "give \(module.folder)/README.md a section '\(title)'")
+      }
+      #expect(unnamed == [], "name them in \(module.folder)/README.md")
+    }
+  }
+
   @Test func publicDeclarationsAreInTheModulesOfTheDecisionRecordAlone() throws {
     let record = try #require(Repository.text(of: "docs/decisions/access-levels.md"))
     let sentence = try #require(record.firstMatch(of: /\n`public` in [^:]*: ([^.]*)\./))

@@ -139,3 +139,16 @@ struct SourceFile {
     "class", "enum", "func", "let", "protocol", "struct", "typealias", "var",
   ]
 }
+
+/// The parts of a README in Markdown.
+enum Readme {
+  /// Returns the lines of each block of Swift code.
+  static func swiftBlocks(of markdown: String) -> [[Substring]] {
+    markdown.matches(of: /\n```swift\n((?s).*?)\n```/).map { codeLines(of: String($0.1)) }
+  }
+
+  /// Returns the lines of code without their indentation; empty ones are left out.
+  static func codeLines(of code: String) -> [Substring] {
+    code.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
+  }
+}

@@ -45,6 +45,12 @@ import Testing
     #expect(SourceFile(path: "File.swift", text: "import Geo\n" + line).hasPublicDeclaration == isPublic)
   }
 
+  @Test func swiftBlocksOfAReadmeAreReadWithoutIndentation() {
+    let readme = "# A\n\n```swift\nif a {\n\n  b()\n}\n```\n\n```sh\nls\n```\n\n```swift\nc()\n```\n"
+
+    #expect(Readme.swiftBlocks(of: readme) == [["if a {", "b()", "}"], ["c()"]])
+  }
+
   @Test func manifestIsRead() throws {
     let manifest = Manifest(
       """
