@@ -292,7 +292,7 @@ import Testing
     (.placesNearby, #"{"lat":1,"long":1,"q":"a"}"#, "q is not an argument of places_nearby"),
     (.placesNearby, #"{"lat":1,"long":1,"limit":1.5}"#, "limit must be an integer from 1 to 1000, got '1.5'"),
     (.searchPlaces, #"{"q":"?"}"#, "q must have a letter or a digit"),
-    (.searchPlaces, #"{"q":["a"]}"#, "q must be a text"),
+    (.searchPlaces, #"{"q":["a"]}"#, "q must be a string"),
     (.searchPlaces, #"{"fields":"*"}"#, "fields is not an argument"),
     (.searchPlaces, #"{"open":"later"}"#, "open must be now"),
     (.placesAlongRoute, #"{"route":"x","radius":5}"#, "route must be an encoded polyline"),
@@ -304,7 +304,7 @@ import Testing
     (.placeDetails, place + "}", "there is no place with the id"),
     (.placeDetails, place + #","lang":"?"}"#, "lang must be"),
     (.listCategories, #"{"bbox":"1,2,3"}"#, "bbox must be four numbers"),
-    (.listCategories, #"{"lang":{"a":1}}"#, "lang must be a text"),
+    (.listCategories, #"{"lang":{"a":1}}"#, "lang must be a string"),
   ]
 
   @Test(arguments: invalidArguments)

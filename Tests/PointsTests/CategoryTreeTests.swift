@@ -131,7 +131,10 @@ import Testing
     ([declaration("a,b", ["en": ["A"]])], 0, "has the name 'a,b', which must not contain a comma"),
     ([declaration("", ["en": ["A"]])], 0, "has the name '', which must not be empty"),
     ([declaration("a", [:])], 0, "has no label in any language"),
-    ([declaration("a", ["en": ["-"]])], 0, "has '-' in en, which is no text of up to 500 characters"),
+    (
+      [declaration("a", ["en": ["-"]])], 0,
+      "has '-' in en, which must have a letter or a digit and at most 500 characters"
+    ),
   ])
   func invalidDeclarationsAreRejected(declarations: [CategoryTree.Declaration], index: Int, reason: String) throws {
     let error = try #require(throws: CategoryTree.InvalidDeclaration.self) { try CategoryTree(declarations) }

@@ -57,7 +57,8 @@ extension AccessRestriction {
   static func ofKey(
     json text: Substring, queryables: Queryables
   ) throws(InvalidRestriction) -> AccessRestriction {
-    let rule = InvalidRestriction("has a restriction that is not an object with the text 'filter' or the array 'areas'")
+    let rule = InvalidRestriction(
+      "has a restriction that is not an object with the string 'filter' or the array 'areas'")
     guard let value = try? JSONReader.value(of: Array(text.utf8), maximumDepth: 4), case .object(let members) = value,
       members.allSatisfy({ $0.name.hasSameBytes(as: "filter") || $0.name.hasSameBytes(as: "areas") })
     else { throw rule }

@@ -452,10 +452,14 @@ private struct AreaFields {
     if Self.ignored.contains(name) { return }
     switch name {
     case "id":
-      if let text = value.scalarText { id = id ?? text } else { violate(pointer, "must be a text, got \(value.kind)") }
+      if let text = value.scalarText {
+        id = id ?? text
+      } else {
+        violate(pointer, "must be a string, got \(value.kind)")
+      }
     case _ where Self.textFields.contains(name):
       guard let text = isStrict ? value.string : value.scalarText else {
-        return violate(pointer, "must be a text, got \(value.kind)")
+        return violate(pointer, "must be a string, got \(value.kind)")
       }
       texts[ExactText(name)] = text
     case "level":

@@ -63,7 +63,7 @@ extension NodeReader {
     guard case .mapping(let mapping) = node else { throw error(node, "\(name) must have members") }
     var members: [(key: Node.Scalar, value: Node)] = []
     for (key, value) in mapping {
-      guard case .scalar(let scalar) = key else { throw error(key, "the names of \(name) must be texts") }
+      guard case .scalar(let scalar) = key else { throw error(key, "the names of \(name) must be strings") }
       try count(value)
       members.append((scalar, value))
     }
@@ -78,7 +78,7 @@ extension NodeReader {
   }
 
   package func text(_ node: Node, _ name: String) throws(YAMLFileError) -> String {
-    guard case .scalar(let scalar) = node else { throw error(node, "'\(name)' must be a text") }
+    guard case .scalar(let scalar) = node else { throw error(node, "'\(name)' must be a string") }
     return scalar.string
   }
 
@@ -96,5 +96,7 @@ extension NodeReader {
     }
   }
 
-  package func error(_ node: Node, _ reason: String) -> YAMLFileError { YAMLFileError(line: node.mark?.line, reason: reason) }
+  package func error(_ node: Node, _ reason: String) -> YAMLFileError {
+    YAMLFileError(line: node.mark?.line, reason: reason)
+  }
 }

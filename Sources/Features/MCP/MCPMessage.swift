@@ -35,10 +35,10 @@ struct MCPMessage {
       throw MCPError(.invalidRequest, "the body must be a message of JSON-RPC 2.0, with \"jsonrpc\": \"2.0\"")
     }
     guard case .string(let method)? = value["method"] else {
-      throw MCPError(.invalidRequest, "method must be a text; responses are not expected here")
+      throw MCPError(.invalidRequest, "method must be a string; responses are not expected here")
     }
     id = value["id"]
-    guard id.map(\.isRequestID) ?? true else { throw MCPError(.invalidRequest, "id must be a text or an integer") }
+    guard id.map(\.isRequestID) ?? true else { throw MCPError(.invalidRequest, "id must be a string or an integer") }
     params = value["params"] ?? .object([])
     guard case .object = params else { throw MCPError(.invalidRequest, "params must be an object") }
     self.method = method
@@ -121,7 +121,7 @@ enum MCPRevision: String, CaseIterable {
       self = .stateless
     } else if !isNotification, message.method.hasSameBytes(as: "initialize") {
       guard case .string(let requested)? = message.params["protocolVersion"] else {
-        throw MCPError(.invalidParams, "params.protocolVersion must be a text")
+        throw MCPError(.invalidParams, "params.protocolVersion must be a string")
       }
       let revision = Self(rawValue: requested)
       self = revision.flatMap { $0.isStateless ? nil : $0 } ?? Self.latestWithHandshake
@@ -139,7 +139,7 @@ enum MCPRevision: String, CaseIterable {
   ) throws(MCPError) {
     let meta = message.params["_meta"]
     guard case .string(let stated)? = meta?[versionKey] else {
-      throw MCPError(.invalidParams, "params._meta must have \(versionKey), a text")
+      throw MCPError(.invalidParams, "params._meta must have \(versionKey), a string")
     }
     guard case .object? = meta?[capabilitiesKey] else {
       throw MCPError(.invalidParams, "params._meta must have \(capabilitiesKey), an object")

@@ -190,7 +190,7 @@ struct MCPRoute: CallHandler {
   /// Returns the tool that is called and its arguments.
   private static func toolCall(_ params: JSONValue) -> Result<(MCPTool, [JSONValue.Member]), MCPError> {
     guard case .string(let name)? = params["name"] else {
-      return .failure(MCPError(.invalidParams, "params.name must be a text"))
+      return .failure(MCPError(.invalidParams, "params.name must be a string"))
     }
     guard let tool = MCPTool(rawValue: name) else {
       return .failure(MCPError(.invalidParams, "Unknown tool: \(name.prefix(100))"))

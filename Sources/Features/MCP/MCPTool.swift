@@ -159,7 +159,7 @@ enum MCPTool: String, CaseIterable {
     var values: [(name: String, value: String)] = []
     for argument in arguments {
       guard let texts = argument.value.texts else {
-        throw .invalidParameter(argument.name, "must be a text, a number, or an array of these")
+        throw .invalidParameter(argument.name, "must be a string, a number, or an array of these")
       }
       values.append((argument.name, texts.joined(separator: ",")))
     }

@@ -98,7 +98,7 @@ import Testing
     (#"{"operations":[1]}"#, "/operations/0 must be an object"), (#"{"operations":[{}]}"#, "/operations/0/op"),
     (#"{"operations":[{"op":"upsert"}]}"#, "got 'upsert'"), (#"{"operations":[{"op":7}]}"#, "/operations/0/op must be"),
     (#"{"operations":[{"op":"delete"}]}"#, "/operations/0/id must be given"),
-    (#"{"operations":[{"op":"delete","id":7}]}"#, "/operations/0/id must be a text"),
+    (#"{"operations":[{"op":"delete","id":7}]}"#, "/operations/0/id must be a string"),
     (#"{"operations":[{"op":"create"}]}"#, "/operations/0/place must be given"),
     (#"{"operations":[{"op":"create","id":"x","place":{}}]}"#, "/operations/0/id must not be given"),
     (#"{"operations":[{"op":"patch","id":"x","place":{}}]}"#, "/operations/0/patch must be given"),

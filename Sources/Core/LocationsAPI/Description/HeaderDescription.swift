@@ -39,7 +39,7 @@ package struct HeaderDescription: Sendable {
 
   package static let idempotencyKey = HeaderDescription(
     "Idempotency-Key",
-    "A text of the client's choice: a repeat with the same key within a day gets the first response and changes"
+    "A string of the client's choice: a repeat with the same key within a day gets the first response and changes"
       + " nothing.",
     Schema(.string, nil, ["pattern": "^[\\x21-\\x7E]{1,255}$"], example: "order-17"))
 

@@ -434,8 +434,8 @@ extension Schema {
   /// The tags that a client sends, or `null`.
   static let optionalTags = Schema(
     .object([], others: Schema(.anyOf([tag, Schema(.number), Schema(.boolean)])).orNull),
-    "Further properties; keys have up to \(Tags.maximumKeyLength) characters. Numbers and Booleans become text; `null`"
-      + " is no tag.",
+    "Further properties; keys have up to \(Tags.maximumKeyLength) characters. Numbers and booleans become strings;"
+      + " `null` is not a tag.",
     ["maxProperties": .count(Tags.maximumCount)]
   ).naming(tagKey).orNull
 

@@ -46,12 +46,12 @@ package struct MemberReader {
         $0.properties.generalCategory == .control && !["\n", "\t"].contains($0)
       }
       guard isShort, !hasControls else {
-        note(member.name, "must be a text of at most \(maximum) characters without control characters")
+        note(member.name, "must be a string of at most \(maximum) characters without control characters")
         return nil
       }
       return text.allSatisfy(\.isWhitespace) ? nil : text
     default:
-      note(member.name, "must be a text")
+      note(member.name, "must be a string")
       return nil
     }
   }

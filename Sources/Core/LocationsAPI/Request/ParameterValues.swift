@@ -726,7 +726,7 @@ extension ParameterValues {
         }
       } else if Queryables.tagKey(ofProperty: member.name) != nil {
         guard let values = member.value.texts else {
-          note(.invalid, member.name, "must be a text, a number, a Boolean value, or an array of these")
+          note(.invalid, member.name, "must be a string, a number, a boolean, or an array of these")
           continue
         }
         guard conditions.count + values.count <= PointQuery.maximumConditions else {
@@ -755,10 +755,14 @@ extension ParameterValues {
       set(key, to: Double(text).flatMap { Int(exactly: $0) }.map { "\($0)" } ?? text)
     case (.flag, .bool(let isSet)): set(key, to: isSet ? "true" : "false")
     case (.values, _):
-      guard let elements = value.strings, !elements.isEmpty else { return noteType(key, "a text or an array of texts") }
+      guard let elements = value.strings, !elements.isEmpty else {
+        return noteType(key, "a string or an array of strings")
+      }
       for element in elements { append(element, .element, to: key) }
     case (.list, _):
-      guard let elements = value.strings, !elements.isEmpty else { return noteType(key, "a text or an array of texts") }
+      guard let elements = value.strings, !elements.isEmpty else {
+        return noteType(key, "a string or an array of strings")
+      }
       set(key, to: elements.joined(separator: ","))
     case (.numbers, .array(let edges)):
       // One more than a box has is enough for the error.
@@ -770,7 +774,7 @@ extension ParameterValues {
     case (.number, _), (.integer, _): noteType(key, "a number")
     case (.flag, _): noteType(key, "true or false")
     case (.numbers, _): noteType(key, "an array of numbers")
-    case (.filter, _), (.shape, _): noteType(key, "a text or an object")
+    case (.filter, _), (.shape, _): noteType(key, "a string or an object")
     case (.text, _): noteType(key, "a text")
     }
   }

@@ -324,7 +324,7 @@ private struct BatchParser {
       case (let member?, .string): texts[member] = try reader.string(of: try reader.readString())
       case (.ifMatch?, .number): texts[.ifMatch] = String(decoding: try reader.readNumber(), as: UTF8.self)
       case (let member?, _):
-        note(.invalid, "\(pointer)/\(member.rawValue)", "must be a text")
+        note(.invalid, "\(pointer)/\(member.rawValue)", "must be a string")
         texts[member] = ""
         try reader.skipValue()
       }

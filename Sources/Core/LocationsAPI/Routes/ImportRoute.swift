@@ -283,7 +283,7 @@ extension ParameterValues {
       {
         note(
           .invalid, parameter.name,
-          "must be a text of 1 to \(DataSource.maximumLength) characters, none a control character")
+          "must have 1 to \(DataSource.maximumLength) characters, none of them a control character")
       } else if parameter == .attributionURL, !DataSource.isAddress(text) {
         note(.invalid, parameter.name, "must be an address that begins with http:// or https://")
       }

@@ -208,7 +208,9 @@ package final class CategoryTree: Sendable {
           let words = self.words(of: NormalizedText(name))
           if words.isEmpty || name.violation(maximumLength: PointDraft.maximumNameLength) != nil {
             throw .init(
-              index: index(number), reason: "has '\(name)' in \(language), which is no text of up to 500 characters")
+              index: index(number),
+              reason: "has '\(name)' in \(language), which must have a letter or a digit and at most 500 characters"
+            )
           }
           let owner = owners[language, default: [:]].updateValue(number, forKey: joined(words[...]))
           if let owner, owner != number {

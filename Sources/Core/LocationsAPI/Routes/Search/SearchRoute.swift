@@ -13,8 +13,8 @@ struct SearchRoute: CallHandler {
     description:
       "The places that `GET /locations` has for the members of the body, for conditions that are too long for an"
       + " address. A `Link` leads to the next page: the same body is sent there. A `filter`, `within` or `route` that is"
-      + " a text has at most 32 KiB; one that is an object is limited by the size of the body and, like a text, by"
-      + " 10,000 vertices.",
+      + " a string has at most 32 KiB; one that is an object is limited by the size of the body and, like a string,"
+      + " by 10,000 vertices.",
     parameters: [.cursor, .format], requestHeaders: [.acceptLanguage],
     body: BodyDescription(
       description: "The conditions.", media: [.init("application/json", .search)]),
