@@ -154,11 +154,11 @@ import Testing
 
   @Test(
     arguments: [
-      (["route": "LINESTRING(0 0, 1 1)"], "radius must be given where route is"),
+      (["route": "LINESTRING(0 0, 1 1)"], "radius must be given if route is given"),
       (["route": "LINESTRING(0 0, 1 1)", "radius": "1000001"], "radius must be at most 1000000 metres"),
       (
         ["route": "LINESTRING(0 0, 1 1)", "radius": "1", "lat": "1", "long": "1"],
-        "lat must not be given where route is"
+        "lat must not be given if route is given"
       ),
       (["route": "LINESTRING(0 0, 0 0)", "radius": "1"], "expected at least three positions"),
       (["route": "LINESTRING(0 0)", "radius": "1"], "at character 11: expected at least 2 positions in a line"),

@@ -135,7 +135,7 @@ import Testing
     ),
     (
       #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"A","sourceId":"1"}}"#,
-      "/properties/source must be given where sourceId is"
+      "/properties/source must be given if sourceId is given"
     ),
     (
       #"{"geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"A"}}"#, "/type must be 'Feature'"

@@ -101,7 +101,7 @@ import Testing
       #"{"name":"A","lat":1,"long":2,"id":"7"}"#,
       "/id must be a UUID, got '7'; with a source (--source, or source=) such an id is the sourceId"
     ),
-    (#"{"name":"A","lat":1,"long":2,"source":"osm"}"#, "/sourceId must be given where source is"),
+    (#"{"name":"A","lat":1,"long":2,"source":"osm"}"#, "/sourceId must be given if source is given"),
     (
       #"{"name":"A","lat":1,"long":2,"tags":{"a/b":[]}}"#,
       "/tags/a~1b must be a string, a number or a boolean, got an array"

@@ -81,10 +81,11 @@ import Testing
   }
 
   @Test func sourceAndSourceIDRequireEachOther() {
-    #expect(Self.violation { try Self.place("A", source: "osm") } == "/sourceId must be given where source is")
-    #expect(Self.violation { try Self.place("A", sourceID: "1") } == "/source must be given where sourceId is")
+    #expect(Self.violation { try Self.place("A", source: "osm") } == "/sourceId must be given if source is given")
+    #expect(Self.violation { try Self.place("A", sourceID: "1") } == "/source must be given if sourceId is given")
     #expect(
-      Self.violation { try Self.place("A", source: "osm", sourceID: " ") } == "/sourceId must be given where source is"
+      Self.violation { try Self.place("A", source: "osm", sourceID: " ") }
+        == "/sourceId must be given if source is given"
     )
   }
 

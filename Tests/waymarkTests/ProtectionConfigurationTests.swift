@@ -58,7 +58,7 @@ import Testing
     (["RATE_LIMIT_RPS": "-1"], "RATE_LIMIT_RPS must be a number from 0.001 to 1000000, or 0 for no limit, got '-1'"),
     (
       ["TRUSTED_PROXIES": "10.0.0.0/8,proxy"],
-      "TRUSTED_PROXIES must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32, got 'proxy'"
+      "TRUSTED_PROXIES must be addresses or networks separated by commas, such as 10.0.0.0/8 or 2001:db8::/32, got 'proxy'"
     ),
   ])
   func invalidSettingIsNamed(environment: [String: String], message: String) {

@@ -11,10 +11,10 @@ import Tokens
 @Suite struct UnusableSettingTests {
   private static let database = "postgresql://user:secret@db/places"
   private static let origins =
-    "must be * or origins with commas between: a scheme and a host, and a port where it is not the scheme's, without a "
+    "must be * or origins separated by commas: a scheme and a host, and a port where it is not the scheme's, without a "
     + "path, such as https://example.com or http://localhost:3000"
   private static let directives =
-    "must be directives such as no-cache or max-age=5, with commas between; times are whole seconds"
+    "must be directives such as no-cache or max-age=5, separated by commas; times are whole seconds"
 
   @Test(arguments: [
     (
@@ -29,10 +29,10 @@ import Tokens
       ["CORS_ALLOWED_ORIGINS": "https://a.org,*"],
       "CORS_ALLOWED_ORIGINS must be * alone or a list without it, got 'https://a.org,*'"
     ),
-    (["CORS_ALLOWED_ORIGINS": ","], "CORS_ALLOWED_ORIGINS must be a list with commas between its parts, got ','"),
-    (["CORS_ALLOWED_ORIGINS": " "], "CORS_ALLOWED_ORIGINS must be a list with commas between its parts, got ' '"),
-    (["DATA_FILE": ", ,"], "DATA_FILE must be a list with commas between its parts, got ', ,'"),
-    (["TRUSTED_PROXIES": ","], "TRUSTED_PROXIES must be a list with commas between its parts, got ','"),
+    (["CORS_ALLOWED_ORIGINS": ","], "CORS_ALLOWED_ORIGINS must be a list separated by commas, got ','"),
+    (["CORS_ALLOWED_ORIGINS": " "], "CORS_ALLOWED_ORIGINS must be a list separated by commas, got ' '"),
+    (["DATA_FILE": ", ,"], "DATA_FILE must be a list separated by commas, got ', ,'"),
+    (["TRUSTED_PROXIES": ","], "TRUSTED_PROXIES must be a list separated by commas, got ','"),
     (["CACHE_CONTROL": "max-age=abc"], "CACHE_CONTROL \(directives), got 'max-age=abc'"),
     (["CACHE_CONTROL": "public, max-age"], "CACHE_CONTROL \(directives), got 'public, max-age'"),
     (["CACHE_CONTROL": "s-maxage=-1"], "CACHE_CONTROL \(directives), got 's-maxage=-1'"),

@@ -334,7 +334,7 @@ package struct AreaDocument: Sendable {
         return
       }
       guard geometry?["type"] == nil || geometry?["type"] == type else {
-        throw InvalidPoint([.init(pointer: "/geometry/coordinates", detail: "must be given where the type changes")])
+        throw InvalidPoint([.init(pointer: "/geometry/coordinates", detail: "must be given if the type changes")])
       }
       fallthrough
     case nil: try self.init(fields, style: .strict, positions: .of(outline))

@@ -25,7 +25,7 @@ package struct ListeningSettings: SettingGroup {
     details: "`Link`, `Location` and links in bodies begin with it.")
   package let trustedProxies = Setting.Key(
     "TRUSTED_PROXIES", .list("networks"), affects: .responses,
-    "Addresses and networks, with commas between, of proxies whose headers name the client.",
+    "Addresses and networks, separated by commas, of proxies whose headers name the client.",
     details:
       "They are believed about the client's address and, by `X-Forwarded-Prefix`, about the path prefix that "
       + "they removed.")

@@ -107,7 +107,7 @@ package struct Settings {
   package func list(_ key: Setting.Key<[String]>) throws(ConfigurationError) -> [String] {
     guard let value = self[key] else { return [] }
     let parts = value.split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
-    guard !parts.isEmpty else { throw error(key, "must be a list with commas between its parts") }
+    guard !parts.isEmpty else { throw error(key, "must be a list separated by commas") }
     return parts
   }
 
@@ -118,7 +118,7 @@ package struct Settings {
       guard let network = IPNetwork(text) else {
         throw ConfigurationError(
           key, value: text,
-          expectation: "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
+          expectation: "must be addresses or networks separated by commas, such as 10.0.0.0/8 or 2001:db8::/32")
       }
       networks.append(network)
     }

@@ -345,7 +345,7 @@ struct ChangesArguments: Sendable {
     ownMark = Restriction.mark(restriction, area)
     wait = .seconds(values.integer(.wait, in: ChangesRoute.waits) ?? 0)
     if values.has(.wait), !values.has(.since) {
-      values.note(.missing, Parameter.since.name, "must be given where wait is")
+      values.note(.missing, Parameter.since.name, "must be given if wait is given")
     }
     try values.check()
     // Two filters are compiled as one here, and not by the feed.

@@ -290,7 +290,7 @@ struct DecideDuplicateRoute: CallHandler {
     isIdempotent: true,
     describing: [
       "pair": .init(
-        "The `id` of a pair: the ids of two places, the lesser first, with a full stop between.",
+        "The `id` of a pair: the ids of two places, the smaller first, separated by a full stop.",
         Schema(
           .string, nil, ["pattern": "^[0-9A-Fa-f-]{36}\\.[0-9A-Fa-f-]{36}$"],
           example: .string(Examples.pair)), isRequired: true)
@@ -306,7 +306,7 @@ struct DecideDuplicateRoute: CallHandler {
     let text = request.pathParameters["pair"]
     guard let pair = PlacePair(text) else {
       throw .invalidParameter(
-        "pair", "must be the ids of two places, the lesser first, with a full stop between, got '\(text.prefix(80))'")
+        "pair", "must be the ids of two places, the smaller first, separated by a full stop, got '\(text.prefix(80))'")
     }
     let (state, _) = try await PointBody.readQuery(request) { body throws(Problem) in try Self.state(of: body) }
     for id in [pair.lower, pair.upper] { _ = try await service.place(id, for: request) }
@@ -423,7 +423,7 @@ extension Schema {
   fileprivate static let duplicatePair = Schema(
     .object(
       [
-        .required("id", Schema(.string, "The ids of the two places, the lesser first, with a full stop between.")),
+        .required("id", Schema(.string, "The ids of the two places, the smaller first, separated by a full stop.")),
         .required("state", duplicateState),
         .required(
           "score",

@@ -115,7 +115,8 @@ extension ParameterValues {
       } else {
         note(
           .invalid, Parameter.facets.name,
-          "must be category, group, area:KIND, and tag.KEY for keys of tags, with commas between, got '\(name.prefix(50))'"
+          "must be category, group, area:KIND, and tag.KEY for keys of tags, separated by commas,"
+            + " got '\(name.prefix(50))'"
         )
         return []
       }

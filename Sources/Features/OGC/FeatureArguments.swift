@@ -140,8 +140,8 @@ extension Parameter {
 
   static let dateTime = Parameter("datetime") {
     .init(
-      "Only places whose last change was at this time, or between two, with a slash between and `..` for an open end. A"
-        + " date is the whole day in UTC.",
+      "Only places whose last change was at this time, or between two, separated by a slash, with `..` for an open end."
+        + " A date is the whole day in UTC.",
       Schema(.string, nil, ["pattern": dateTimePattern], example: "2026-01-01T00:00:00Z/.."), statesStyle: true)
   }
 
@@ -190,8 +190,8 @@ extension ParameterValues {
     }
     note(
       .invalid, Parameter.dateTime.name,
-      "must be a time such as 2026-11-21T10:15:00Z or a date, or two with a slash between, the earlier one first, of which"
-        + " one may be .., got '\(text.prefix(50))'")
+      "must be a time such as 2026-11-21T10:15:00Z or a date, or two separated by a slash, the earlier one first, of"
+        + " which one may be .., got '\(text.prefix(50))'")
     return nil
   }
 }

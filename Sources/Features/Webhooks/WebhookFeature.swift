@@ -8,7 +8,7 @@ package import ServerFeatures
 package struct WebhookFeature: ServerFeature {
   private static let allowedNetworks = Setting.Key(
     "WEBHOOK_ALLOWED_NETWORKS", .list("networks"), affects: .operation, default: .described("none: the Internet alone"),
-    "Private addresses and networks, with commas between, that webhooks may be sent to, such as 10.1.0.0/16.",
+    "Private addresses and networks, separated by commas, that webhooks may be sent to, such as 10.1.0.0/16.",
     details: "Without TLS too. See [Webhooks](webhooks.md#addresses).")
 
   package static let settings = [allowedNetworks.setting]

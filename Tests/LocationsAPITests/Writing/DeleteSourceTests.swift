@@ -143,7 +143,7 @@ import Testing
 
     #expect(response.status == 400)
     #expect(try response.object["code"] as? String == "missing-parameter")
-    #expect(try response.object["detail"] as? String == "source must be given where sourceId is")
+    #expect(try response.object["detail"] as? String == "source must be given if sourceId is given")
   }
 
   @Test func cursorOfOneSourceIsRejectedForAnother() async throws {

@@ -38,7 +38,7 @@ extension CORSPolicy {
       guard let origin = Self.origin(text) else {
         throw ConfigurationError(
           key, value: text,
-          expectation: "must be * or origins with commas between: a scheme and a host, and a port where it is not the "
+          expectation: "must be * or origins separated by commas: a scheme and a host, and a port where it is not the "
             + "scheme's, without a path, such as https://example.com or http://localhost:3000")
       }
       origins.insert(ExactText(origin))

@@ -32,7 +32,7 @@ struct SearchConfiguration: Hashable {
     else {
       throw settings.error(
         Setting.search.nameTags,
-        "must be at most 100 keys of tags with commas between, with * at the end of a key alone")
+        "must be at most 100 keys of tags separated by commas, with * at the end of a key alone")
     }
     categories = try settings[Setting.filters.categories].map(CategoryTree.make(path:)) ?? .builtIn
     var textIndex = TextIndexConfiguration(nameTags: names)

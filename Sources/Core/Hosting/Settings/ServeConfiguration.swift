@@ -118,7 +118,7 @@ package struct ServeConfiguration {
     guard CachePolicy.areDirectives(cacheControl) else {
       throw settings.error(
         Setting.responses.cacheControl,
-        "must be directives such as no-cache or max-age=5, with commas between; times are whole seconds")
+        "must be directives such as no-cache or max-age=5, separated by commas; times are whole seconds")
     }
     queryablesFile = settings[Setting.filters.queryables]
     filterTimeLimit = try settings.duration(Setting.filters.timeout)

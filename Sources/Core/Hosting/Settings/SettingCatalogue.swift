@@ -37,7 +37,7 @@ package struct PlacesSettings: SettingGroup {
     default: .described("`postgres` where `DATABASE_URL` is set, else `memory`"), "Store of the places.")
   let dataFiles = Setting.Key(
     "DATA_FILE", .list("files"), affects: .operation, default: .described("`sample`; none with `MEMORY_STORE_PATH`"),
-    "Files, with commas between, that are loaded into an empty memory store at the start.",
+    "Files, separated by commas, that are loaded into an empty memory store at the start.",
     details: "`sample` stands for the bundled landmarks. With `MEMORY_STORE_PATH` files are loaded at the first start "
       + "alone.")
   let memoryStorePath = Setting.Key(
@@ -67,7 +67,7 @@ struct SearchSettings: SettingGroup {
   let nameTags = Setting.Key(
     "SEARCH_NAME_TAGS", .list("keys"), affects: .responses,
     default: .described("`\(TextIndexConfiguration.defaultNameTags.joined(separator: ","))`"),
-    "Tags whose values are names too, with commas between; name:* is every key that begins with name:.",
+    "Tags whose values are names too, separated by commas; name:* is every key that begins with name:.",
     details: "See [Search by name](search.md).")
 }
 
@@ -176,7 +176,7 @@ struct ResponseSettings: SettingGroup {
 
   let origins = Setting.Key(
     "CORS_ALLOWED_ORIGINS", .list("origins"), affects: .operation, default: "*",
-    "Origins that browsers may call from, with commas between, such as https://example.com; * is all.",
+    "Origins that browsers may call from, separated by commas, such as https://example.com; * is all.",
     details: "An origin has no path.")
   let cacheControl = Setting.Key(
     "CACHE_CONTROL", .text("directives"), affects: .operation, default: "no-cache",

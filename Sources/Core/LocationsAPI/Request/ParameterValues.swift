@@ -243,7 +243,7 @@ package struct ParameterValues {
   private mutating func noteIfMissing(_ parameter: Parameter, beside other: Parameter, _ purpose: String?) {
     guard !has(parameter) else { return }
     if has(other) {
-      note(.missing, parameter.name, "must be given where \(name(of: other)) is")
+      note(.missing, parameter.name, "must be given if \(name(of: other)) is given")
     } else if let purpose {
       note(.missing, parameter.name, "must be given for \(purpose)")
     }
@@ -277,7 +277,7 @@ package struct ParameterValues {
     guard has(.source) || has(.sourceID) else { return nil }
     let name = originText(.source)
     let sourceID = originText(.sourceID)
-    if has(.sourceID), !has(.source) { note(.missing, Parameter.source.name, "must be given where sourceId is") }
+    if has(.sourceID), !has(.source) { note(.missing, Parameter.source.name, "must be given if sourceId is given") }
     guard let name, has(.sourceID) == (sourceID != nil) else { return nil }
     return PointQuery.Source(name: name, sourceID: sourceID)
   }
@@ -420,11 +420,11 @@ package struct ParameterValues {
   mutating func ids() throws(Problem) -> [PointID] {
     guard let text = self[.ids] else { return [] }
     for parameter in [Parameter.latitude, .longitude, .radius, .route, .text, .autocomplete, .sort]
-    where has(parameter) { note(.invalid, name(of: parameter), "must not be given where ids are") }
+    where has(parameter) { note(.invalid, name(of: parameter), "must not be given if ids is given") }
     try check()
     let names = Self.list(text)
     guard names.count <= PointQuery.maximumIDs else {
-      note(.invalid, "ids", "must be 1 to \(PointQuery.maximumIDs) ids with commas between, got \(names.count)")
+      note(.invalid, "ids", "must be 1 to \(PointQuery.maximumIDs) ids separated by commas, got \(names.count)")
       return []
     }
     var ids: [PointID] = []
@@ -432,7 +432,7 @@ package struct ParameterValues {
       if let id = PointID(String(name)) {
         if !ids.contains(id) { ids.append(id) }
       } else {
-        note(.invalid, "ids", "must be UUIDs with commas between, got \(quoted(String(name)))")
+        note(.invalid, "ids", "must be UUIDs separated by commas, got \(quoted(String(name)))")
       }
     }
     fingerprint.add(.ids) { hash in
@@ -451,7 +451,7 @@ package struct ParameterValues {
     let most = LanguagePriorityList.maximumCount
     note(
       .invalid, "lang",
-      "must be 1 to \(most) language tags such as ko or zh-Hant, with commas between, got \(quoted(text))")
+      "must be 1 to \(most) language tags such as ko or zh-Hant, separated by commas, got \(quoted(text))")
     return nil
   }
 
@@ -839,7 +839,7 @@ extension ParameterValues {
   /// Returns the query of the parameters that filter changes.
   package mutating func changeFilters(by filtering: Filtering) -> PointQuery {
     if has(.latitude) || has(.longitude), !has(.radius) {
-      note(.missing, Parameter.radius.name, "must be given where lat and long are")
+      note(.missing, Parameter.radius.name, "must be given if lat and long are given")
     }
     return filters(by: filtering)
   }
@@ -919,7 +919,7 @@ extension ParameterValues {
       note(.invalid, Parameter.filterLanguage.name, "must be \(FilterLanguage.json.rawValue) where filter is an object")
     }
     if has(.filterLanguage), !has(.filter) {
-      note(.missing, Parameter.filter.name, "must be given where \(Parameter.filterLanguage.name) is")
+      note(.missing, Parameter.filter.name, "must be given if \(Parameter.filterLanguage.name) is given")
     }
     var expressions = others
     if choice(.status, default: StatusFilter.any) == .operating {
@@ -1034,12 +1034,12 @@ extension ParameterValues {
   mutating func route(radius: Double?) -> PointQuery.Route? {
     guard has(.route) else { return nil }
     for parameter in [Parameter.latitude, .longitude] where has(parameter) {
-      note(.invalid, name(of: parameter), "must not be given where route is")
+      note(.invalid, name(of: parameter), "must not be given if route is given")
     }
     let greatest = GeodesicRoute.maximumRadiusMetres
-    if !has(.radius) { note(.missing, Parameter.radius.name, "must be given where route is") }
+    if !has(.radius) { note(.missing, Parameter.radius.name, "must be given if route is given") }
     if let radius, radius > greatest {
-      note(.invalid, Parameter.radius.name, "must be at most \(Int(greatest)) metres where route is given")
+      note(.invalid, Parameter.radius.name, "must be at most \(Int(greatest)) metres if route is given")
     }
     guard !isMistyped(.route) else { return nil }
     do {
@@ -1098,7 +1098,7 @@ extension ParameterValues {
   mutating func opening(by filtering: Filtering) -> PointQuery.Opening? {
     guard has(.open) || has(.openUnknown) else { return nil }
     let unknown = choice(.openUnknown, default: UnknownHours.exclude)
-    if has(.openUnknown), !has(.open) { note(.missing, Parameter.open.name, "must be given where openUnknown is") }
+    if has(.openUnknown), !has(.open) { note(.missing, Parameter.open.name, "must be given if openUnknown is given") }
     guard let text = self[.open] else { return nil }
     guard let (time, isNow) = Self.openingTime(text, now: filtering.clock.now()) else {
       let years = PointQuery.Opening.years

@@ -339,7 +339,7 @@ extension ParameterValues {
   /// Returns the area of `in`; `nil` if it is not given or there is none.
   mutating func namedArea(near coordinate: Coordinate?) -> GeodesicArea? {
     guard let text = self[.area] else { return nil }
-    if has(.within) { note(.invalid, Parameter.area.name, "must not be given where within is") }
+    if has(.within) { note(.invalid, Parameter.area.name, "must not be given if within is given") }
     guard let areas, let area = areas.area(named: text, near: coordinate) else {
       note(.invalid, Parameter.area.name, "must be the id or a name of an area; there is none \(quoted(text))")
       return nil

@@ -349,9 +349,9 @@ private struct BatchParser {
     for member in Member.allCases where member != .op {
       let isGiven = texts[member] != nil || contents[member] != nil
       if isGiven, !needed.contains(member), !allowed.contains(member) {
-        note(.invalid, "\(pointer)/\(member.rawValue)", "must not be given where op is \(op)")
+        note(.invalid, "\(pointer)/\(member.rawValue)", "must not be given if op is \(op)")
       } else if !isGiven, needed.contains(member) {
-        note(.missing, "\(pointer)/\(member.rawValue)", "must be given where op is \(op)")
+        note(.missing, "\(pointer)/\(member.rawValue)", "must be given if op is \(op)")
       }
     }
     guard violations.errors.count == errorCount else { return nil }

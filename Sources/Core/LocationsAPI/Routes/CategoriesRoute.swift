@@ -27,7 +27,7 @@ struct CategoriesRoute: CallHandler {
     let isTree = values.flag(.tree)
     let languages = values.languages()
     if values.has(.languages), !isTree {
-      values.note(.missing, Parameter.tree.name, "must be true where lang is given")
+      values.note(.missing, Parameter.tree.name, "must be true if lang is given")
     }
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])

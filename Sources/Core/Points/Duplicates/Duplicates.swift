@@ -32,7 +32,7 @@ extension PlacePair: LosslessStringConvertible {
     (lower, upper) = (first, second)
   }
 
-  /// The ids, the lesser first, with a full stop between.
+  /// The ids, the smaller first, separated by a full stop.
   package var description: String { "\(lower).\(upper)" }
 }
 

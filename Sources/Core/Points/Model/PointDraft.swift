@@ -58,9 +58,9 @@ public struct PointDraft: Hashable, Sendable {
     let source = optional(source, "/source", Self.maximumOriginLength)
     let sourceID = optional(sourceID, "/sourceId", Self.maximumOriginLength)
     if source == nil, sourceID != nil {
-      violations.append(.init(pointer: "/source", detail: "must be given where sourceId is"))
+      violations.append(.init(pointer: "/source", detail: "must be given if sourceId is given"))
     } else if source != nil, sourceID == nil {
-      violations.append(.init(pointer: "/sourceId", detail: "must be given where source is"))
+      violations.append(.init(pointer: "/sourceId", detail: "must be given if source is given"))
     }
     guard violations.isEmpty else { throw InvalidPoint(violations) }
     self.name = name

@@ -138,7 +138,7 @@ extension ParameterValues {
 
   /// Notes the parameters that are given without the `q` that they need.
   private mutating func noteParametersOfTexts() {
-    if has(.autocomplete) { note(.missing, "q", "must be given where \(Parameter.autocomplete.name) is") }
+    if has(.autocomplete) { note(.missing, "q", "must be given if \(Parameter.autocomplete.name) is given") }
     guard let sort = self[.sort] else { return }
     guard TextArguments.Sort(rawValue: sort) != nil else {
       _ = choice(.sort, default: TextArguments.Sort.relevance)
@@ -146,7 +146,7 @@ extension ParameterValues {
     }
     note(
       .missing, "q",
-      "must be given where sort is; without it, places are in the order of their distance from lat and long, in that"
+      "must be given if sort is given; without it, places are in the order of their distance from lat and long, in that"
         + " along the route, or else in that of their ids")
   }
 }

@@ -255,7 +255,7 @@ extension ParameterValues {
     else {
       note(
         .invalid, Parameter.tags.name,
-        "must be 1 to \(TileQuery.maximumTags) keys of tags with commas between, other than id, name and category, "
+        "must be 1 to \(TileQuery.maximumTags) keys of tags separated by commas, other than id, name and category, "
           + "got '\(text.prefix(50))'")
       return []
     }
