@@ -59,7 +59,7 @@ import Testing
 
     #expect(error?.pointer == pointer)
     #expect(error?.offset == offset)
-    #expect(error?.description == "not valid JSON at byte \(offset): \(pointer) stands twice")
+    #expect(error?.description == "not valid JSON at byte \(offset): duplicate member \(pointer)")
     #expect(skipped == error)
   }
 

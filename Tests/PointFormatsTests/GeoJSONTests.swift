@@ -104,8 +104,8 @@ import Testing
     (#"{"features":[] "#, "not valid JSON at byte 15: the text ends before its outermost object or array does"),
     (#"{"features":[]} {}"#, "not valid JSON at byte 16: something follows the end of the JSON text"),
     (#"{features:[]}"#, "not valid JSON at byte 1: a member's name must be a string"),
-    (#"{"features":[],"\u0066eatures":[]}"#, "not valid JSON at byte 31: /features stands twice"),
-    (#"{"type":"FeatureCollection","type":"FeatureCollection"}"#, "not valid JSON at byte 35: /type stands twice"),
+    (#"{"features":[],"\u0066eatures":[]}"#, "not valid JSON at byte 31: duplicate member /features"),
+    (#"{"type":"FeatureCollection","type":"FeatureCollection"}"#, "not valid JSON at byte 35: duplicate member /type"),
   ])
   func textThatIsNotAFeatureCollectionIsAnError(text: String, reason: String) {
     #expect(Parsed(text, .geoJSON).error == FormatError(reason: reason))

@@ -49,7 +49,7 @@ import Testing
     let parsed = Parsed([good, row, good].joined(separator: "\n"), .ndjson)
 
     #expect(parsed.names == [1: "A", 3: "A"])
-    #expect(parsed.details[2]?.hasSuffix("\(pointer) stands twice") == true, "\(parsed.details)")
+    #expect(parsed.details[2]?.hasSuffix("duplicate member \(pointer)") == true, "\(parsed.details)")
   }
 
   @Test func blankLinesAreNoRowsAndLineEndsMayBeCRLF() {

@@ -789,7 +789,7 @@ struct MemberScanner {
   private mutating func beginValue(_ byte: UInt8, position: inout Int) throws(MemberError) -> Event? {
     let name = string
     if let name, ["type", "features", "crs"].contains(name), !names.insert(ExactText(name)).inserted {
-      throw .syntax("/\(name) stands twice")
+      throw .syntax("duplicate member /\(name)")
     }
     if name == "elements", byte == UInt8(ascii: "[") { throw .overpass }
     if name == "features", byte == UInt8(ascii: "["), !isFeature {

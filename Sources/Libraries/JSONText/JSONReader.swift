@@ -522,7 +522,7 @@ extension JSONReader {
     var tokens: [String] = []
     _ = try? reader.findMember(at: offset, &tokens)
     let pointer = tokens.map { "/" + $0 }.joined()
-    return JSONError(offset: offset - 1, reason: "\(pointer) stands twice", pointer: pointer)
+    return JSONError(offset: offset - 1, reason: "duplicate member \(pointer)", pointer: pointer)
   }
 
   /// The number of characters of a name that a pointer shows.

@@ -236,6 +236,6 @@ extension Problem {
   package static func malformedBody(_ error: JSONError) -> Problem {
     Problem(
       .badRequest, code: "malformed-body", detail: "the body is \(error)",
-      errors: error.pointer.map { [ProblemError(.pointer($0), "stands twice")] } ?? [])
+      errors: error.pointer.map { [ProblemError(.pointer($0), "is a duplicate member")] } ?? [])
   }
 }
