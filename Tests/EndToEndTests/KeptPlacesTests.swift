@@ -163,7 +163,7 @@ import Testing
   @Test func startWithoutAFileWarnsThatNothingIsKept() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
 
-    _ = try await server.logLine(with: "places are in memory alone")
+    _ = try await server.logLine(with: "places are in memory only")
   }
 }
 

@@ -92,7 +92,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("categories:\n  a: {names: {en: A}, parent: b}", "line 2: category 'a' has the parent 'b', which is no category"),
+    (
+      "categories:\n  a: {names: {en: A}, parent: b}",
+      "line 2: category 'a' has the parent 'b', which is not a category"
+    ),
     (
       "categories:\n  a: {parent: b, names: {en: A}}\n  b: {parent: a, names: {en: B}}",
       "line 2: category 'a' has itself above it, or a category that has"
@@ -107,11 +110,11 @@ import Testing
     ),
     (
       "extends: built-in\ncategories:\n  cafe: {parent: none}",
-      "line 3: category 'cafe' has the parent 'none', which is no category"
+      "line 3: category 'cafe' has the parent 'none', which is not a category"
     ),
     ("categories:\n  a: {}", "line 2: category 'a' has no label in any language"),
     ("categories:\n  a: {names: {en: []}}", "line 2: category 'a' has no label in 'en'"),
-    ("categories:\n  a: {names: {e1: A}}", "line 2: category 'a' has names in 'e1', which is no language tag"),
+    ("categories:\n  a: {names: {e1: A}}", "line 2: category 'a' has names in 'e1', which is not a language tag"),
     ("categories:\n  a: {label: A}", "line 2: category 'a' has no member 'label'; it has parent, also and names"),
     ("categories:\n  a: A", "line 2: category 'a' must have members"),
     ("extends: other\ncategories: {}", "line 1: 'extends' must be built-in"),

@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ([declaration("a", in: "b", ["en": ["A"]])], 0, "has the parent 'b', which is no category"),
+    ([declaration("a", in: "b", ["en": ["A"]])], 0, "has the parent 'b', which is not a category"),
     ([declaration("a", in: "a", ["en": ["A"]])], 0, "has itself above it, or a category that has"),
     (
       [

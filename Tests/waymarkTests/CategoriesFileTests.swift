@@ -28,7 +28,7 @@ import Testing
     let error = try #require(throws: ConfigurationError.self) { try tree("categories:\n  a: {parent: b}") }
 
     #expect("\(error)".hasPrefix("CATEGORIES_FILE names '"), "\(error)")
-    #expect("\(error)".hasSuffix("which is invalid: line 2: category 'a' has the parent 'b', which is no category"))
+    #expect("\(error)".hasSuffix("which is invalid: line 2: category 'a' has the parent 'b', which is not a category"))
   }
 
   @Test func missingFileIsRejected() throws {

@@ -80,7 +80,7 @@ private struct CategoryReader: NodeReader {
         for (language, value) in try members(of: value, in: key) {
           let tag = language.lowercased()
           guard LanguagePriorityList.isWellFormed(tag[...]), tag != "*" else {
-            throw error(value, "category '\(known.name)' has names in '\(language)', which is no language tag")
+            throw error(value, "category '\(known.name)' has names in '\(language)', which is not a language tag")
           }
           let names = try texts(value, language)
           guard let label = names.first else {

@@ -42,7 +42,7 @@ struct AreasRoute: CallHandler {
     summary: "Find areas",
     description:
       "With `q` the areas that have a name with its words, the best match first; with a position those that it is in,"
-      + " the smallest first; with `bbox` those whose least box intersects it. Otherwise all, by id. GeoJSON has the"
+      + " the smallest first; with `bbox` those whose bounding box intersects it. Otherwise all, by id. GeoJSON has the"
       + " geometries, JSON has none. A page ends early, but not without an area, where its text would be longer than"
       + " \(maximumPageBytes >> 20) MiB; a `Link` leads to the next.",
     parameters: [.latitude, .longitude, .box, .limit, .cursor, .format, .text, .kind],
@@ -50,7 +50,7 @@ struct AreasRoute: CallHandler {
       "q": .init(
         "Words of a name, each at least at its beginning.",
         Schema(.string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)], example: "vienna")),
-      "bbox": .init("Only areas whose least box intersects this one.", Parameter.box.description.schema),
+      "bbox": .init("Only areas whose bounding box intersects this one.", Parameter.box.description.schema),
       "f": .areaFormat,
     ],
     caching: .tagged(isAlwaysTagged: false),
@@ -132,7 +132,7 @@ struct AreasRoute: CallHandler {
       } else if let index = found.firstIndex(where: { $0.id == last }) {
         found = found[(index + 1)...]
       } else {
-        throw .invalidParameter(Parameter.cursor.name, "is that of an area that does not match any more")
+        throw .invalidParameter(Parameter.cursor.name, "is of an area that does not match any more")
       }
     }
     guard box != nil || kind != nil || text != nil && coordinate != nil else { return found.prefix(limit) }
@@ -503,7 +503,7 @@ struct ImportAreasRoute: CallHandler {
         "Name of the data set of the rows that name none; their `sourceId` is their id in it.",
         .rowOption(example: "demo")),
       "replaceSource": .init(
-        "Name of the data set of which the areas that no row means are deleted, in the same transaction.",
+        "Name of a data set whose other areas, those of no row, are deleted in the same transaction.",
         .rowOption(example: "demo")),
       "maxDeletions": .init(
         "Import nothing if `replaceSource` would delete more areas: a number, or a percentage of the data set's.",

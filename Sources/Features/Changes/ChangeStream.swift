@@ -134,7 +134,7 @@ package final class ChangeStreams: Sendable {
     if let excess {
       throw Problem(
         .serviceUnavailable, code: ProblemCode.overloaded.rawValue, title: "Overloaded",
-        detail: "\(excess), of this client or of all",
+        detail: "\(excess), of this client or of all clients",
         headers: ["retry-after": "\(Int.random(in: ChangeEvents.retrySeconds))"])
     }
     return Counted(self, client, conditions, isStream: isStream)

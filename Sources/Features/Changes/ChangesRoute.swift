@@ -280,7 +280,7 @@ extension ChangePage {
 extension Parameter {
   static let wait = Parameter("wait", .integer, order: 260) {
     .init(
-      "Seconds to wait for a change, where there is none yet.",
+      "Seconds to wait for a change, if there is none yet.",
       Schema(
         .integer, nil,
         [

@@ -35,7 +35,7 @@ struct DuplicatesRoute: CallHandler {
     .GET, "/duplicates", scope: .read, id: "listDuplicates", group: .search, link: "duplicates",
     summary: "List places that are likely the same",
     description:
-      "Pairs of places of two data sets, or of one, each place in at most one pair, the greatest score first. The score"
+      "Pairs of places of two data sets, or of one, each place in at most one pair, the highest score first. The score"
       + " is a weighted mean of its parts. At most \(maximumPlaces) places are compared: larger data sets are read box by"
       + " box. A page ends early, but not without a pair, where its places have more than"
       + " \(PointPage.maximumTextBytes >> 20) MiB of names and tags. A `Link` leads to the next page. Nothing is merged"
@@ -195,7 +195,7 @@ extension Parameter {
 
   static let minimumScore = Parameter("minScore", .number) {
     .init(
-      "Least score of a pair.",
+      "Minimum score of a pair.",
       Schema(
         .number, nil,
         [

@@ -52,8 +52,8 @@ struct MCPRoute: CallHandler {
   private static let media = [MediaDescription].json(.protocolResponse)
 
   private static let instructions =
-    "Finds places (points of interest) and tells what is known of them. Positions are in degrees (WGS 84), distances in"
-    + " metres. list_categories has the values of `category`; place_details takes the id of a place from the other"
+    "Finds places (points of interest) and returns what is known about them. Positions are in degrees (WGS 84), distances"
+    + " in metres. list_categories has the values of `category`; place_details takes the id of a place from the other"
     + " tools. " + MCPTool.note
 
   /// The time for which clients may use the list of tools again, in milliseconds.

@@ -38,7 +38,7 @@ struct FacetsRoute: AreaCallHandler {
                         .required("value", Schema(.string)),
                         .optional(
                           "label",
-                          Schema(.string, "Label of a category or group, where `lang` is given; name of an area.")),
+                          Schema(.string, "Label of a category or group, if `lang` is given; name of an area.")),
                         .required("count", .count),
                       ], others: nil))))),
             "The most frequent values by property, ties by value.")),

@@ -27,7 +27,7 @@ struct TileJSONRoute: AreaCallHandler {
         .optional(
           "bounds",
           Schema(
-            .array(of: Schema(.number)), "The least box of all places; absent without places.",
+            .array(of: Schema(.number)), "The bounding box of all places; absent without places.",
             ["minItems": 4, "maxItems": 4])),
         .optional("attribution", Schema(.string, "Attributions of the data sets, in HTML.")),
         .required(

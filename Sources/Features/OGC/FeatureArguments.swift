@@ -172,7 +172,7 @@ extension ParameterValues {
     }
     let half = edges.count / 2
     guard let box = system.box(least: (edges[0], edges[1]), greatest: (edges[half], edges[half + 1])) else {
-      note(.invalid, "bbox", "must not have its south north of its north, got '\(text.prefix(50))'")
+      note(.invalid, "bbox", "must not have a south greater than its north, got '\(text.prefix(50))'")
       return nil
     }
     fingerprint.add(box)

@@ -99,7 +99,7 @@ extension Schema {
         .optional(
           "numberMatched",
           Schema(
-            .integer, "Number of features that match, on all pages; absent where a filter takes too long to count.",
+            .integer, "Number of features that match, on all pages; absent if a filter takes too long to count.",
             ["minimum": 0])),
         .required("numberReturned", count), .required("links", links),
       ], others: any)

@@ -29,8 +29,9 @@ struct ItemsRoute: CallHandler {
     ])
 
   static let boxDescription = ParameterDescription(
-    "Only places in the box: its least longitude and latitude and its greatest, in the order of the axes of `bbox-crs`."
-      + " The first longitude may be greater, across the antimeridian. Of six numbers the third and the last are ignored.",
+    "Only places in the box: its minimum longitude and latitude and its maximum, in the order of the axes of"
+      + " `bbox-crs`. The first longitude may be greater, across the antimeridian. Of six numbers the third and the last"
+      + " are ignored.",
     Schema(.array(of: Schema(.number)), nil, ["minItems": 4, "maxItems": 4], example: [-122.5, 37.2, -121.5, 37.9]))
 
   let context: FeaturesContext

@@ -18,7 +18,7 @@ struct SuggestEditRoute: CallHandler {
       + " must be the present one; without it for the present version.",
     requestHeaders: [.idempotencyKey, .ifMatch],
     body: BodyDescription(
-      description: "The patch, with a comment and the means by which the suggester can be reached.",
+      description: "The patch, with a comment and the contact of the suggester.",
       media: [.init(.json, .editSuggestion, example: Examples.editSuggestion)]),
     bodyLimit: .bytes(SuggestedEditBody.maximumBytes),
     responses: [
@@ -58,7 +58,7 @@ struct SuggestPlaceRoute: CallHandler {
     description: "The draft is checked as that of `POST /locations` is.",
     requestHeaders: [.idempotencyKey],
     body: BodyDescription(
-      description: "The draft, with a comment and the means by which the suggester can be reached.",
+      description: "The draft, with a comment and the contact of the suggester.",
       media: [.init(.json, .placeSuggestion, example: Examples.placeSuggestion)]),
     bodyLimit: .bytes(SuggestedEditBody.maximumBytes),
     responses: [
@@ -337,7 +337,7 @@ package struct SuggestedEditCalls: Sendable {
       case .full: tooMany(Suggestion.maximumOpenCount)
       case .tooManyOfKey: tooMany(Suggestion.maximumOpenCountOfKey, " of this key")
       case .tooManyOfAddress: tooMany(Suggestion.maximumOpenCountOfAddress, " from this address")
-      case .noMemory: "the suggestions of this sender, or all, take too much memory; a shorter one may fit"
+      case .noMemory: "the suggestions of this sender, or of all senders, take too much memory; a shorter one may fit"
       }
     return Problem(
       .tooManyRequests, code: "rate-limited", title: "Too many requests", detail: detail,
@@ -1122,7 +1122,7 @@ extension Schema {
   private static let suggestionComment = suggestionText(
     "A note for the reviewer.", maximum: SuggestedEditBody.maximumCommentLength)
   private static let suggestionContact = suggestionText(
-    "The means by which the suggester can be reached. Only reviewers see it, and it is erased at `expiresAt`.",
+    "The contact of the suggester. Only reviewers see it, and it is erased at `expiresAt`.",
     maximum: SuggestedEditBody.maximumContactLength)
   private static let suggestionReason = suggestionText(
     "The reason, which the suggester can read.", maximum: SuggestedEditBody.maximumReasonLength)

@@ -110,7 +110,7 @@ struct ChangeWebhookRoute: WebhookHandler {
       description:
         "A JSON merge patch (RFC 7396). `secret` replaces the secret, and `null` has the service make one, which the"
         + " response has this once; messages are signed with the former one too for \(WebhookSecrets.rotationHours) hours."
-        + " `enabled` continues where a webhook was disabled.",
+        + " `enabled` continues from the position at which the webhook was disabled.",
       describing: ["id": .webhookID],
       body: .mergePatch(schemas.patch, of: "members"),
       caching: .forbidden,

@@ -11,7 +11,7 @@ struct WebhooksCommand: AsyncParsableCommand {
     commandName: "webhooks",
     abstract: "Lists, tests and replays the webhooks of a running server.",
     discussion: """
-      Without --url the server on this machine is asked, at HTTP_HOST and HTTP_PORT. Where the server has keys, one of \
+      Without --url the server on this machine is asked, at HTTP_HOST and HTTP_PORT. If the server has keys, one of \
       scope admin is needed.
 
       Examples:

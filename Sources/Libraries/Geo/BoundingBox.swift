@@ -73,7 +73,7 @@ extension BoundingBoxError: CustomStringConvertible {
     switch self {
     case .longitude(let value): "west and east must be numbers from -180 to 180 degrees, got \(value)"
     case .latitude(let value): "south and north must be numbers from -90 to 90 degrees, got \(value)"
-    case .upsideDown(let south, let north): "south must not be north of north, got \(south) and \(north)"
+    case .upsideDown(let south, let north): "south must not be greater than north, got \(south) and \(north)"
     }
   }
 }

@@ -15,7 +15,7 @@ struct BackupCommand: AsyncParsableCommand {
       all versions, times, changes and idempotency keys. Its integrity is checked before it gets its name. To restore it, \
       stop the server and replace the file by the copy.
 
-      Where the server has keys, one of scope admin is needed. Back up a server with PostgreSQL with pg_dump.
+      If the server has keys, one of scope admin is needed. Back up a server with PostgreSQL with pg_dump.
 
       Examples:
         waymark backup places-monday.db

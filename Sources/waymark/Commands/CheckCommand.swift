@@ -24,7 +24,7 @@ struct CheckCommand: AsyncParsableCommand {
       connection to the database, PostGIS, the schema, the privileges of the role and the mode of a pooler in \
       between. It changes nothing.
 
-      Exits with 0 where no problem was found, 1 where one was, and 69 where the database can't be reached.
+      Exits with 0 if no problem was found, 1 if one was, and 69 if the database can't be reached.
 
       Examples:
         waymark check
@@ -118,7 +118,7 @@ struct CheckCommand: AsyncParsableCommand {
         return "the data file \(file)"
       }
     }
-    guard let path else { return report.note(.warning("places are in memory alone, as MEMORY_STORE_PATH is not set")) }
+    guard let path else { return report.note(.warning("places are in memory only, as MEMORY_STORE_PATH is not set")) }
     let folder = URL(filePath: path).deletingLastPathComponent().path
     // SQLite keeps its log beside the file.
     if !FileManager.default.isWritableFile(atPath: folder) {

@@ -24,7 +24,7 @@ struct DuplicatesCommand: AsyncParsableCommand {
     abstract: "Writes pairs of places of two data sets that are likely the same.",
     discussion: """
       Compares all places of two data sets of the database, or of one with each other, in memory. A line is a pair with \
-      its state, its score and both places, the greatest score first. Pairs that were refuted are left out. Nothing is \
+      its state, its score and both places, the highest score first. Pairs that were refuted are left out. Nothing is \
       changed.
 
       With --url the pairs come from a running server, whatever its store, which compares at most 100,000 places at a \
@@ -41,7 +41,7 @@ struct DuplicatesCommand: AsyncParsableCommand {
 
   @OptionGroup var server: ClientOptions
 
-  @Option(help: "Least score of a pair, from 0.5 to 1.")
+  @Option(help: "Minimum score of a pair, from 0.5 to 1.")
   var minScore = Double(DuplicateQuery.defaultMinimumScore) / 1000
 
   @Option(help: "Box of both places, in degrees: west,south,east,north.")

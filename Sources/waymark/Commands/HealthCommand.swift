@@ -16,16 +16,16 @@ struct HealthCommand: AsyncParsableCommand {
       Exits with 0 when it responds and 1 when it doesn't, for a container's health check. An outage of the database does \
       not make the server unhealthy, as a restart would not end it; --ready checks the database too.
 
-      Where TLS_CERTIFICATE_FILE is set, as for `waymark serve`, or with --tls, it connects over TLS. It does not verify \
+      If TLS_CERTIFICATE_FILE is set, as for `waymark serve`, or with --tls, it connects over TLS. It does not verify \
       the certificate: it sends no secret, and the server on this machine's loopback is the one to check.
 
-      Where HTTP_HOST is 0.0.0.0 or ::, which mean every address of the machine, it connects to 127.0.0.1 or ::1.
+      If HTTP_HOST is 0.0.0.0 or ::, which mean every address of the machine, it connects to 127.0.0.1 or ::1.
       """
   )
 
   @OptionGroup var options: SettingOptions<LocalServerSettings>
 
-  @Flag(help: "Connect over TLS. (default: where TLS_CERTIFICATE_FILE is set)")
+  @Flag(help: "Connect over TLS. (default: if TLS_CERTIFICATE_FILE is set)")
   var tls = false
 
   @Flag(help: "Check that the store is ready too.")

@@ -15,7 +15,7 @@ struct SearchCommand: AsyncParsableCommand {
       Prints a table of the places whose names match best: the distance from --near, the name, the category and the \
       id. Without --url the server on this machine is asked, at HTTP_HOST and HTTP_PORT.
 
-      Exits with 0 where places were found, and 1 where none were.
+      Exits with 0 if places were found, and 1 if none were.
 
       Examples:
         waymark search "winchester mystery"

@@ -34,7 +34,7 @@ package struct PlacesSettings: SettingGroup {
 
   let store = Setting.Key(
     "POINT_STORE", .choice(of: ServeConfiguration.StoreKind.self), affects: .operation,
-    default: .described("`postgres` where `DATABASE_URL` is set, else `memory`"), "Store of the places.")
+    default: .described("`postgres` if `DATABASE_URL` is set, else `memory`"), "Store of the places.")
   let dataFiles = Setting.Key(
     "DATA_FILE", .list("files"), affects: .operation, default: .described("`sample`; none with `MEMORY_STORE_PATH`"),
     "Files, separated by commas, that are loaded into an empty memory store at the start.",
@@ -84,7 +84,7 @@ struct FilterSettings: SettingGroup {
     details: "See [Categories](categories.md#a-tree-of-your-own).")
   let timeout = Setting.Key(
     "FILTER_TIMEOUT_MS", .milliseconds(1...60_000), affects: .responses, default: "1000",
-    "Longest time that a search with a filter, an area, a route or a long text, and other computations beside the"
+    "Longest time that a search with a filter, an area, a route or a long query, and other computations beside the"
       + " event loop may wait and take; then 503.",
     details: "See [Long computations](operations.md#long-computations).")
   let features = FeatureSettings()
@@ -189,7 +189,7 @@ struct ObservabilitySettings: SettingGroup {
 
   let level = Setting.Key(
     "LOG_LEVEL", .choice(of: Logger.Level.self), affects: .operation, default: "info",
-    "Lowest level that is logged.",
+    "Minimum level that is logged.",
     details: "With `debug` or `trace`, responses have `Server-Timing`: the milliseconds that the store and the whole "
       + "request took.")
   let format = Setting.Key(
@@ -224,7 +224,7 @@ struct ShutdownSettings: SettingGroup {
   let delay = Setting.Key(
     "DRAIN_DELAY_MS", .milliseconds(0...3_600_000), affects: .operation, default: "0",
     "Time at shutdown in which the server still accepts connections while /health/ready is 503.",
-    details: "As long as load balancers take to notice. Not needed where a `preStop` pause does the same, as in "
+    details: "As long as load balancers take to notice. Not needed if a `preStop` pause does the same, as in "
       + "`deploy/kubernetes`; `terminationGracePeriodSeconds` must exceed both and `DRAIN_TIMEOUT_MS` together.")
 }
 

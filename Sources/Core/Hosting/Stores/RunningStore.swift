@@ -98,7 +98,7 @@ struct RunningStore: Service {
   ) async throws -> RunningStore {
     let memory = MemoryStore(text: text, clock: clock)
     try await memory.load(files: files.isEmpty ? [MemoryStore.sampleName] : files, logger: logger)
-    logger.info("places are in memory alone")
+    logger.info("places are in memory only")
     var running = RunningStore(
       memory, areas: memory, records: memory, changes: memory.changes,
       observers: [StoreMetrics(metrics)])

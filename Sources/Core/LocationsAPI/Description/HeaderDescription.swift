@@ -52,7 +52,7 @@ package struct HeaderDescription: Sendable {
     "Last-Event-ID", "Position of the last event of a stream, in place of `since`.", Schema(.string))
 
   package static let acceptLanguage = HeaderDescription(
-    "Accept-Language", "Preferred languages (RFC 9110): of pages, and of names where `lang` is not given.",
+    "Accept-Language", "Preferred languages (RFC 9110): of pages, and of names if `lang` is not given.",
     Schema(.string, nil, example: "ko, en;q=0.8"))
 
   // MARK: Responses
@@ -72,7 +72,7 @@ package struct HeaderDescription: Sendable {
     Schema(.string, nil, example: "<?limit=20&cursor=AbC>; rel=\"next\""))
 
   package static let contentLanguage = HeaderDescription(
-    "Content-Language", "Language of a page, or languages of the names that were replaced; absent where none was.",
+    "Content-Language", "Language of a page, or languages of the names that were replaced; absent if none was.",
     Schema(.string, nil, example: "ko, en"))
 
   package static let location = HeaderDescription(
@@ -80,15 +80,15 @@ package struct HeaderDescription: Sendable {
     Schema(.string, nil, ["format": "uri-reference"], example: .string("locations/\(Examples.id)")))
 
   static let age = HeaderDescription(
-    "Age", "Seconds since the response was current, where the database is away.",
+    "Age", "Seconds since the response was current, if the database is unavailable.",
     Schema(.integer, nil, ["minimum": 0]))
 
   static let position = HeaderDescription(
-    "Waymark-Position", "Position after the write, for `Waymark-Min-Position`, where the store has positions.",
+    "Waymark-Position", "Position after the write, for `Waymark-Min-Position`, if the store has positions.",
     Schema(.string))
 
   static let exportPosition = HeaderDescription(
-    "Waymark-Position", "Position that the places are of, for `since` of `/changes`, where the store has positions.",
+    "Waymark-Position", "Position that the places are of, for `since` of `/changes`, if the store has positions.",
     Schema(.string))
 
   static let area = HeaderDescription(
@@ -113,11 +113,11 @@ package struct HeaderDescription: Sendable {
   static let acceptPatch = HeaderDescription("Accept-Patch", "Accepted media types of a patch.", Schema(.string))
 
   static let rateLimitPolicy = HeaderDescription(
-    "RateLimit-Policy", "Limit of the client's requests, where there is one.",
+    "RateLimit-Policy", "Limit of the client's requests, if there is one.",
     Schema(.string, nil, example: "\"default\";q=20;w=2"))
 
   static let rateLimit = HeaderDescription(
-    "RateLimit", "Remaining requests, where there is a limit.", Schema(.string, nil, example: "\"default\";r=19;t=1"))
+    "RateLimit", "Remaining requests, if there is a limit.", Schema(.string, nil, example: "\"default\";r=19;t=1"))
 
   static let requestID = HeaderDescription(
     "X-Request-Id", "Identifier of the request in the server's log.", Schema(.string, nil, ["maxLength": 128]))

@@ -82,7 +82,7 @@ package struct OpenAPIDocument {
     if call.hasTagConditions {
       description +=
         " A parameter `tag.KEY` for any key, such as `tag.country=FR`, is a condition too: the tag has the value, or"
-        + " where the parameter is repeated, any of the values."
+        + " if the parameter is repeated, any of the values."
     }
     if let scope = call.scope, scope != .read {
       description += (description.isEmpty ? "" : " ") + "Needs a key or a token with the scope `\(scope)`"

@@ -295,18 +295,18 @@ extension Schema {
     case .sourceID: sourceID
     case .version: Schema(.integer, "Grows with each change and never repeats for an id.", ["minimum": 1])
     case .createdAt, .updatedAt: time
-    case .attribution: Schema(.string, "Attribution of the data set, where `fields` names it.")
+    case .attribution: Schema(.string, "Attribution of the data set, if `fields` names it.")
     case .openState: openState
     case .openUntil:
       Schema(
-        .string, "Time at which an open place closes, by its clock, where `fields` names it.", ["format": "date-time"])
+        .string, "Time at which an open place closes, by its clock, if `fields` names it.", ["format": "date-time"])
     case .opensAt:
       Schema(
-        .string, "Time at which a place opens that is not open, by its clock, where `fields` names it.",
+        .string, "Time at which a place opens that is not open, by its clock, if `fields` names it.",
         ["format": "date-time"])
     case .timeZone: timeZone
-    case .label: Schema(.string, "Name and address in one line, where `fields` names it.")
-    case .score: Schema(.number, "Rank of the match of `q`, greater is better; where `fields` has it.", ["minimum": 0])
+    case .label: Schema(.string, "Name and address in one line, if `fields` names it.")
+    case .score: Schema(.number, "Rank of the match of `q`, greater is better; if `fields` names it.", ["minimum": 0])
     case .match: match
     case .geometry: pointGeometry
     case .operatingStatus: .oneOf(OperatingStatus.allCases.map(\.rawValue))
@@ -387,13 +387,13 @@ extension Schema {
           .optional("licence", Schema(.string, "Licence of the data set.")),
           .optional("attribution", Schema(.string, "Attribution of the data set.")),
         ], others: nil),
-      "The typed values of the tags, where `view` asks for them. Values that do not validate are left out."
+      "The typed values of the tags, if `view` asks for them. Values that do not validate are left out."
     ).named("PlaceDetails", order: 190)
   }()
 
   static let openState: Schema = {
     var schema = Schema.oneOf(PlaceState.State.allCases.map(\.rawValue))
-    schema.description = "State by the opening hours at the time of the search, where `fields` names it."
+    schema.description = "State by the opening hours at the time of the search, if `fields` names it."
     return schema
   }()
 
@@ -411,7 +411,7 @@ extension Schema {
             .array(of: Schema(.array(of: count), nil, ["minItems": 2, "maxItems": 2])),
             "The parts that match, each as the offset of its first Unicode scalar and of the one behind its last.")),
       ], others: nil),
-    "The name that matches `q`, where `fields` names it.",
+    "The name that matches `q`, if `fields` names it.",
     example: ["key": "name", "text": "Winchester Mystery House", "ranges": [[0, 10], [11, 18]]]
   ).named("Match", order: 140)
 
@@ -443,7 +443,7 @@ extension Schema {
 
   /// The id of a Feature or an area that a client sends.
   package static let foreignID = Property.optional(
-    "id", Schema(.any, "That of the path, or left out. One that is no UUID is ignored."))
+    "id", Schema(.any, "That of the path, or left out. One that is not a UUID is ignored."))
 
   package static let placeDraft = Schema(
     .object(sentMembers(PointField.members), others: nil),

@@ -916,7 +916,7 @@ extension ParameterValues {
     let language = choice(.filterLanguage, default: object(.filter) == nil ? FilterLanguage.text : .json)
     let hasLanguage = violations.errors.count == errorCount && !isMistyped(.filterLanguage)
     if object(.filter) != nil, hasLanguage, language != .json {
-      note(.invalid, Parameter.filterLanguage.name, "must be \(FilterLanguage.json.rawValue) where filter is an object")
+      note(.invalid, Parameter.filterLanguage.name, "must be \(FilterLanguage.json.rawValue) if filter is an object")
     }
     if has(.filterLanguage), !has(.filter) {
       note(.missing, Parameter.filter.name, "must be given if \(Parameter.filterLanguage.name) is given")

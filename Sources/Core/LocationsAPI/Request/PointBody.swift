@@ -157,7 +157,7 @@ extension HTTPRequest {
     guard let charset = TextCharset(named: name) else {
       throw Problem(
         .unsupportedMediaType, code: "unsupported-media-type",
-        detail: "the charset of Content-Type must be one of \(TextCharset.names); got '\(name.prefix(100))'",
+        detail: "the charset of Content-Type must be one of \(TextCharset.names), got '\(name.prefix(100))'",
         headers: ["accept-post": accepted])
     }
     return charset
@@ -229,7 +229,7 @@ extension Problem {
     let got = request.headers.first(name: "content-type").map { "'\($0.prefix(100))'" } ?? "none"
     return Problem(
       .unsupportedMediaType, code: "unsupported-media-type",
-      detail: "Content-Type must be one of \(accepted); got \(got)", headers: [header: accepted])
+      detail: "Content-Type must be one of \(accepted), got \(got)", headers: [header: accepted])
   }
 
   /// 400 for a body that is not JSON, with the member whose name stands twice.

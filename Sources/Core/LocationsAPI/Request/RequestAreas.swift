@@ -341,13 +341,13 @@ extension ParameterValues {
     guard let text = self[.area] else { return nil }
     if has(.within) { note(.invalid, Parameter.area.name, "must not be given if within is given") }
     guard let areas, let area = areas.area(named: text, near: coordinate) else {
-      note(.invalid, Parameter.area.name, "must be the id or a name of an area; there is none \(quoted(text))")
+      note(.invalid, Parameter.area.name, "must be the id or a name of an area, got \(quoted(text))")
       return nil
     }
     do {
       return try areas.areas.shape(of: area)
     } catch {
-      note(.invalid, Parameter.area.name, "is an area that places cannot be searched in: \(error)")
+      note(.invalid, Parameter.area.name, "is an area in which places cannot be searched: \(error)")
       return nil
     }
   }

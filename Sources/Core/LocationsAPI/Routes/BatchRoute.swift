@@ -118,7 +118,7 @@ extension RejectedOperation {
   fileprivate init(_ problem: Problem) {
     let brief = Problem(
       problem.status, code: problem.code, title: problem.title,
-      detail: "the first request with this Idempotency-Key had the details")
+      detail: "the response to the first request with this Idempotency-Key had the details")
     self.init(
       text: String(buffer: problem.json(typePrefix: Problem.serviceTypePrefix)),
       brief: String(buffer: brief.json(typePrefix: Problem.serviceTypePrefix)))

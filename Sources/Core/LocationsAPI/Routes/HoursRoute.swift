@@ -112,7 +112,7 @@ extension Schema {
     .object(
       [
         .optional("openingHours", Schema(.string, "The tag `opening_hours`.", example: "Mo-Fr 09:00-18:00")),
-        .optional("error", Schema(.string, "The reason for which the tag cannot be parsed.")),
+        .optional("error", Schema(.string, "The reason why the tag cannot be parsed.")),
         .required("timeZone", timeZone),
         .optional(
           "holidays", Schema(.string, "Code of ISO 3166 whose public holidays hold; absent if unknown.", example: "AT")),

@@ -184,7 +184,7 @@ extension Parameter {
 
   static let unknownFields = Parameter("unknownFields") {
     .init(
-      "Whether members and columns that are no fields of a place become tags, or make a row invalid.",
+      "Whether members and columns that are not fields of a place become tags, or make a row invalid.",
       .oneOf(["tags", "reject"], default: "tags"))
   }
 

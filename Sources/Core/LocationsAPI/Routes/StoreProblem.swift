@@ -37,16 +37,16 @@ extension Problem {
     case .filterTimeout, .stepLimit:
       self = unavailable(
         "filter-timeout", "Filter timeout",
-        "the search with a filter, an area, a route or a text did not end within its time limit; conditions on the "
-          + "position, the category or the source make it faster, and so do fewer words", retryAfterSeconds: 10)
+        "the search did not end within its time limit; conditions on the position, the category or the source make "
+          + "it faster, and so do fewer words", retryAfterSeconds: 10)
     case .overloaded: self = overloaded("too many requests are waiting for the store", retryAfterSeconds: 1)
     case .uploadTooSlow:
       self = overloaded(
         "the upload was too slow while others waited for the store; nothing was imported", retryAfterSeconds: 10)
     case .keysExhausted:
       self = overloaded(
-        "the keys that this client has sent as Idempotency-Key in the last day fill its share of the room for them; "
-          + "they stay valid, and a new one needs to wait until some of them expire", retryAfterSeconds: 600)
+        "this client has sent as many values of Idempotency-Key in the last day as the server keeps for one client; "
+          + "they stay valid, and a new one is accepted when some of them have expired", retryAfterSeconds: 600)
     case .timeout:
       self.init(
         .gatewayTimeout, code: "store-timeout", title: "Store timeout",

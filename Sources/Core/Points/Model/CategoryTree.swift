@@ -164,7 +164,7 @@ package final class CategoryTree: Sendable {
       var parent: Int?
       if let name = declaration.parent {
         guard let known = indexes[name] else {
-          throw .init(index: index, reason: "has the parent '\(name)', which is no category")
+          throw .init(index: index, reason: "has the parent '\(name)', which is not a category")
         }
         parent = known
       }

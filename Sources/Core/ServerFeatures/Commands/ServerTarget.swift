@@ -34,7 +34,7 @@ package struct ServerTarget: Sendable {
         expectation: "must be an address such as http://127.0.0.1:8080, without user, query, fragment and @")
     }
     guard apiKey?.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) != false else {
-      throw .conflict(Setting.client.apiKey, "must be printable ASCII without blanks")
+      throw .conflict(Setting.client.apiKey, "must be printable ASCII without spaces")
     }
     var base = url
     while base.hasSuffix("/") { base.removeLast() }
