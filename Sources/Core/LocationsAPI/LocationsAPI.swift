@@ -5,7 +5,7 @@ package import Points
 /// The service's HTTP interface, as one table of calls. The handler of each stands with the call's declaration, its
 /// arguments, the operation and the response.
 package struct LocationsAPI: Sendable {
-  /// The parts that the interface is to, and the operator's decisions about it.
+  /// The parts of the service that the interface makes available, and the operator's settings of it.
   package struct Configuration: Sendable {
     /// The places.
     package var service: PointsService
@@ -127,8 +127,8 @@ package struct LocationsAPI: Sendable {
     return (endpoints + others).joined + [index] + documents
   }
 
-  /// The calls that find and read places, for calls of other interfaces that are made of these. They are not in the
-  /// description, and have no middlewares.
+  /// The calls that find and read places, for other interfaces whose calls are implemented by these. They are not in
+  /// the description, and run without middlewares.
   package var searchRouter: Router {
     let search = searchHandlers
     let handlers: [any CallHandler] = [SearchRoute(search.list), search.location, search.categories]

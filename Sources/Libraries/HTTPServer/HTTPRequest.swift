@@ -40,7 +40,7 @@ public struct HTTPRequest: Sendable {
   /// The values of the parameters in the path, percent-decoded.
   public private(set) var pathParameters = PathParameters.none
 
-  /// The request's place in its trace; `nil` where its client sent none, or no ``TracingMiddleware`` took it up.
+  /// The request's place in its trace; `nil` if its client sent none, or no ``TracingMiddleware`` continued it.
   public internal(set) var trace: TraceParent? {
     get { context?.trace }
     set { context = RequestContext(trace: newValue, principal: principal, storeTime: storeTime) }
@@ -110,7 +110,7 @@ public struct HTTPRequest: Sendable {
   public var isEncrypted: Bool { server?.isSecure ?? false }
 
   /// The server's logger with `request-id` set, and in a trace `trace-id` and `span-id`. It is created at each call, so
-  /// that a request that logs nothing pays nothing.
+  /// that a request that logs nothing has no cost.
   public var logger: Logger {
     guard var logger = head.logger else { return Logger(label: "http") { _ in SwiftLogNoOpLogHandler() } }
     logger[metadataKey: "request-id"] = .string(id)
@@ -220,7 +220,7 @@ extension HTTPRequest {
 /// A request's body: a sequence of buffers, read once.
 ///
 /// Reading lets the client send on: at most a few tens of kilobytes wait here unread. What is unread when the response
-/// is sent is discarded, or the connection is closed after the response where it is much.
+/// is sent is discarded, or, if there is much of it, the connection is closed after the response.
 public struct HTTPRequestBody: Sendable, AsyncSequence {
   /// A chunk of the body.
   public typealias Element = ByteBuffer

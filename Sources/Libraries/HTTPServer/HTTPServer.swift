@@ -26,7 +26,8 @@ package final class HTTPServer: Sendable {
   /// The number of requests that the responder is working on.
   package var requestsInFlight: Int { context.requestsInFlight.load(ordering: .relaxed) }
 
-  /// The number of responses without an end, and of requests that wait for their bodies or for changes.
+  /// The number of live responses, and of requests that wait; see ``HTTPResponseBody/live(_:)`` and
+  /// ``HTTPRequest/waiting(_:)``.
   package var requestsWaiting: Int { context.waitingCount }
 
   /// The number of bytes of responses that are held for clients that have not taken them yet, to a sixty-fourth of

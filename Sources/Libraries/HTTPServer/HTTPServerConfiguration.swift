@@ -66,8 +66,7 @@ package struct HTTPServerConfiguration: Sendable {
     /// seconds; one more ends the connection with `ENHANCE_YOUR_CALM`.
     package var controlFrames = 200
 
-    /// The number of bytes of responses that wait for the client of an HTTP/2 connection from which on its further
-    /// requests wait.
+    /// The number of unsent bytes of responses on an HTTP/2 connection above which its further requests wait.
     package var unsentBytes = 1024 * 1024
 
     /// The number of bytes of responses that all connections together may hold for clients that have not taken them
@@ -98,8 +97,8 @@ package struct HTTPServerConfiguration: Sendable {
 
   /// The timeouts of clients.
   package struct Timeouts: Sendable {
-    /// The time from a request's first byte, or from the connection's start, to the end of its header section. Past it
-    /// the response is 408 `request-timeout`, or none where not a byte has come.
+    /// The time from a request's first byte, or from the connection's start, to the end of its header section. After
+    /// that the response is 408 `request-timeout`, or none if no byte has arrived.
     package var header: Duration = .seconds(10)
 
     /// The period in which ``minimumBytesPerPeriod`` of a body must arrive; else its reader gets
@@ -128,8 +127,8 @@ package struct HTTPServerConfiguration: Sendable {
     /// where it has not started, and searches end.
     package var computation: Duration = .seconds(1)
 
-    /// The time for which the responder continues after the client has sent its last byte. A client that has gone looks
-    /// the same as one that only reads on; past this the responder is cancelled.
+    /// The time for which the responder continues after the client has sent its last byte. A client that has
+    /// disconnected looks the same as one that only reads; after this time the responder is cancelled.
     package var hangUp: Duration = .seconds(1)
 
     /// The number of bytes that count as progress; see ``body`` and ``write``.

@@ -248,7 +248,7 @@ package final class Revalidation: Sendable {
   }
 }
 
-/// A response and the time at which places open or close, so that it is another one; see ``Points/PointPage/expiry``.
+/// A response and the time at which it expires, because places open or close then; see ``Points/PointPage/expiry``.
 package struct ExpiringResponse {
   var response: HTTPResponse
 

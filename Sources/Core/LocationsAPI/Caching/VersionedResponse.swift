@@ -3,9 +3,9 @@ package import NIOHTTP1
 package import PointFormats
 
 extension HTTPRequest {
-  /// Returns the response with a resource that has a version: 304 if the client has it, in either content coding, since
-  /// who has it in one does not need it in the other; else the response of a closure, compressed if the client prefers
-  /// that.
+  /// Returns the response with a resource that has a version: 304 if the client has it in any content coding, since a
+  /// client that has it in one does not need it in another; else the response of a closure, compressed if the client
+  /// prefers that.
   ///
   /// - Parameters:
   ///   - program: what the response depends on beside the version.

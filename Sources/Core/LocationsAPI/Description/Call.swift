@@ -37,7 +37,7 @@ package struct Call: Sendable {
 
   /// The ways in which caches may keep a response, and clients revalidate it.
   package enum Caching {
-    /// Nothing is said, as of the response to a write.
+    /// No directives, as in the response to a write.
     case unstated
     /// `Cache-Control: no-store`.
     case forbidden
@@ -405,7 +405,7 @@ package struct BodyDescription: Sendable {
   }
 }
 
-/// The description of a response that is no problem.
+/// The description of a response that is not a problem.
 package struct ResponseDescription: Sendable {
   let status: Int
   let description: String

@@ -54,8 +54,8 @@ package enum ContentCoding {
     chosen(by: headers)?.coding == .gzip
   }
 
-  /// Returns a Boolean value that indicates whether a request names codings. Without, the call of
-  /// ``apply(to:of:)`` is saved, whose frame is an allocation.
+  /// Returns a Boolean value that indicates whether a request names codings. If not, the caller saves the call of
+  /// ``apply(to:of:)``, whose frame is an allocation.
   package static func isAsked(by request: HTTPRequest) -> Bool { request.headers.contains(name: "accept-encoding") }
 
   /// Compresses the body of a response where its request prefers that and the body is long enough. The caller adds

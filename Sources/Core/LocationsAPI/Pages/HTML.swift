@@ -1,4 +1,4 @@
-/// Texts as HTML.
+/// Functions that write text as HTML.
 package enum HTML {
   /// Returns text with the characters escaped that have a meaning in HTML, in quoted attributes too.
   package static func escape(_ text: String) -> String {

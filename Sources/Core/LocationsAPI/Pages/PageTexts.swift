@@ -29,7 +29,7 @@ package struct PageTexts: Sendable {
     }
   }
 
-  /// Returns a text with values in place of their names in braces; the name of a text that there is not.
+  /// Returns a text with values in place of their names in braces; the name itself if there is no such text.
   package func text(_ name: String, _ values: KeyValuePairs<String, String> = [:]) -> String {
     values.reduce(texts[ExactText(name)] ?? name) { $0.replacing("{\($1.key)}", with: $1.value) }
   }
@@ -62,7 +62,7 @@ package struct PageTexts: Sendable {
 
 /// The texts of pages in HTML, and where they may load images from.
 package struct PageStyle: Sendable {
-  /// The texts in each language, of which there is one at least. Readers of none of them get the first one.
+  /// The texts in each language, of which there is one at least. A reader who prefers none of them gets the first one.
   package var texts: [PageTexts]
 
   /// The origin of the images of a base map; `nil` if these are on this server, or if there are none.

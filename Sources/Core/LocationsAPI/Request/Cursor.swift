@@ -7,7 +7,7 @@ package import Points
 /// The position at which a page ended, as an opaque text for the `cursor` parameter.
 ///
 /// It has the position and a fingerprint of the query, so that a cursor of another query is rejected instead of
-/// skipping places. It has no secret and needs none: a forged cursor gives a page that starts elsewhere.
+/// skipping places. It is not signed: a forged cursor only gives a page that starts elsewhere.
 ///
 /// At the end it has the minute of a query for places that are open now, so that all pages are of one moment.
 package enum Cursor {
@@ -49,7 +49,7 @@ package enum Cursor {
     }
   }
 
-  /// Returns the position among pairs of places of a text; `nil` if it is no cursor, or one of another query.
+  /// Returns the position among pairs of places of a text; `nil` if it is not a cursor, or is one of another query.
   package static func pairPosition(
     from text: some StringProtocol, of fingerprint: QueryFingerprint
   ) -> PairPosition? {

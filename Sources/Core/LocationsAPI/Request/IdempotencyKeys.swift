@@ -36,7 +36,7 @@ extension IdempotencyKey {
     return "\(principal.namespace):\(value)"
   }
 
-  /// Returns the client to whose share of the room for keys the keys of a request count: a name that no other has.
+  /// Returns the unique name of the client whose share of the memory for keys the keys of a request use.
   package static func client(of request: HTTPRequest) -> String {
     switch request.sender {
     case .principal(let principal): principal.namespace

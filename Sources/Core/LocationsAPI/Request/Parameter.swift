@@ -7,7 +7,7 @@ package struct Parameter: Sendable {
   /// The forms of values.
   package enum Form {
     case text, number, integer, flag
-    /// Elements with commas between, which may also come in several parameters of the name: clients that are generated
+    /// Elements separated by commas, which may also come in several parameters of the name: clients that are generated
     /// from descriptions often send lists in that way.
     case list
     /// A list of numbers.

@@ -355,7 +355,7 @@ package struct ParameterValues {
     integer(.limit, in: range) ?? fallback
   }
 
-  /// Returns the maximum number of elements: a greater one is the greatest.
+  /// Returns the maximum number of elements; a number above the accepted maximum counts as that maximum.
   package mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
     guard let text = self[.limit] else { return fallback }
     guard let number = Int(digits: text), number > 0 else {
@@ -385,8 +385,8 @@ package struct ParameterValues {
     position { [fingerprint] in Cursor.position(from: $0, in: &query, of: fingerprint) }
   }
 
-  /// Returns the position of the cursor; `nil` where it is not given or invalid, and after another violation: a query
-  /// that lacks what is invalid is another than the cursor's.
+  /// Returns the position of the cursor; `nil` where it is not given or invalid, and after another violation: without
+  /// the invalid value, the query differs from that of the cursor.
   package mutating func position<Position>(_ decode: (String) -> Position?) -> Position? {
     guard let text = self[.cursor], areValid else { return nil }
     let position = decode(text)
@@ -1159,7 +1159,8 @@ extension PointQuery.Opening.Time {
 }
 
 extension Int {
-  /// Creates the number of decimal digits, or the greatest one for a greater number; `nil` for another text.
+  /// Creates the number of decimal digits, or the greatest representable one for a number beyond it; `nil` for another
+  /// text.
   package init?(digits text: String) {
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
     self = Int(text) ?? .max

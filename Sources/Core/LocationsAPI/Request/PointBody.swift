@@ -232,7 +232,7 @@ extension Problem {
       detail: "Content-Type must be one of \(accepted), got \(got)", headers: [header: accepted])
   }
 
-  /// 400 for a body that is not JSON, with the member whose name stands twice.
+  /// 400 for a body that is not JSON, with the pointer to a duplicate member, if that is the reason.
   package static func malformedBody(_ error: JSONError) -> Problem {
     Problem(
       .badRequest, code: "malformed-body", detail: "the body is \(error)",

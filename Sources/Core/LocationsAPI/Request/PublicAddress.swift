@@ -47,7 +47,7 @@ package struct PublicAddress: Sendable {
     return prefix(of: request).map { $0 + path() } ?? relative
   }
 
-  /// Returns the target of a path in the service for messages that are no responses; the path if no address is
+  /// Returns the target of a path in the service for messages that are not responses; the path if no address is
   /// configured.
   package func target(path: String) -> String { (url ?? "") + path }
 

@@ -19,7 +19,7 @@ package struct Restriction: Sendable {
   let key: Key
   package let points: PointRestriction
 
-  /// The beginning of the marks of restrictions, with which no mark of an area begins.
+  /// The prefix of the marks of restrictions. No mark of an area begins with it.
   package static let markPrefix = "R"
 
   /// A text of letters and digits that no other restriction has, nor this one with other outlines.

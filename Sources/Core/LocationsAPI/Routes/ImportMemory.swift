@@ -2,8 +2,8 @@ package import HTTPServer
 import NIOHTTP1
 import Synchronization
 
-/// The memory of what imports hold before it is applied, dry runs included: one budget of a server, which its clients
-/// share.
+/// The memory of the text and rows that imports hold before they are applied, dry runs included: one budget for the
+/// server, which its clients share.
 package final class ImportMemory: Sendable {
   private struct State {
     var bytes = 0

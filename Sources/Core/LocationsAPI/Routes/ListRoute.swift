@@ -243,8 +243,8 @@ package enum NextLink {
     self.query(query, setting: "cursor", to: cursor)
   }
 
-  /// Returns the request's own query, with a parameter set to a value where one is named, from the `?` on; empty where
-  /// nothing is in it. Characters that would end the target early or that no URI has are percent-encoded.
+  /// Returns the request's own query, with a parameter set to a value if one is named, from the `?` on; empty if it has
+  /// no parameters. Characters that would end the target early or that no URI has are percent-encoded.
   ///
   /// - Parameter value: a text that needs no percent-encoding.
   package static func query(_ query: Substring?, setting name: StaticString? = nil, to value: String = "") -> String {

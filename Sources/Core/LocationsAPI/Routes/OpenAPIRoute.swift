@@ -9,7 +9,7 @@ import Synchronization
 
 /// `GET` of a description of calls: `/openapi.json` and `/openapi-3.0.json` describe all.
 ///
-/// It is open to everyone, as `GET /` is: it has nothing of the places, and tells clients how to authenticate.
+/// It is open to everyone, as `GET /` is: it contains no places, and states how clients authenticate.
 package final class OpenAPIRoute: RouteHandler {
   private static func call(_ path: String, _ version: OpenAPIVersion, id: String, link: String) -> Call {
     Call(

@@ -1,6 +1,6 @@
 import Basics
 
-/// A postal address, as the tags `addr:*` of a place tell it.
+/// A postal address, from the tags `addr:*` of a place.
 ///
 /// Texts are those of the tags, unchanged. A tag that is absent or empty leaves its part `nil`.
 public struct PostalAddress: Sendable {
@@ -9,7 +9,7 @@ public struct PostalAddress: Sendable {
     case unit, building, number, block, street, neighbourhood, district, city, postcode, county, state
   }
 
-  /// The country as an ISO 3166-1 alpha-2 code in upper case; `nil` if the tag is absent or is no such code.
+  /// The country as an ISO 3166-1 alpha-2 code in upper case; `nil` if the tag is absent or is not such a code.
   public private(set) var countryCode: String?
 
   private var tags: [(key: String, value: String)]

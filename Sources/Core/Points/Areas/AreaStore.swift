@@ -2,7 +2,7 @@ import Basics
 
 /// A store of named areas, of which every instance holds all in memory.
 ///
-/// A write is decided on the areas of a moment, and committed if they are still the same: see ``AreaEditor``.
+/// A write is decided on a snapshot of the areas, and committed if that is still the current one: see ``AreaEditor``.
 public protocol AreaStore: Sendable {
   /// Returns the areas as they are read: with every write that was acknowledged before the call, unless reads may be
   /// older.

@@ -3,7 +3,7 @@ package import Geo
 
 /// Two places, whichever of them is named first.
 package struct PlacePair: Hashable, Sendable, BitwiseCopyable {
-  /// The lesser id.
+  /// The smaller id.
   package let lower: PointID
 
   /// The greater id.
@@ -48,11 +48,11 @@ package enum DuplicateState: String, Hashable, Sendable, CaseIterable {
 
 /// A search for places of two data sets that are likely the same.
 public struct DuplicateQuery: Hashable, Sendable {
-  /// The accepted thousandths of the least score.
+  /// The accepted range of a minimum score, in thousandths.
   package static let minimumScores = 500...1000
   package static let defaultMinimumScore = 700
 
-  /// Returns the thousandths of a least score, rounded up; `nil` if it is not one.
+  /// Returns a minimum score in thousandths, rounded up; `nil` if it is out of range.
   package static func thousandths(_ score: Double) -> Int? {
     Int(exactly: (score * 1000).rounded(.up)).flatMap { minimumScores.contains($0) ? $0 : nil }
   }
@@ -64,10 +64,10 @@ public struct DuplicateQuery: Hashable, Sendable {
   /// The box that both places are in; `nil` for all places.
   package var box: BoundingBox?
 
-  /// The least score, in thousandths.
+  /// The minimum score, in thousandths.
   package var minimumScore = DuplicateQuery.defaultMinimumScore
 
-  /// The greatest number of places that are compared; `nil` for any number.
+  /// The maximum number of places that are compared; `nil` for any number.
   package var maximumPlaces: Int?
 
   /// The longest time of the search; `nil` for any time.

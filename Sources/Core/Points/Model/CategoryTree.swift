@@ -273,7 +273,8 @@ package final class CategoryTree: Sendable {
   /// Returns the numbers of a category and of those below it.
   package func subtree(of number: Int) -> Range<Int> { number..<ends[number] }
 
-  /// Returns the names in data of a category and of those below it; those of a name that is none of a category alone.
+  /// Returns the names in data of a category and of those below it; a name that is not that of a category stands for
+  /// itself alone.
   package func namesInData(of name: ExactText) -> [ExactText] {
     guard let number = number(of: name) else { return [name] }
     return categories[subtree(of: number)].flatMap { [$0.name] + $0.otherNames }

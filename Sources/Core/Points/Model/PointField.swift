@@ -20,7 +20,7 @@ public enum PointField: Int, Hashable, Sendable, CaseIterable {
     case position = "geometry"
   }
 
-  /// The givers of the values.
+  /// The parts that set the values.
   package enum Giver {
     /// A client sets it.
     case client

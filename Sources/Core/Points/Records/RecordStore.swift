@@ -118,8 +118,8 @@ package struct RecordSummary: Hashable, Sendable {
   }
 }
 
-/// A number of records that messages tell whenever the records change. A feature offers one, and a feature that sends
-/// messages tells of it, without knowing the other.
+/// The number of some records, which is sent in a message whenever the records change. One feature offers it and
+/// another sends the messages, and neither depends on the other.
 package struct MessageSource: Sendable {
   /// The name in stored records: letters.
   package let name: String
@@ -178,7 +178,7 @@ package enum RecordChange: Sendable {
   }
 }
 
-/// The maxima that a commit keeps.
+/// The maximum numbers of records that a commit must not exceed.
 package struct RecordLimits: Sendable {
   /// The maximum number of unexpired records with some fields.
   package struct Count: Sendable {
@@ -196,7 +196,8 @@ package struct RecordLimits: Sendable {
   /// The time that decides which records have expired.
   package let now: Timestamp
 
-  /// The numbers that there must be less of. Concurrent commits may exceed one by their number.
+  /// The counts, each of which must be below its maximum before the commit. Concurrent commits may exceed a maximum by
+  /// their number.
   package let counts: [Count]
 
   /// The fields by which an owner is known, if each owner may have a share of the memory of a store that keeps all
@@ -222,7 +223,7 @@ package enum RecordOutcome: Sendable {
   /// A record to insert exists, or one to replace or to remove does not, or has another revision.
   case conflict
 
-  /// There are as many records as one of ``RecordLimits/counts`` allows: that of the index.
+  /// There are as many records as one of ``RecordLimits/counts`` allows, the one at the index.
   case full(Int)
 
   /// The records would take too much memory, of their owner or of all.
@@ -235,7 +236,7 @@ package enum RecordOutcome: Sendable {
   package var isCommitted: Bool { if case .committed = self { true } else { false } }
 }
 
-/// The place where features keep records. Each feature gives them a type of its own.
+/// A store of the records of features. Each feature encodes its own type as a record.
 package protocol RecordStore: Sendable {
   /// A Boolean value that indicates whether other processes write records too.
   var isShared: Bool { get }

@@ -1,7 +1,7 @@
 import Basics
 import Synchronization
 
-/// The places, for all handlers: the only door to the store.
+/// The service through which all handlers read and change places; they do not call the store themselves.
 ///
 /// It has observers note every call of the store, records searches in analytics, and adds what does not depend on where
 /// the places are: calls that consist of several, and the rejection of imports that repeat one in progress.
@@ -9,7 +9,8 @@ import Synchronization
 /// The parameter `position` of reads is the position that they must contain, for which
 /// ``StoreIndex/waitUntilReads(contain:)`` has waited; `nil` for none.
 public final class PointsService: Sendable {
-  /// The maximum number of attempts at an update that other changes come before. Each time one of those has succeeded.
+  /// The maximum number of attempts at an update that loses to concurrent changes, of which one has succeeded each
+  /// time.
   package static let maximumAttempts = 100
 
   private let store: any PointStore
@@ -161,7 +162,7 @@ public final class PointsService: Sendable {
   /// The state of the index, if the server should not be ready yet because of it; otherwise `nil`.
   public var awaitedIndexState: (phase: String, points: Int)? { index.flatMap { $0.isAwaited ? $0.state : nil } }
 
-  /// Returns the places of the moment where they may be read without waiting, and on the event loop; otherwise `nil`.
+  /// Returns the current places if they may be read without waiting and on the event loop; otherwise `nil`.
   package func snapshotAtOnce() -> (any IndexSnapshot)? { isRestricted ? nil : index?.snapshotAtOnce() }
 
   /// Returns a page of the places of a snapshot that match.
@@ -387,7 +388,7 @@ package enum PointUpdateError<Change: Error>: Error {
   case write(PointWriteError)
   /// The closure failed.
   case change(Change)
-  /// Other changes came before, ``PointsService/maximumAttempts`` times.
+  /// The update lost to concurrent changes ``PointsService/maximumAttempts`` times.
   case contended
 }
 

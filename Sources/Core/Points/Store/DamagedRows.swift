@@ -2,8 +2,8 @@ package import Basics
 package import Logging
 import Synchronization
 
-/// The rows of a store that can't be decoded. Each is left out of what is read, so that the others are of use, and has
-/// one line in the log. That of an idempotency key is not left out: it tells that its request was done.
+/// The rows of a store that can't be decoded. Reads skip them, so that the other rows stay usable, and each is logged
+/// once. The row of an idempotency key is not skipped: it proves that its request was done.
 package final class DamagedRows: Sendable {
   /// The maximum number of rows that have a line.
   private static let maximumCount = 1000

@@ -6,15 +6,15 @@ public struct IdempotencyRecord: Hashable, Sendable {
   /// The key, with the hash of the request and the client.
   package let key: IdempotencyKey
 
-  /// The time of the request, and that of a place that it created.
+  /// The time of the request, which is the creation time of a place that it created.
   package let time: Timestamp
 
   package let outcome: Outcome
 
   /// The outcome of a request.
   public enum Outcome: Hashable, Sendable {
-    /// A place was created, with its first version; or a record of another collection, which a repeat gets as it is
-    /// then, without one.
+    /// A place was created, with its first version; or a record of another collection, without a version, because a
+    /// repeat gets its state at the time of the repeat.
     case created(PointID, version: Int64?)
 
     case imported(ImportReport)
@@ -58,8 +58,8 @@ extension IdempotencyRecord {
 }
 
 extension IdempotencyKey {
-  /// Returns the key of the same text for the requests of a collection beside the places. It never conflicts with those
-  /// of others: the keys of requests have no space.
+  /// Returns the key of the same text for requests to a collection other than the places. It never equals the key of
+  /// another collection, since the keys that clients send have no space.
   package func scoped(to collection: String) -> IdempotencyKey {
     IdempotencyKey(text: "\(text) \(collection)", requestHash: requestHash, client: client)
   }

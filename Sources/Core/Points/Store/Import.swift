@@ -381,10 +381,10 @@ public struct TooManyDeletions: Error, Hashable, Sendable, CustomStringConvertib
 
 /// The idempotency key of an import, whose hash is known when its last row is parsed.
 public struct ImportKey: Sendable {
-  /// The owner of the key and the key: what is unique.
+  /// The owner of the key and the key, which are unique together.
   public let text: String
 
-  /// The client to whose share of the room for keys the key counts.
+  /// The client whose share of the memory for keys the key uses.
   public let client: String
 
   private let requestHash: @Sendable () -> UInt64

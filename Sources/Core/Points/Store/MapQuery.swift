@@ -39,8 +39,8 @@ public struct TileVersions: Sendable {
     self.enclosing = enclosing
   }
 
-  /// Returns a Boolean value that indicates whether the places of the tile are those of other versions of it; `false`
-  /// where they differ, and where that is not known.
+  /// Returns a Boolean value that indicates whether these versions and others are known to stand for the same places of
+  /// the tile.
   public func haveSamePlaces(as other: TileVersions) -> Bool {
     enclosing == other.enclosing || own != nil && own == other.own
   }

@@ -177,7 +177,8 @@ public enum PointOperationResult: Hashable, Sendable {
     }
   }
 
-  /// The error that a call of its own would have thrown; `nil` if the operation succeeded, or the caller rejected it.
+  /// The error that the equivalent single call would have thrown; `nil` if the operation succeeded, or the caller
+  /// rejected it.
   package var error: PointWriteError? {
     switch self {
     case .created, .changed, .deleted, .rejected: nil
@@ -377,13 +378,13 @@ extension PointOfInterest {
 }
 
 extension PointWriteError {
-  /// The error of a change after which the place is not one of the sender.
+  /// The error of a change after which the place would not exist for the sender.
   package static let outside = forbidden(reason: ForbiddenChange.outside)
 
-  /// The error of an id that a place has which is not one of the sender.
+  /// The error of an id that belongs to a place which does not exist for the sender.
   package static let takenID = forbidden(reason: ForbiddenChange.takenID)
 
-  /// The error of an origin that a place has which is not one of the sender.
+  /// The error of an origin that belongs to a place which does not exist for the sender.
   package static let hiddenOwner = forbidden(reason: ForbiddenChange.hiddenOwner)
 }
 

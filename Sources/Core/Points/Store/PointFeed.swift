@@ -77,7 +77,7 @@ package enum PositionText {
   /// The character before the mark of a position.
   private static let separator: Character = "~"
 
-  /// Returns a position with a mark: what else a feed depends on, in letters and digits.
+  /// Returns a position with a mark, which stands for what else the feed depends on, in letters and digits.
   package static func marking(_ position: String, _ mark: String?) -> String {
     mark.map { position + String(separator) + $0 } ?? position
   }
@@ -99,8 +99,8 @@ package enum PositionText {
 
 /// The error of a read of changes.
 package enum ChangeReadError: Error, Hashable, Sendable {
-  /// The changes after the position are not known: it is too old, of another store, or can't be proven. The reason is
-  /// for all.
+  /// The changes after the position are not known: it is too old, of another store, or can't be proven. The reason may
+  /// be shown to clients.
   case expired(reason: String)
 
   /// The text is not a position.
@@ -279,8 +279,8 @@ package final class ChangeSubscription: Sendable {
 
   deinit { onEnd() }
 
-  /// The position up to which all changes were sent to the subscription; `nil` if it is not known. What it was sent
-  /// before is in its hands when this is read, and comes with the next calls of ``next(until:)``.
+  /// The position up to which all changes were sent to the subscription; `nil` if it is not known. The subscription has
+  /// received them when this is read, and the next calls of ``next(until:)`` return them.
   package var deliveredPosition: String? { delivered() }
 
   /// Adds changes for the reader.

@@ -135,7 +135,7 @@ public protocol PagePoints: Sendable {
   /// Calls the body with each place, in the order of the page.
   func forEach(_ body: (BorrowedPoint) -> Void)
 
-  /// The places as values of their own, which are made anew for each call.
+  /// The places as values, which each access creates.
   var points: [FoundPoint] { get }
 }
 

@@ -209,7 +209,7 @@ public struct PointQuery: Hashable, Sendable {
   }
 
   /// Sets the categories to some of a tree and those below them, without others and those below these. A name that is
-  /// none of the tree stands for itself.
+  /// not in the tree stands for itself.
   package mutating func setCategories(
     _ names: Set<ExactText>, without excluded: Set<ExactText>, in tree: CategoryTree
   ) {

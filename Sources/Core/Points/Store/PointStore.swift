@@ -217,7 +217,7 @@ public enum StoreReadiness: Hashable, Sendable {
   /// It reads and writes.
   case ready
 
-  /// It reads, and refuses writes. The reason is for all, without addresses and paths.
+  /// It reads, and refuses writes. The reason may be shown to clients: it contains no addresses or paths.
   case readOnly(reason: String)
 }
 
@@ -390,7 +390,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
   case unavailable(reason: String)
 
   /// The store reads, and refuses writes: its server is a standby or was made read-only. Nothing was done; a later call
-  /// may succeed. The reason is for all, without addresses and paths.
+  /// may succeed. The reason may be shown to clients: it contains no addresses or paths.
   case readOnly(reason: String)
 
   /// The store's schema is not the one that this version needs. The reason names the command that corrects it.

@@ -1,7 +1,7 @@
 public import Basics
 public import Geo
 
-/// An index of a store's places in memory: what finds them by text, draws maps of them and computes long searches.
+/// An index of a store's places in memory, which finds them by text, computes the tiles of maps and runs long searches.
 ///
 /// An index that ``followsDatabase`` may be older than the writes of its store; positions relate the two. The default
 /// implementations are those of an index that is the store itself.
@@ -188,7 +188,7 @@ public struct TextIndexConfiguration: Hashable, Sendable {
 
   private let keys: [ExactText]
 
-  /// The tree by whose labels and synonyms texts find the places of a category. The index has nothing of it.
+  /// The tree by whose labels and synonyms texts find the places of a category. The index does not contain it.
   package var categories = CategoryTree.empty
 
   public init(nameTags: [String] = defaultNameTags) {

@@ -10,12 +10,12 @@ import Synchronization
   import Musl
 #endif
 
-/// The sender of a request, to whom its use of the service counts.
+/// The sender of a request, to whom the resources that it uses are attributed.
 public enum RequestSender: Hashable, Sendable {
-  /// The one that a key or a token proves.
+  /// A sender that is authenticated by a key or a token.
   case principal(Principal)
 
-  /// The address of anyone else.
+  /// The address of a sender that is not authenticated.
   case address(IPAddress?)
 }
 
@@ -200,7 +200,7 @@ final class BackgroundExecutor: TaskExecutor {
 }
 
 extension HTTPRequest {
-  /// The sender, to whom the use of what clients share counts.
+  /// The sender, to whom the use of shared resources is attributed.
   package var sender: RequestSender {
     if let server { return server.configuration.sender(self) }
     return principal.name == nil ? .address(TrustedProxies().client(of: self)) : .principal(principal)
@@ -209,7 +209,7 @@ extension HTTPRequest {
   /// Runs a computation that may take long, where it does not hold up the other connections of the event loop: on a
   /// thread for computations, once one is free. Then the caller continues on the event loop.
   ///
-  /// The closure holds its thread to its end: what has to be waited for comes before. A disconnect removes the
+  /// The closure keeps its thread until it returns, so it must not wait for anything. A disconnect removes the
   /// computation from the queue, and cancels the task. Searches with a time limit end by
   /// ``Basics/ComputationDeadline``, which counts from this call.
   ///

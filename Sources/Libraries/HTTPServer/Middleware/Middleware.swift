@@ -239,8 +239,8 @@ public struct Principal: Hashable, Sendable {
   /// The name under which the sender is known; `nil` where it is not authenticated.
   public let name: String?
 
-  /// The prefix that separates what belongs to this sender from what belongs to others. It has no colon and does not
-  /// change.
+  /// The prefix that separates the data of this sender from that of others, such as idempotency keys. It has no colon
+  /// and does not change.
   public let namespace: String
 
   /// The part of the data that the sender may know of; `nil` for all of it.
@@ -273,7 +273,7 @@ package struct AccessRestriction: Hashable, Sendable {
   /// The condition on the data; `nil` for any.
   package let filter: ExactText?
 
-  /// The areas of which the data is in one; empty for data anywhere.
+  /// The areas, of which the data must be in at least one; empty for data anywhere.
   package let areas: [ExactText]
 
   /// Creates a restriction.
@@ -297,7 +297,7 @@ public struct CompletedRequest: Sendable {
   /// The request's place in its trace; `nil` where its client sent none.
   public internal(set) var trace: TraceParent?
 
-  /// The status of the response; `nil` where the client went before a response began.
+  /// The status of the response; `nil` if the client disconnected before a response began.
   public internal(set) var status: HTTPResponseStatus?
 
   /// The number of bytes of the response's body that were passed to the connection, without framing.
@@ -306,8 +306,8 @@ public struct CompletedRequest: Sendable {
   /// The time from the end of the request's head to the end of the response; `nil` where no head could be parsed.
   public internal(set) var duration: Duration?
 
-  /// A Boolean value that indicates whether the response was sent to its end. Otherwise the client went, or it was
-  /// broken off.
+  /// A Boolean value that indicates whether the response was sent to its end. Otherwise the client disconnected, or the
+  /// response was cut off.
   public internal(set) var isWhole = true
 
   /// A Boolean value that indicates whether the response had no end of its own; see ``HTTPResponseBody/live(_:)``.

@@ -17,7 +17,7 @@ public struct TrustedProxies: Sendable {
 
   /// Returns the address of the request's client; `nil` where its socket has no IP address.
   ///
-  /// Where both fields are present and disagree, one of them came from the client, and nothing tells which: the proxy
+  /// Where both fields are present and disagree, one of them came from the client, and it is not known which: the proxy
   /// counts as the client.
   public func client(of request: HTTPRequest) -> IPAddress? {
     guard let peer = request.remoteAddress.flatMap({ IPAddress($0) }) else { return nil }
@@ -75,7 +75,7 @@ package struct IPNetwork: Hashable, Sendable {
   private let lowMask: UInt64
 
   /// Creates a network from an address with or without a prefix length. The bits past the prefix must be zero, so that
-  /// a slip is found and not widened.
+  /// a typing error is rejected instead of widening the network.
   package init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = parts.first.flatMap({ IPAddress($0) }) else { return nil }
@@ -148,8 +148,8 @@ public struct IPAddress: Hashable, Sendable {
     self.init(address)
   }
 
-  /// The identity of a client without a name: its IPv4 address, or the 64-bit network of its IPv6 address, because who
-  /// has one of those addresses usually has them all.
+  /// The identity of a client without a name: its IPv4 address, or the 64-bit network of its IPv6 address, because a
+  /// subscriber usually controls the whole network.
   public var clientNetwork: IPAddress { isV4 ? self : IPAddress(high: high, low: 0) }
 
   /// The number in base 16, a text that no other address has.

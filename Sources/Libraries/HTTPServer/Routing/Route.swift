@@ -1,11 +1,11 @@
 import Basics
 public import NIOHTTP1
 
-/// The declaration of a route: which requests it has, what they may contain, and its handler.
+/// The declaration of a route: the requests that it matches, the limit of their bodies, and its handler.
 ///
 /// It is a reference, so that a request carries its route as one pointer.
 public final class Route: Sendable {
-  /// The method. A route of `GET` has the requests of `HEAD` too.
+  /// The method. A route of `GET` also matches requests of `HEAD`.
   public let method: HTTPMethod
 
   /// The paths, with parameters in braces: `/items/{id}`.

@@ -204,7 +204,7 @@ extension TileAddress {
 }
 
 extension Problem {
-  /// Returns the problem of a path that is no tile's.
+  /// Returns the problem of a path that does not name a tile.
   package static func noSuchTile(maximumZoom: Int = TileAddress.zooms.upperBound) -> Problem {
     .notFound(
       "there is no such tile: a zoom level z, from 0 to \(maximumZoom), has the columns and rows 0 to 2^z - 1")

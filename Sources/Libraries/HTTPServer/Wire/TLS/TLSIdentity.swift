@@ -69,7 +69,7 @@ package final class TLSIdentity: Sendable {
   }
 }
 
-/// Why a server can't prove itself with what its files hold.
+/// The reason why files are not a usable TLS identity.
 package enum TLSIdentityError: Error, Hashable, Sendable {
   /// The file can't be read, or holds no certificate in PEM.
   case certificateUnusable(file: String)
