@@ -11,11 +11,11 @@ public struct HTTPRequest: Sendable {
   /// The path of the target, percent-encoded as received: `/items/a%20b`. It is `*` for `OPTIONS *`.
   public var path: Substring { head.target.path }
 
-  /// The part of the target after the `?`, percent-encoded as received; `nil` where there is no `?`.
+  /// The part of the target after the `?`, percent-encoded as received; `nil` if there is no `?`.
   public var query: Substring? { head.target.query }
 
   /// The host and port that the client named: the authority of a target in absolute form, else the only `Host` field,
-  /// which is `:authority` in HTTP/2; `nil` where there is none, or several.
+  /// which is `:authority` in HTTP/2; `nil` if there is none, or several.
   public var authority: Substring? {
     if let authority = head.target.authority { return authority }
     return headers.only(name: "host")?[...]
@@ -103,7 +103,7 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// The server that the request came to; `nil` where it was created in process.
+  /// The server that the request came to; `nil` if it was created in process.
   var server: ServerContext? { head.server }
 
   /// A Boolean value that indicates whether the request came over TLS.
@@ -236,7 +236,7 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
 
   fileprivate let source: Source
 
-  /// The length in bytes that the client announced; `nil` where it announced none, 0 for an empty body.
+  /// The length in bytes that the client announced; `nil` if it announced none, 0 for an empty body.
   public let announcedLength: Int?
 
   /// The maximum number of bytes; `nil` is any number. A longer body throws ``HTTPBodyError/tooLarge(limit:)``.

@@ -70,7 +70,7 @@ public enum HTTPResponseBody: Sendable {
   /// is short.
   case live(@Sendable (HTTPResponseWriter) async throws -> Void)
 
-  /// The length in bytes; `nil` where it is not known before the body is sent.
+  /// The length in bytes; `nil` if it is not known before the body is sent.
   public var length: Int? {
     switch self {
     case .empty: 0

@@ -17,7 +17,7 @@ package enum ContentCoding {
 
   /// Returns the coding that a request prefers: gzip where it is named and weighs no less than identity.
   ///
-  /// - Returns: the coding, and a Boolean value that indicates whether identity is excluded; `nil` where every coding
+  /// - Returns: the coding, and a Boolean value that indicates whether identity is excluded; `nil` if every coding
   ///   is.
   static func chosen(by headers: RequestFields) -> (coding: ContentCoding, isRequired: Bool)? {
     guard headers.contains(name: "accept-encoding") else { return (.identity, false) }

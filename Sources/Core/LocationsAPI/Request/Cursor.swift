@@ -306,7 +306,7 @@ extension TextQuery.Stage {
     }
   }
 
-  /// Creates the stage of a code; `nil` where there is none.
+  /// Creates the stage of a code; `nil` if there is none.
   fileprivate init?(code number: UInt8, _ detail: UInt16) {
     switch number {
     case 0: self = .words

@@ -10,7 +10,7 @@ extension IdempotencyKey {
   /// The longest key, in characters.
   static let maximumLength = 255
 
-  /// Returns the key of a request; `nil` where it has none. Keys of different principals never conflict.
+  /// Returns the key of a request; `nil` if it has none. Keys of different principals never conflict.
   ///
   /// - Parameter variant: what makes the request another one beside its path and body, if anything.
   /// - Throws: `Problem` 400 for a key that is not 1 to 255 visible ASCII characters.
@@ -49,7 +49,7 @@ extension IdempotencyKey {
 extension ImportKey {
   /// Returns the key of a request whose body is a stream.
   ///
-  /// - Returns: the key, and the hash to update with the body; `nil` where the request has no key.
+  /// - Returns: the key, and the hash to update with the body; `nil` if the request has no key.
   /// - Throws: `Problem` 400 for a key that is not 1 to 255 visible ASCII characters.
   package static func read(
     _ request: HTTPRequest, of principal: Principal

@@ -5,7 +5,7 @@ package import Points
 
 /// The languages that a request prefers for names, and their origin.
 package struct LanguageNegotiation: Hashable {
-  /// The languages; `nil` where places keep their own names.
+  /// The languages; `nil` if places keep their own names.
   package let languages: LanguagePriorityList?
 
   /// A Boolean value that indicates whether the response depends on `Accept-Language`.
@@ -47,7 +47,7 @@ package struct LanguageNegotiation: Hashable {
 
   /// Replaces the names of places by those in the preferred languages.
   ///
-  /// - Returns: the value of `Content-Language`, the languages of the names that were replaced; `nil` where none were.
+  /// - Returns: the value of `Content-Language`, the languages of the names that were replaced; `nil` if none were.
   package func translate(_ points: inout [FoundPoint]) -> String? {
     guard let languages else { return nil }
     var used: [ExactText] = []
@@ -71,7 +71,7 @@ extension LanguagePriorityList {
   private static let maximumElements = 50
 
   /// Creates the list of `Accept-Language` (RFC 9110, section 12.5.4), the ranges of the greatest weight first and
-  /// those of equal weight in their order; `nil` where there is none. Malformed elements and those with a weight of 0
+  /// those of equal weight in their order; `nil` if there is none. Malformed elements and those with a weight of 0
   /// are left out.
   package init?(acceptLanguage headers: RequestFields) {
     var weighted: [(range: Substring, weight: Int)] = []
@@ -94,7 +94,7 @@ extension LanguagePriorityList {
     self.init(preferred)
   }
 
-  /// Returns a weight in thousandths; `nil` where it is malformed.
+  /// Returns a weight in thousandths; `nil` if it is malformed.
   private static func weight(_ text: Substring) -> Int? {
     guard let match = text.wholeMatch(of: /[qQ]=(?:(0)(?:\.([0-9]{0,3}))?|1(?:\.0{0,3})?)/) else { return nil }
     guard match.1 != nil else { return 1000 }

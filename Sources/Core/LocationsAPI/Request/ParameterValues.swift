@@ -224,11 +224,11 @@ package struct ParameterValues {
 
   // MARK: Values
 
-  /// Returns the coordinate of `lat` and `long`; `nil` where neither is given or one is invalid.
+  /// Returns the coordinate of `lat` and `long`; `nil` if neither is given or one is invalid.
   ///
   /// - Parameters:
   ///   - longitudeParameter: the parameter of the longitude.
-  ///   - purpose: the purpose for which it is required; `nil` where it is optional.
+  ///   - purpose: the purpose for which it is required; `nil` if it is optional.
   package mutating func coordinate(_ longitudeParameter: Parameter = .longitude, requiredFor purpose: String? = nil)
     -> Coordinate?
   {
@@ -249,12 +249,12 @@ package struct ParameterValues {
     }
   }
 
-  /// Returns the radius in metres; `nil` where it is not given or invalid.
+  /// Returns the radius in metres; `nil` if it is not given or invalid.
   mutating func radius() -> Double? {
     number(.radius, in: 0...Double.greatestFiniteMagnitude, "of metres, 0 or more")
   }
 
-  /// Returns the box; `nil` where it is not given or invalid.
+  /// Returns the box; `nil` if it is not given or invalid.
   package mutating func box() -> BoundingBox? {
     guard let text = self[.box] else { return nil }
     let edges = Self.list(text).map { Self.number($0) }
@@ -272,7 +272,7 @@ package struct ParameterValues {
     }
   }
 
-  /// Returns the source; `nil` where it is not given or invalid.
+  /// Returns the source; `nil` if it is not given or invalid.
   package mutating func source() -> PointQuery.Source? {
     guard has(.source) || has(.sourceID) else { return nil }
     let name = originText(.source)
@@ -282,7 +282,7 @@ package struct ParameterValues {
     return PointQuery.Source(name: name, sourceID: sourceID)
   }
 
-  /// Returns the name of a data set, or an id in one; `nil` where it is not given or invalid.
+  /// Returns the name of a data set, or an id in one; `nil` if it is not given or invalid.
   package mutating func originText(_ parameter: Parameter) -> String? {
     guard let text = self[parameter] else { return nil }
     let length = PointDraft.maximumOriginLength
@@ -365,7 +365,7 @@ package struct ParameterValues {
     return min(number, greatest)
   }
 
-  /// Returns the value of a parameter that is an integer, as digits alone; `nil` where it is not given or invalid.
+  /// Returns the value of a parameter that is an integer, as digits alone; `nil` if it is not given or invalid.
   package mutating func integer(_ parameter: Parameter, in range: ClosedRange<Int>) -> Int? {
     guard let text = self[parameter] else { return nil }
     if let number = Int(digits: text), range.contains(number) {
@@ -385,7 +385,7 @@ package struct ParameterValues {
     position { [fingerprint] in Cursor.position(from: $0, in: &query, of: fingerprint) }
   }
 
-  /// Returns the position of the cursor; `nil` where it is not given or invalid, and after another violation: without
+  /// Returns the position of the cursor; `nil` if it is not given or invalid, and after another violation: without
   /// the invalid value, the query differs from that of the cursor.
   package mutating func position<Position>(_ decode: (String) -> Position?) -> Position? {
     guard let text = self[.cursor], areValid else { return nil }
@@ -444,7 +444,7 @@ package struct ParameterValues {
     return ids
   }
 
-  /// Returns the languages of `lang`; `nil` where it is not given or invalid.
+  /// Returns the languages of `lang`; `nil` if it is not given or invalid.
   package mutating func languages() -> LanguagePriorityList? {
     guard let text = self[.languages] else { return nil }
     if let languages = LanguagePriorityList(Self.list(text)) { return languages }
@@ -469,7 +469,7 @@ package struct ParameterValues {
     return fallback
   }
 
-  /// Returns the value of a Boolean parameter, `false` where it is not given.
+  /// Returns the value of a Boolean parameter, `false` if it is not given.
   package mutating func flag(_ parameter: Parameter) -> Bool {
     switch self[parameter] {
     case nil, "false": return false
@@ -482,7 +482,7 @@ package struct ParameterValues {
     }
   }
 
-  /// Returns the value of a parameter that is a number; `nil` where it is not given or invalid.
+  /// Returns the value of a parameter that is a number; `nil` if it is not given or invalid.
   ///
   /// - Parameter words: the range in words; `nil` for its bounds, which are integers.
   package mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String? = nil) -> Double?
@@ -672,7 +672,7 @@ extension Problem {
 
 extension Duration {
   /// Creates a duration from text in ISO 8601 in weeks, or in days, hours, minutes and seconds, such as `PT24H` or
-  /// `P1DT12H`; `nil` where it is none.
+  /// `P1DT12H`; `nil` if it is none.
   ///
   /// Years and months are rejected: they are not of one length. A number has five digits at most.
   package init?(iso8601 text: String) {
@@ -878,7 +878,7 @@ extension ParameterValues {
     conditions.count { $0.property.hasSameBytes(as: property.name) } == 1
   }
 
-  /// Removes the conditions on a property and returns their values; `nil` where there are none.
+  /// Removes the conditions on a property and returns their values; `nil` if there are none.
   package mutating func takeConditions(onProperty property: PointField) -> [String]? {
     let values = conditions.filter { $0.property.hasSameBytes(as: property.name) }.map(\.value)
     conditions.removeAll { $0.property.hasSameBytes(as: property.name) }
@@ -900,7 +900,7 @@ extension ParameterValues {
     return properties
   }
 
-  /// Returns the condition of `filter` and of the properties; `nil` where there is none or one is invalid.
+  /// Returns the condition of `filter` and of the properties; `nil` if there is none or one is invalid.
   ///
   /// - Parameters:
   ///   - others: further conditions.
@@ -1017,7 +1017,7 @@ extension Parameter {
 }
 
 extension ParameterValues {
-  /// Returns the area of `within`; `nil` where it is not given or invalid.
+  /// Returns the area of `within`; `nil` if it is not given or invalid.
   mutating func area() -> GeodesicArea? {
     guard has(.within), !isMistyped(.within) else { return nil }
     do {
@@ -1030,7 +1030,7 @@ extension ParameterValues {
     }
   }
 
-  /// Returns the route of `route` with its radius; `nil` where it is not given or something is invalid.
+  /// Returns the route of `route` with its radius; `nil` if it is not given or something is invalid.
   mutating func route(radius: Double?) -> PointQuery.Route? {
     guard has(.route) else { return nil }
     for parameter in [Parameter.latitude, .longitude] where has(parameter) {
@@ -1094,7 +1094,7 @@ extension Parameter {
 }
 
 extension ParameterValues {
-  /// Returns the condition of `open`; `nil` where it is not given or invalid.
+  /// Returns the condition of `open`; `nil` if it is not given or invalid.
   mutating func opening(by filtering: Filtering) -> PointQuery.Opening? {
     guard has(.open) || has(.openUnknown) else { return nil }
     let unknown = choice(.openUnknown, default: UnknownHours.exclude)

@@ -17,7 +17,7 @@ package struct PublicAddress: Sendable {
   /// Creates an address.
   ///
   /// - Parameters:
-  ///   - url: the address itself, which ``isAcceptable(url:)`` takes; `nil` where none is configured.
+  ///   - url: the address itself, which ``isAcceptable(url:)`` takes; `nil` if none is configured.
   ///   - proxies: the proxies whose `X-Forwarded-Prefix` is trusted.
   package init(url: String? = nil, proxies: TrustedProxies = TrustedProxies()) {
     self.url = url.map { String(Self.withoutTrailingSlashes($0[...])) }
@@ -67,7 +67,7 @@ package struct PublicAddress: Sendable {
     proxies.trustsPeer(of: request) && request.headers["x-forwarded-proto"].elementsEqual(["https"])
   }
 
-  /// Returns the prefix that a trusted proxy names; `nil` where none does, or it is no path.
+  /// Returns the prefix that a trusted proxy names; `nil` if none does, or it is no path.
   private func prefix(of request: HTTPRequest) -> Substring? {
     guard proxies.trustsPeer(of: request) else { return nil }
     let values = request.headers["x-forwarded-prefix"]

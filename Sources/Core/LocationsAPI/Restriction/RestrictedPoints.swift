@@ -292,7 +292,7 @@ struct RestrictedSnapshot: IndexSnapshot {
   var bounds: BoundingBox? { extent(ofCategories: []) }
 
   /// Returns a box of tiles that have places of some categories, or of all places of the restriction where there are no
-  /// categories; `nil` where there are no places, and the whole earth where that takes too long.
+  /// categories; `nil` if there are no places, and the whole earth where that takes too long.
   func extent(ofCategories categories: Set<ExactText>) -> BoundingBox? {
     let query = CellQuery(
       box: nil, level: Self.boxZoom, filters: PointQuery(categories: categories), timeLimit: restriction.timeLimit)

@@ -89,7 +89,7 @@ extension Parameter {
 }
 
 extension ParameterValues {
-  /// Returns the first day of `from`; `nil` where it is not given or invalid.
+  /// Returns the first day of `from`; `nil` if it is not given or invalid.
   fileprivate mutating func firstDay() -> CivilDate? {
     guard let text = self[.from] else { return nil }
     let years = PointQuery.Opening.years

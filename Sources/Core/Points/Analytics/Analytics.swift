@@ -56,7 +56,7 @@ public struct Search: Hashable, Sendable {
     public var description: String { "\(Double(latitudeHundredths) / 100),\(Double(longitudeHundredths) / 100)" }
   }
 
-  /// The cell of the query's centre; `nil` where it has none.
+  /// The cell of the query's centre; `nil` if it has none.
   public let cell: Cell?
 
   /// The categories of the query, as they were asked for; empty for all.

@@ -32,10 +32,10 @@ public struct SearchReport: Hashable, Sendable {
   /// All searches.
   public var total = Count()
 
-  /// The median of the time that the store took; `nil` where there were no searches.
+  /// The median of the time that the store took; `nil` if there were no searches.
   public var medianDuration: Duration?
 
-  /// The 99th percentile of the time that the store took; `nil` where there were no searches.
+  /// The 99th percentile of the time that the store took; `nil` if there were no searches.
   public var slowDuration: Duration?
 
   /// The cells by their number of searches, the greatest first, ties by the cell.
@@ -49,7 +49,7 @@ public struct SearchReport: Hashable, Sendable {
   public var categories: [SubjectCount<ExactText>] = []
 
   /// The normalised texts that found nothing, by their number of searches, the greatest first, ties by Unicode scalars;
-  /// `nil` where they are not recorded. There are none that were searched for less often than a minimum.
+  /// `nil` if they are not recorded. There are none that were searched for less often than a minimum.
   public var textsFoundNothing: [SubjectCount<ExactText>]?
 
   /// The hours in which there were searches, by their starts in UTC.

@@ -9,7 +9,7 @@ public struct LanguagePriorityList: Hashable, Sendable {
   /// The ranges, in lower case, each once.
   public let ranges: [ExactText]
 
-  /// Creates a list of ranges; `nil` where one of them is not well-formed, or there are none or too many.
+  /// Creates a list of ranges; `nil` if one of them is not well-formed, or there are none or too many.
   ///
   /// The range `*`, which any language matches, adds nothing: a place without a name in one of the other languages
   /// keeps its own name anyway.
@@ -96,7 +96,7 @@ public struct LanguagePriorityList: Hashable, Sendable {
 
 extension FoundPoint {
   /// Replaces the name by the one in the most preferred language that the tags have a name in, and returns the
-  /// language; `nil` where they have none. The place's own name is then in the tag ``PointDraft/localNameKey``.
+  /// language; `nil` if they have none. The place's own name is then in the tag ``PointDraft/localNameKey``.
   public mutating func translateName(_ languages: LanguagePriorityList) -> String? {
     guard let (draft, language) = point.draft.translated(languages) else { return nil }
     point = PointOfInterest(
@@ -110,7 +110,7 @@ extension PointDraft {
   public static let localNameKey = "name:local"
 
   /// Returns the place with the name in the most preferred language that its tags have a name in, and that language;
-  /// `nil` where they have none.
+  /// `nil` if they have none.
   func translated(_ languages: LanguagePriorityList) -> (draft: PointDraft, language: String)? {
     // The tags of most places need not be parsed.
     guard tags.mayHaveTranslations, let found = languages.name(in: tags.pairs) else { return nil }

@@ -122,7 +122,7 @@ extension Tags {
     return builder.buildStored()
   }
 
-  /// Creates the tags of a stored JSON object that must be equal to ``json`` byte for byte; `nil` where it was damaged.
+  /// Creates the tags of a stored JSON object that must be equal to ``json`` byte for byte; `nil` if it was damaged.
   ///
   /// One pass over the bytes is enough for nearly all; only one with rare escapes is parsed and written anew.
   ///

@@ -54,10 +54,10 @@ public struct RejectedRow: Error, Hashable, Sendable {
 
 /// The position of a row in the text that it was parsed from.
 public struct RowLocation: Hashable, Sendable, CustomStringConvertible {
-  /// The file's path as the user gave it; `nil` where the text is no file.
+  /// The file's path as the user gave it; `nil` if the text is no file.
   public var file: String?
 
-  /// The line on which the row starts, counted from 1; `nil` where it is not known.
+  /// The line on which the row starts, counted from 1; `nil` if it is not known.
   public var line: Int?
 
   /// The number of the feature in its file, counted from 1; `nil` for formats without features.
@@ -95,7 +95,7 @@ public struct ImportReport: Hashable, Sendable {
   /// The number of rows whose places had the same values already, before the import or by an exact duplicate of the
   /// row.
   public var unchanged = 0
-  /// The number of places that were deleted; `nil` where the import does not delete any.
+  /// The number of places that were deleted; `nil` if the import does not delete any.
   public var deleted: Int?
   /// The number of rows that were rejected.
   public private(set) var rejected = 0
@@ -107,7 +107,7 @@ public struct ImportReport: Hashable, Sendable {
   /// Creates a report from stored values; `nil` if a count is negative or greater than 2^53.
   ///
   /// - Parameters:
-  ///   - deleted: the number of deleted places; `nil` where the import deleted none on purpose.
+  ///   - deleted: the number of deleted places; `nil` if the import deleted none on purpose.
   ///   - rejected: the number of rejected rows; at least as many as the rejections.
   ///   - rejections: the first ``maximumRejections`` of them, by their numbers.
   package init?(
@@ -262,7 +262,7 @@ public enum ImportRemoval: Sendable {
   }
 
   /// The key of the tag with the names of the records that a place of the data set was made from, with `;` between;
-  /// `nil` where no place gets another source id. A place that no row means and a row with another source id are the
+  /// `nil` if no place gets another source id. A place that no row means and a row with another source id are the
   /// same place if they have a record in common that no other such place or row has.
   package var recordKey: String? {
     switch self {
@@ -271,7 +271,7 @@ public enum ImportRemoval: Sendable {
     }
   }
 
-  /// The ids of the places to delete; `nil` where the rows determine them.
+  /// The ids of the places to delete; `nil` if the rows determine them.
   public var sourceIDs: [String]? {
     switch self {
     case .others: nil

@@ -27,7 +27,7 @@ public struct ContentVersion: Hashable, Sendable {
 
 /// The versions by which the places of a tile are known to be unchanged.
 public struct TileVersions: Sendable {
-  /// The version of the places of the tile; `nil` where it is not known.
+  /// The version of the places of the tile; `nil` if it is not known.
   public var own: ContentVersion?
 
   /// The version of the places of a part of the map that contains the tile. While it is the same, so are the places of
@@ -142,7 +142,7 @@ public struct MapCell: Hashable, Sendable {
   /// The name of that place.
   @ComparedByBytes public private(set) var name: String
 
-  /// The most frequent category; `nil` where no place has one.
+  /// The most frequent category; `nil` if no place has one.
   @ComparedByBytes public private(set) var category: String?
 
   public init(

@@ -6,10 +6,10 @@ public struct FoundPoint: Hashable, Sendable {
   /// The place.
   public internal(set) var point: PointOfInterest
 
-  /// The geodesic distance in metres from the query's centre or route; `nil` where the query has neither.
+  /// The geodesic distance in metres from the query's centre or route; `nil` if the query has neither.
   public let distanceMetres: Double?
 
-  /// The length in metres of the query's route up to its position that is nearest to the place; `nil` where the query
+  /// The length in metres of the query's route up to its position that is nearest to the place; `nil` if the query
   /// has no route.
   public let alongMetres: Double?
 

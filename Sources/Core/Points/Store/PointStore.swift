@@ -72,13 +72,13 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointStoreError``.
   func sources() async throws(PointStoreError) -> [DataSource]
 
-  /// Returns the version of the places at some moment of the call; `nil` where the store has none. It costs much less
+  /// Returns the version of the places at some moment of the call; `nil` if the store has none. It costs much less
   /// than a search.
   ///
   /// - Throws: ``PointStoreError``.
   func dataVersion() async throws(PointStoreError) -> DataVersion?
 
-  /// Returns a version that was current at some moment before the call, without waiting; `nil` where none is known.
+  /// Returns a version that was current at some moment before the call, without waiting; `nil` if none is known.
   ///
   /// If it is of the same ``DataVersion/source`` as an earlier version, every result in between came from that source
   /// too.
@@ -285,7 +285,7 @@ public enum WriteCondition: Hashable, Sendable {
   /// The place has one of these versions: `If-Match` with tags.
   case versions(Set<Int64>)
 
-  /// Returns a Boolean value that indicates whether the condition holds for the current version, which is `nil` where
+  /// Returns a Boolean value that indicates whether the condition holds for the current version, which is `nil` if
   /// the place does not exist.
   public func holds(of version: Int64?) -> Bool {
     switch self {

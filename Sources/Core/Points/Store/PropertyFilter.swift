@@ -49,7 +49,7 @@ public final class PropertyFilter: Sendable {
     /// The type that the value is read as.
     public let type: FilterType
 
-    /// The index of the values; `nil` where there is none.
+    /// The index of the values; `nil` if there is none.
     public let index: TagIndexKind?
   }
 

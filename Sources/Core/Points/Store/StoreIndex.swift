@@ -14,7 +14,7 @@ public protocol StoreIndex: Sendable {
   ///   ``PointStoreError/indexRequired`` if it ``isUnused``.
   func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any IndexSnapshot)?
 
-  /// Returns the places of the moment where they may be read without waiting; `nil` where ``snapshot(isRequired:)``
+  /// Returns the places of the moment where they may be read without waiting; `nil` if ``snapshot(isRequired:)``
   /// must be called, which is the default.
   func snapshotAtOnce() -> (any IndexSnapshot)?
 
@@ -94,10 +94,10 @@ public protocol IndexSnapshot: Sendable {
   /// Returns every category with the number of its places; see ``PointStore/categoryCounts(in:)``.
   func categoryCounts(in box: BoundingBox?) throws(PointStoreError) -> [CategoryCount]
 
-  /// The least box of all places that does not cross the antimeridian; `nil` where there are none.
+  /// The least box of all places that does not cross the antimeridian; `nil` if there are none.
   var bounds: BoundingBox? { get }
 
-  /// Returns a box of the places of some categories, or of all places where there are no categories; `nil` where there
+  /// Returns a box of the places of some categories, or of all places where there are no categories; `nil` if there
   /// are no places. It crosses the antimeridian where that makes it much narrower.
   func extent(ofCategories categories: Set<ExactText>) -> BoundingBox?
 
@@ -113,13 +113,13 @@ public protocol IndexSnapshot: Sendable {
   /// Returns the version of the places of a tile and the encoded vector tile, whose places are visited once for both.
   ///
   /// - Parameter isKnown: returns whether the tile of a version need not be drawn.
-  /// - Returns: the version, whatever the filters, and the tile; `nil` where it need not be drawn.
+  /// - Returns: the version, whatever the filters, and the tile; `nil` if it need not be drawn.
   /// - Throws: ``PointStoreError/filterTimeout``.
   func tile(
     matching query: TileQuery, unless isKnown: (ContentVersion) -> Bool
   ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?)
 
-  /// Returns the cells of a grid that have places and touch a box; `nil` where they are more than a limit.
+  /// Returns the cells of a grid that have places and touch a box; `nil` if they are more than a limit.
   ///
   /// - Throws: ``PointStoreError/filterTimeout``.
   func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]?

@@ -28,7 +28,7 @@ struct ComputationSchedule<Client: Hashable & Sendable, Connection: Hashable & S
 
   /// The reaction to a free thread.
   struct Next: Hashable {
-    /// The computation to start; `nil` where none waits.
+    /// The computation to start; `nil` if none waits.
     var started: Int?
 
     /// The computations whose deadlines had passed, which are rejected.
@@ -102,7 +102,7 @@ struct ComputationSchedule<Client: Hashable & Sendable, Connection: Hashable & S
 
   /// Removes a waiting computation, in constant time.
   ///
-  /// - Returns: `false` where it does not wait any more.
+  /// - Returns: `false` if it does not wait any more.
   mutating func remove(_ id: Int) -> Bool {
     guard let sender = waiting.removeValue(forKey: id)?.sender else { return false }
     update(sender) { $0.waiting -= 1 }

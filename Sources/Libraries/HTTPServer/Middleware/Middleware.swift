@@ -236,7 +236,7 @@ package final class ElapsedTime: Sendable {
 /// The authenticated sender of a request. Two are equal if they have the same ``namespace``, whatever their
 /// restriction: limits are those of a sender.
 public struct Principal: Hashable, Sendable {
-  /// The name under which the sender is known; `nil` where it is not authenticated.
+  /// The name under which the sender is known; `nil` if it is not authenticated.
   public let name: String?
 
   /// The prefix that separates the data of this sender from that of others, such as idempotency keys. It has no colon
@@ -288,13 +288,13 @@ public struct CompletedRequest: Sendable {
   /// The identifier of the request in its response.
   public let id: String
 
-  /// The method; `nil` where the request could not be parsed.
+  /// The method; `nil` if the request could not be parsed.
   public let method: HTTPMethod?
 
-  /// The template of the route, such as `/items/{id}`; `nil` where there was none.
+  /// The template of the route, such as `/items/{id}`; `nil` if there was none.
   public internal(set) var route: String?
 
-  /// The request's place in its trace; `nil` where its client sent none.
+  /// The request's place in its trace; `nil` if its client sent none.
   public internal(set) var trace: TraceParent?
 
   /// The status of the response; `nil` if the client disconnected before a response began.
@@ -303,7 +303,7 @@ public struct CompletedRequest: Sendable {
   /// The number of bytes of the response's body that were passed to the connection, without framing.
   public internal(set) var bodyBytes = 0
 
-  /// The time from the end of the request's head to the end of the response; `nil` where no head could be parsed.
+  /// The time from the end of the request's head to the end of the response; `nil` if no head could be parsed.
   public internal(set) var duration: Duration?
 
   /// A Boolean value that indicates whether the response was sent to its end. Otherwise the client disconnected, or the

@@ -24,7 +24,7 @@ public struct TracingMiddleware: Middleware {
     return response
   }
 
-  /// Returns the only `traceparent`; `nil` where there are several, none of which can be trusted.
+  /// Returns the only `traceparent`; `nil` if there are several, none of which can be trusted.
   static func parent(in headers: RequestFields) -> TraceParent? {
     guard let first = headers.first(name: "traceparent"), let parent = TraceParent(first) else { return nil }
     return headers["traceparent"].count == 1 ? parent : nil
@@ -108,7 +108,7 @@ extension TraceParent: CustomStringConvertible {
 }
 
 extension TraceParent {
-  /// Returns the number of digits in lower case; `nil` where there are other bytes among them.
+  /// Returns the number of digits in lower case; `nil` if there are other bytes among them.
   private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
     var number: UInt64 = 0
     for digit in digits {

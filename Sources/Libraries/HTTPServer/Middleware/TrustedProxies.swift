@@ -15,7 +15,7 @@ public struct TrustedProxies: Sendable {
     self.networks = networks
   }
 
-  /// Returns the address of the request's client; `nil` where its socket has no IP address.
+  /// Returns the address of the request's client; `nil` if its socket has no IP address.
   ///
   /// Where both fields are present and disagree, one of them came from the client, and it is not known which: the proxy
   /// counts as the client.

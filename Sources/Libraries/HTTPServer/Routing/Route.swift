@@ -11,7 +11,7 @@ public final class Route: Sendable {
   /// The paths, with parameters in braces: `/items/{id}`.
   public let template: String
 
-  /// The access that the sender must have; `nil` where the route is open to everyone.
+  /// The access that the sender must have; `nil` if the route is open to everyone.
   public let scope: AccessScope?
 
   /// The limit of a request's body.
@@ -108,7 +108,7 @@ struct RouteTemplate: Sendable {
   let text: String
   let segments: [Segment]
 
-  /// The first segment; `nil` where it is a parameter.
+  /// The first segment; `nil` if it is a parameter.
   var firstLiteral: ExactText? {
     guard case .literal(let bytes)? = segments.first else { return nil }
     return ExactText(String(decoding: bytes, as: UTF8.self))
@@ -135,7 +135,7 @@ struct RouteTemplate: Sendable {
     return ExactText(String(Substring(rest[..<(rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex)])))
   }
 
-  /// Returns the parameters of a path, percent-encoded as in the path; `nil` where the path does not match.
+  /// Returns the parameters of a path, percent-encoded as in the path; `nil` if the path does not match.
   ///
   /// - Parameter path: a percent-encoded path. Literal segments are compared decoded where the path holds a `%`.
   func match(_ path: Substring, hasEscapes: Bool) -> PathParameters? {

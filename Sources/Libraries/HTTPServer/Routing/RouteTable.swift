@@ -73,7 +73,7 @@ struct RouteTable: Sendable {
 
   // MARK: Matching
 
-  /// Returns the route of a request and the parameters in its path; `nil` where the request is to be rejected.
+  /// Returns the route of a request and the parameters in its path; `nil` if the request is to be rejected.
   func match(_ request: HTTPRequest) -> (route: Route, parameters: PathParameters)? {
     let path = request.path
     let hasEscapes = Self.hasEscapes(path)

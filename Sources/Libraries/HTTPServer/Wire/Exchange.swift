@@ -25,7 +25,7 @@ final class Exchange {
   /// Creates the state of a request that begins.
   ///
   /// - Parameters:
-  ///   - body: its body; `nil` where none follows the head.
+  ///   - body: its body; `nil` if none follows the head.
   ///   - bodyLength: the announced length of the body.
   init(
     id: String, method: HTTPMethod, target: RequestTarget, headers: RequestFields, isHTTP10: Bool = false,
@@ -71,7 +71,7 @@ final class Exchange {
 
   // MARK: Streamed bodies
 
-  /// Records the length of a streamed body; `nil` where it is not known.
+  /// Records the length of a streamed body; `nil` if it is not known.
   func beginStream(length: Int?) { streamRemaining = length }
 
   /// Counts a chunk of a streamed body against its length.

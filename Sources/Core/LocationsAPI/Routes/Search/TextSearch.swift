@@ -75,7 +75,7 @@ extension Parameter {
 }
 
 extension ParameterValues {
-  /// Returns the text of `q`; `nil` where it is not given or invalid.
+  /// Returns the text of `q`; `nil` if it is not given or invalid.
   package mutating func text() -> ExactText? {
     guard let text = self[.text] else { return nil }
     let length = text.unicodeScalars.count
@@ -91,7 +91,7 @@ extension ParameterValues {
     return ExactText(text)
   }
 
-  /// Returns the arguments of a search for a text; `nil` where `q` is not given, or something is invalid.
+  /// Returns the arguments of a search for a text; `nil` if `q` is not given, or something is invalid.
   ///
   /// - Parameters:
   ///   - filters: the conditions. A centre without a radius is only a bias, and is removed.

@@ -74,7 +74,7 @@ final class TileCache: Sendable {
     }
   }
 
-  /// Returns the response with the tile of a version, and that version; `nil` where it is not kept.
+  /// Returns the response with the tile of a version, and that version; `nil` if it is not kept.
   ///
   /// - Parameters:
   ///   - versions: the versions of the tile at the moment.

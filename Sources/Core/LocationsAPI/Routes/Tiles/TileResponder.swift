@@ -187,7 +187,7 @@ package struct TileResponder: Sendable {
 }
 
 extension TileAddress {
-  /// Creates the address of the numbers in a path; `nil` where there is no such tile.
+  /// Creates the address of the numbers in a path; `nil` if there is no such tile.
   package init?(zoom: String, x: String, y: String) {
     guard let zoom = Self.number(zoom), let x = Self.number(x), let y = Self.number(y) else { return nil }
     self.init(zoom: zoom, x: x, y: y)

@@ -148,7 +148,7 @@ final class ConnectionOutput {
 
   /// Counts the bytes that the socket did not take, as held by the connection.
   ///
-  /// - Returns: a future that completes when it has; `nil` where it has taken all, or that is awaited already.
+  /// - Returns: a future that completes when it has; `nil` if it has taken all, or that is awaited already.
   func measure(_ holder: any OutputHolder) -> EventLoopFuture<Void>? {
     guard let context else { return nil }
     let left = context.channel.bufferedBytes

@@ -122,7 +122,7 @@ struct ConnectionState {
   /// Begins a request, whose head was received.
   ///
   /// - Parameters:
-  ///   - bodyLength: the length of its body; `nil` where the body's own end marks it.
+  ///   - bodyLength: the length of its body; `nil` if the body's own end marks it.
   ///   - persists: a Boolean value that indicates whether the client permits the connection to persist.
   ///   - awaitsContinue: a Boolean value that indicates whether the client sends the body only after `100 Continue`.
   mutating func begin(bodyLength: Int?, persists: Bool, awaitsContinue: Bool) {

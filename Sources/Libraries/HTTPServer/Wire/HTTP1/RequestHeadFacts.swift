@@ -27,7 +27,7 @@ extension RequestHead {
 /// The parts of a request's head that concern the server itself, found in one pass over its fields, and the rules of
 /// HTTP that the parser leaves to its user.
 struct RequestHeadFacts {
-  /// The length of the body; `nil` where it is chunked.
+  /// The length of the body; `nil` if it is chunked.
   private(set) var bodyLength: Int? = 0
   private(set) var awaitsContinue = false
   private(set) var persists: Bool

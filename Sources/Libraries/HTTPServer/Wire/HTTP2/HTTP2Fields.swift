@@ -10,7 +10,7 @@ struct HTTP2RequestHead {
   let target: RequestTarget
   let headers: RequestFields
 
-  /// The length of the body; `nil` where it is not announced.
+  /// The length of the body; `nil` if it is not announced.
   let bodyLength: Int?
   let awaitsContinue: Bool
 
@@ -94,7 +94,7 @@ struct HTTP2ResponseEncoder {
   ///   - length: the length of the body, if it is to be announced.
   ///   - keepsLength: a Boolean value that indicates whether the response's own `Content-Length` is kept: it has no
   ///     body (HEAD and 304).
-  /// - Returns: the head; `nil` where a field must not be sent.
+  /// - Returns: the head; `nil` if a field must not be sent.
   func head(
     of response: HTTPResponse,
     length: Int?,

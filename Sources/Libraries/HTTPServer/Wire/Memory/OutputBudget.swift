@@ -102,7 +102,7 @@ final class OutputBudget: Sendable {
     return MemoryReservation(bytes: bytes, of: self, for: client, on: connection, isShare: true)
   }
 
-  /// Counts memory that a response takes while it is being produced; `nil` where it would have to wait.
+  /// Counts memory that a response takes while it is being produced; `nil` if it would have to wait.
   func reserveAtOnce(
     bytes: Int, for client: RequestSender = .address(nil), on connection: SocketAddress? = nil,
     beside former: MemoryReservation? = nil
@@ -325,7 +325,7 @@ extension HTTPRequest {
   ///   - bytes: the number of bytes that the response takes until it is passed to the connection.
   ///   - isShared: whether it is for responses to several clients, and so in the share of none.
   ///   - former: the reservation that the request has already.
-  /// - Returns: the reservation, to be kept for as long; `nil` where the request was created in process.
+  /// - Returns: the reservation, to be kept for as long; `nil` if the request was created in process.
   /// - Throws: ``Problem`` 503 `overloaded` where there is none in time.
   nonisolated(nonsending) package func reserveMemory(
     bytes: Int, isShared: Bool = false, beside former: MemoryReservation? = nil
@@ -343,7 +343,7 @@ extension HTTPRequest {
 
   /// Reserves memory for producing a response if there is room, without a wait.
   ///
-  /// - Returns: the reservation, to be kept as long as the memory is used; `nil` where memory is short. A request that
+  /// - Returns: the reservation, to be kept as long as the memory is used; `nil` if memory is short. A request that
   ///   was created in process has room for everything.
   package func reserveMemoryAtOnce(bytes: Int) -> MemoryReservation? {
     guard let server else {

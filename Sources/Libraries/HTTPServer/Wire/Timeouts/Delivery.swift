@@ -42,7 +42,7 @@ struct SendProgress {
   /// A Boolean value that indicates whether there are bytes that it has not acknowledged.
   let isOutstanding: Bool
 
-  /// Creates the present progress from the system's data; `nil` where the system has none. Call it on the channel's
+  /// Creates the present progress from the system's data; `nil` if the system has none. Call it on the channel's
   /// event loop.
   init?(of channel: any Channel) {
     guard let info = channel.tcpInfo else { return nil }
@@ -52,7 +52,7 @@ struct SendProgress {
 }
 
 extension Channel {
-  /// The system's data about the socket, in which a field that an old system does not have is zero; `nil` where the
+  /// The system's data about the socket, in which a field that an old system does not have is zero; `nil` if the
   /// system has none. Call it on the channel's event loop.
   var tcpInfo: linux_tcp_info? {
     var info: linux_tcp_info?
