@@ -20,7 +20,7 @@ import Testing
 
     #expect(before.count == 2)
     #expect(after == before)
-    #expect(try await second.logLine(with: "places are in memory and kept").contains("\"places\":2}"))
+    #expect(try await second.logLine(with: "places are in memory and in a file").contains("\"places\":2}"))
   }
 
   @Test func aNewFileStartsEmptyUnlessTheSampleIsAskedFor() async throws {

@@ -55,8 +55,8 @@ import Testing
     #expect(log.kept.map(\.search.found) == Array(0..<10))
     #expect(analytics.dropped == 0)
     #expect(recorder.lines.count == 2)
-    #expect(recorder.lines.first?.hasPrefix("warning searches wait to be kept") == true)
-    #expect(recorder.lines.last?.hasPrefix("notice searches are kept again") == true)
+    #expect(recorder.lines.first?.hasPrefix("warning searches wait to be stored") == true)
+    #expect(recorder.lines.last?.hasPrefix("notice searches are stored again") == true)
   }
 
   @Test func searchesBeyondTheCapacityAreDroppedOldestFirstAndCounted() async {
@@ -115,7 +115,7 @@ import Testing
     await running.value
 
     #expect(analytics.dropped == 8)
-    #expect(recorder.lines.last?.hasPrefix("warning searches could not be kept") == true)
+    #expect(recorder.lines.last?.hasPrefix("warning searches could not be stored") == true)
   }
 
   @Test func searchesThatCantBeStoredAtShutdownAreCountedAndLogged() async {
@@ -126,7 +126,7 @@ import Testing
     await run(analytics) { true }
 
     #expect(analytics.dropped == 5)
-    #expect(recorder.lines.last?.hasPrefix("warning searches could not be kept") == true)
+    #expect(recorder.lines.last?.hasPrefix("warning searches could not be stored") == true)
   }
 
   @Test func batchThatTheLogAlwaysRejectsDoesNotBlockTheOthers() async {

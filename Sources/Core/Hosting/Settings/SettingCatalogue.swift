@@ -41,7 +41,7 @@ package struct PlacesSettings: SettingGroup {
     details: "`sample` stands for the bundled landmarks. With `MEMORY_STORE_PATH` files are loaded at the first start "
       + "alone.")
   let memoryStorePath = Setting.Key(
-    "MEMORY_STORE_PATH", .file, affects: .operation, default: .described("none: places are lost at the end"),
+    "MEMORY_STORE_PATH", .file, affects: .operation, default: .described("none: places are lost when the server stops"),
     "File in which the memory store keeps its places durably.")
   let indexPath = Setting.Key(
     "INDEX_PATH", .folder, affects: .operation,
@@ -137,7 +137,7 @@ package struct PostgresSettings: SettingGroup {
       + "while clients wait for changes.")
   let consistency = Setting.Key(
     "READ_CONSISTENCY", .choice(of: IndexConfiguration.Consistency.self), affects: .operation, default: "strict",
-    "Promise of reads from the index: strict or bounded.",
+    "Consistency of reads from the index: strict or bounded.",
     details: "`strict`: a response contains every write that was committed before its request arrived. `bounded`: "
       + "every write that was committed more than `READ_MAX_STALENESS_MS` before.")
   let maximumStaleness = Setting.Key(

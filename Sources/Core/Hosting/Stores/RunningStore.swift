@@ -125,7 +125,7 @@ struct RunningStore: Service {
       logger.notice("data files are not loaded, as the store has places", metadata: ["path": "\(path)"])
     }
     logger.info(
-      "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
+      "places are in memory and in a file", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
     var running = RunningStore(
       memory, areas: memory, records: memory, changes: memory.changes,
@@ -267,7 +267,7 @@ struct RunningStore: Service {
     do throws(IndexFileError) {
       return try IndexFiles(folder: folder)
     } catch {
-      logger.warning("INDEX_PATH can't be used: the index is kept in no files", metadata: ["reason": "\(error)"])
+      logger.warning("INDEX_PATH can't be used: the index is not kept in files", metadata: ["reason": "\(error)"])
       return nil
     }
   }

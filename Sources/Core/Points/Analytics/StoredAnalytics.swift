@@ -76,7 +76,7 @@ public final class StoredAnalytics: BackgroundAnalytics {
     }
     if left > 0 {
       queue.noteDropped(left)
-      logger.warning("searches could not be kept", metadata: ["searches": .stringConvertible(left)])
+      logger.warning("searches could not be stored", metadata: ["searches": .stringConvertible(left)])
     }
   }
 
@@ -116,16 +116,17 @@ public final class StoredAnalytics: BackgroundAnalytics {
       let end = min(start + Self.batchSize, backlog.searches.count)
       do throws(PointStoreError) {
         try await log.append(Array(backlog.searches[start..<end]))
-        if backlog.isLogUnavailable { logger.notice("searches are kept again") }
+        if backlog.isLogUnavailable { logger.notice("searches are stored again") }
         backlog.isLogUnavailable = false
       } catch .unexpected(let reason) {
         // A retry of the same batch would fail again.
         queue.noteDropped(end - start)
         logger.error(
-          "searches could not be kept", metadata: ["searches": .stringConvertible(end - start), "reason": "\(reason)"])
+          "searches could not be stored",
+          metadata: ["searches": .stringConvertible(end - start), "reason": "\(reason)"])
       } catch {
         if !backlog.isLogUnavailable, !Task.isCancelled {
-          logger.warning("searches wait to be kept", metadata: ["reason": "\(error)"])
+          logger.warning("searches wait to be stored", metadata: ["reason": "\(error)"])
         }
         backlog.isLogUnavailable = !Task.isCancelled
         break
