@@ -2,7 +2,7 @@ import Basics
 import Geo
 import JSONText
 @testable import PointFormats
-import PointMapping
+@testable import PointMapping
 import Points
 import Testing
 
