@@ -641,7 +641,8 @@ private struct CSVRowDecoder: Sendable {
     // Separators behind the last column are no columns.
     guard fields.count == count || fields.count > count && fields[count...].allSatisfy(\.range.isEmpty) else {
       let detail = "has \(fields.count) columns, but the header has \(count)"
-      return .failure(RejectedRow(number: number, detail: detail))
+      let (id, origin) = fields.count > 1 ? identity(ofFirst: fields[0], of: text) : (nil, nil)
+      return .failure(RejectedRow(number: number, detail: detail, id: id, origin: origin))
     }
     switch meaning {
     case .place(let header): return row(number, of: text, fields: fields, header)
@@ -661,6 +662,24 @@ private struct CSVRowDecoder: Sendable {
       for finder in pairOrders.values { record.pairOrders[ExactText(finder.name.lowercased())] = finder.order }
       record.schedule = schedule
       return mapping.row(number, of: record)
+    }
+  }
+
+  /// Returns the id and the origin of a record whose other cells may be in the wrong columns, if its first cell tells
+  /// them.
+  private func identity(
+    ofFirst field: CSVRecord.Field, of text: UnsafeBufferPointer<UInt8>
+  ) -> (PointID?, SourceReference?) {
+    guard case .place(let header) = meaning, let column = header.columns.first,
+      let value = field.withBytes(in: text, { UTF8Bytes.string(of: FormulaGuard.removed(from: $0.trimmed)) })
+    else { return (nil, nil) }
+    let origin = SourceReference(validating: options.source, sourceID: value)
+    switch column {
+    case .key: return (nil, origin)
+    case .field(.id) where options.idField == nil: return (PointID(value), origin)
+    case .field(.id): return (PointID(value), nil)
+    case .field(.sourceID) where options.idField == nil: return (nil, origin)
+    default: return (nil, nil)
     }
   }
 

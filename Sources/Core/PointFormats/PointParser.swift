@@ -352,7 +352,10 @@ struct ParseProgress {
       case .failure(let row):
         var location = row.location
         location.line = location.line.map { linesBefore + $0 }
-        rows.append(.failure(RejectedRow(number: nextRow + row.number, detail: row.detail, location: location)))
+        var rejection = RejectedRow(
+          number: nextRow + row.number, detail: row.detail, id: row.id, origin: row.origin)
+        rejection.location = location
+        rows.append(.failure(rejection))
       }
     }
     lines.append(part.lines, linesBefore: linesBefore, rowsBefore: nextRow)

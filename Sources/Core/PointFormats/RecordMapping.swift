@@ -92,6 +92,9 @@ package struct InvalidRecord: Error, Sendable {
   /// The reason, for a user.
   package let detail: String
 
+  /// The origin that the record gives; `nil` if it gives none, or an invalid one.
+  package var origin: SourceReference?
+
   package init(detail: String) {
     self.detail = detail
   }
@@ -106,7 +109,8 @@ extension RecordMapping {
     case nil: nil
     case .success(let draft):
       .success(ImportRow(number: number, id: nil, draft: draft, unreadableHours: record.unreadableHours(beside: draft)))
-    case .failure(let invalid): .failure(RejectedRow(number: number, detail: invalid.detail))
+    case .failure(let invalid):
+      .failure(RejectedRow(number: number, detail: invalid.detail, id: nil, origin: invalid.origin))
     }
   }
 }

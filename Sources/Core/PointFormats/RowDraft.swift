@@ -162,7 +162,8 @@ struct RowDraft {
       if let latitude, let longitude, SwappedCoordinates.areLikely(latitude: latitude, longitude: longitude) {
         detail += SwappedCoordinates.remark
       }
-      return .failure(RejectedRow(number: number, detail: detail))
+      let origin = SourceReference(validating: source, sourceID: sourceID)
+      return .failure(RejectedRow(number: number, detail: detail, id: id, origin: origin))
     }
   }
 

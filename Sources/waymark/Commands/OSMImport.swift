@@ -192,7 +192,9 @@ extension Mapping {
       return .piece(row, line)
     case .failure(let invalid):
       let detail = "\(place.kind.rawValue)/\(place.id): \(invalid.detail)"
-      return .rejection(RejectedRow(number: number, detail: detail, location: RowLocation(file: file)))
+      var row = RejectedRow(number: number, detail: detail, location: RowLocation(file: file))
+      row.origin = invalid.origin
+      return .rejection(row)
     }
   }
 }

@@ -5,7 +5,6 @@ import Logging
 import NIOHTTP1
 package import PointFormats
 package import Points
-import Synchronization
 
 /// `POST /locations/import`: imports a stream of places, as fast as the store takes them.
 struct ImportRoute: CallHandler {
@@ -17,8 +16,8 @@ struct ImportRoute: CallHandler {
       + " `id`, or with its `source` and `sourceId`, or else creates one. For keys and tokens with a filter or areas, a"
       + " row is rejected if its place is outside or would be.",
     parameters: [
-      .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .maxDeletions, .licence, .attribution,
-      .attributionURL,
+      .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .maxDeletions, .strict, .licence,
+      .attribution, .attributionURL,
     ],
     describing: [
       "source": .init(
@@ -66,12 +65,12 @@ struct ImportRoute: CallHandler {
   ) async throws(Problem) -> ImportReport {
     let share = memory.share(of: request.sender)
     defer { share.end() }
-    let rejections = Mutex(ImportReport())
+    let rejections = RejectedRows(notesPlaces: arguments.removal != nil)
     let parser = PointParser(format: arguments.format, options: arguments.options, charset: arguments.charset)
     let rows = PointFileReader(arguments.chunks, parser: parser, notes: notes) { row in
-      rejections.withLock { $0.reject(row) }
+      rejections.reject(row)
     } onMemory: { bytes in
-      try share.hold(read: bytes)
+      try share.hold(read: bytes + rejections.byteCount)
     }
 
     var report: ImportReport
@@ -79,10 +78,11 @@ struct ImportRoute: CallHandler {
       var options = ImportOptions(
         mode: arguments.isAtomic ? .atomic : .partial, dryRun: arguments.isDryRun, key: arguments.key,
         removal: arguments.removal, sources: arguments.sources)
+      options.rejected = { rejections.places }
       options.client = IdempotencyKey.client(of: request)
       options.reserve = { bytes in try share.hold(staged: bytes) }
       if arguments.isAtomic {
-        let all = AllOrNothing(rows) { rejections.withLock { $0 } }
+        let all = AllOrNothing(rows) { rejections.report }
         report = try await request.waitingForStore { try await service.importRows(all, options: options) }
         guard report.rejected == 0 else {
           report.locateRejections(notes.location)
@@ -95,7 +95,7 @@ struct ImportRoute: CallHandler {
       throw problem(for: error, request)
     }
 
-    report.add(rejections.withLock { $0 })
+    report.add(rejections.report)
     report.locateRejections(notes.location)
     return report
   }
@@ -149,10 +149,14 @@ private struct ImportArguments {
   /// - Throws: `Problem` 400 or 415.
   init(_ request: HTTPRequest) throws(Problem) {
     var values = try ParameterValues(request, allowing: ImportRoute.call.parameters)
-    isAtomic = values.choice(.mode, default: Mode.partial) == .atomic
+    let isStrict = values.flag(.strict)
+    isAtomic = values.choice(.mode, default: Mode.partial) == .atomic || isStrict
     isDryRun = values.flag(.dryRun)
     options = values.rowOptions()
     removal = values.removal()
+    if isStrict, values[.replaceSource] == nil {
+      values.note(.invalid, Parameter.strict.name, "needs the parameter replaceSource")
+    }
     sources = values.dataSources(options, removal)
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }) else {
@@ -190,17 +194,26 @@ extension Parameter {
 
   package static let replaceSource = Parameter("replaceSource") {
     .init(
-      "Name of a data set whose other places, those of no row, are deleted in the same transaction.",
+      "Name of a data set whose other places, those of no row, are deleted in the same transaction. The place with the"
+        + " id of a rejected row is kept.",
       .rowOption(example: "demo"))
   }
 
   package static let maxDeletions = Parameter("maxDeletions") {
     .init(
       "Maximum number of places that `replaceSource` may delete, or percentage of the places of the data set, of"
-        + " which \(DeletionLimit.smallestShare) may be deleted in any case. More is 422 `too-many-deletions`.",
+        + " which \(DeletionLimit.smallestShare) may be deleted in any case. Where places are deleted, a rejected row without"
+        + " an id counts as one more. More is 422 `too-many-deletions`.",
       Schema(
         .string, nil,
         ["pattern": "^([0-9]{1,15}|(100|[0-9]{1,2})%)$", "default": .string(DeletionLimit.standard.description)]))
+  }
+
+  static let strict = Parameter("strict", .flag) {
+    .init(
+      "`true` replaces nothing if a row is rejected, where otherwise the place with the id of a rejected row is kept and"
+        + " a row without an id counts towards `maxDeletions`. Needs `replaceSource`.",
+      Schema(.boolean, nil, ["default": false]))
   }
 
   package static let licence = Parameter("licence") {
@@ -319,8 +332,8 @@ extension Problem {
 }
 
 package enum ImportReportJSON {
-  /// Returns the JSON object of a report; `warnings` is left out where there are none, and so is `implausible`, the
-  /// number of those about implausible coordinates.
+  /// Returns the JSON object of a report; `kept` is left out where it is 0, `warnings` where there are none, and so is
+  /// `implausible`, the number of those about implausible coordinates.
   package static func text(
     of report: ImportReport, warnings: [String] = [], implausible: Int = 0
   ) -> JSONWriter<[UInt8]> {
@@ -330,6 +343,7 @@ package enum ImportReportJSON {
     json.write(member: "updated", report.updated)
     json.write(member: "unchanged", report.unchanged)
     if let deleted = report.deleted { json.write(member: "deleted", deleted) }
+    if report.kept > 0 { json.write(member: "kept", report.kept) }
     json.write(member: "rejected", report.rejected)
     json.write(name: "errors")
     json.writeArray(of: report.rejections) { row, json in
@@ -354,7 +368,13 @@ extension Schema {
     .object(
       [
         .required("created", count), .required("updated", count), .required("unchanged", count),
-        .optional("deleted", count), .required("rejected", count),
+        .optional("deleted", count),
+        .optional(
+          "kept",
+          Schema(
+            .integer, "The number of places that `replaceSource` did not delete, as a rejected row has their id.",
+            ["minimum": 1])),
+        .required("rejected", count),
         .required(
           "errors",
           Schema(

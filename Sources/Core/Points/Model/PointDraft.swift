@@ -132,6 +132,16 @@ public struct SourceReference: Hashable, Sendable {
   }
 }
 
+extension SourceReference {
+  /// Creates the reference of texts as a place has them, trimmed; `nil` if there are not both, or one is invalid.
+  package init?(validating source: String?, sourceID: String?) {
+    guard let coordinate = try? Coordinate(latitude: 0, longitude: 0),
+      let origin = try? PointDraft(name: "-", coordinate: coordinate, source: source, sourceID: sourceID).origin
+    else { return nil }
+    self = origin
+  }
+}
+
 extension String {
   func trimmingWhiteSpace() -> String {
     // Most texts begin and end with printable ASCII, which needs no look-up in Unicode's tables.

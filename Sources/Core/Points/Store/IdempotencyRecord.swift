@@ -80,7 +80,8 @@ extension IdempotencyRecord.Outcome {
 
   /// The outcome as a JSON object, for stores that keep it: `{"created":"<id>","version":7}`, without the version for
   /// records of other collections than the places; `{"imported":[1,0,0,2],"deleted":3,"rejected":[[5,"<detail>"]]}`,
-  /// with the numbers of created, updated, unchanged and rejected rows, and the number of deletions if there may be any;
+  /// with the numbers of created, updated, unchanged and rejected rows, the number of deletions if there may be any, and as
+  /// `kept` that of places kept for rejected rows if there are any;
   /// `{"applied":["<text of a result>"]}`.
   package var json: String {
     var json = JSONWriter()
@@ -95,6 +96,7 @@ extension IdempotencyRecord.Outcome {
       for count in [report.created, report.updated, report.unchanged, report.rejected] { json.write(integer: count) }
       json.endArray()
       if let deleted = report.deleted { json.write(member: "deleted", deleted) }
+      if report.kept > 0 { json.write(member: "kept", report.kept) }
       json.write(name: "rejected")
       json.beginArray()
       for row in report.rejections {
@@ -129,10 +131,11 @@ extension IdempotencyRecord.Outcome {
         return RejectedRow(number: Int(number), detail: detail)
       }
       let (numbers, deleted) = (counts.compactMap(\.integer).map { Int($0) }, value["deleted"].map(\.integer))
-      guard counts.count == 4, numbers.count == 4, rejections.count == rows.count, deleted != .some(nil),
+      let kept = value["kept"].map(\.integer) ?? 0
+      guard counts.count == 4, numbers.count == 4, rejections.count == rows.count, deleted != .some(nil), let kept,
         let report = ImportReport(
           created: numbers[0], updated: numbers[1], unchanged: numbers[2], deleted: (deleted ?? nil).map { Int($0) },
-          rejected: numbers[3], rejections: rejections)
+          kept: Int(kept), rejected: numbers[3], rejections: rejections)
       else { return nil }
       self = .imported(report)
     } else if case .array(let texts)? = value["applied"] {

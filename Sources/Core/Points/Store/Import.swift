@@ -1,4 +1,5 @@
 public import Basics
+import Synchronization
 
 /// A row of an import: a draft, with its position in the input.
 public struct ImportRow: Hashable, Sendable {
@@ -45,10 +46,22 @@ public struct RejectedRow: Error, Hashable, Sendable {
   /// The position of the row in its file, as far as it is known.
   public var location: RowLocation
 
+  /// The id that the row gives, if it can be read.
+  package var id: PointID?
+
+  /// The origin that the row gives, if it can be read.
+  package var origin: SourceReference?
+
   public init(number: Int, detail: String, location: RowLocation = RowLocation()) {
     self.number = number
     self.detail = detail
     self.location = location
+  }
+
+  package init(number: Int, detail: String, id: PointID?, origin: SourceReference?) {
+    self.init(number: number, detail: detail)
+    self.id = id
+    self.origin = origin
   }
 }
 
@@ -97,6 +110,8 @@ public struct ImportReport: Hashable, Sendable {
   public var unchanged = 0
   /// The number of places that were deleted; `nil` if the import does not delete any.
   public var deleted: Int?
+  /// The number of places that a replacement did not delete because a rejected row has their id.
+  public var kept = 0
   /// The number of rows that were rejected.
   public private(set) var rejected = 0
   /// The first ``maximumRejections`` of the rejected rows.
@@ -108,16 +123,19 @@ public struct ImportReport: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - deleted: the number of deleted places; `nil` if the import deleted none on purpose.
+  ///   - kept: the number of places that only rejected rows mean.
   ///   - rejected: the number of rejected rows; at least as many as the rejections.
   ///   - rejections: the first ``maximumRejections`` of them, by their numbers.
   package init?(
-    created: Int, updated: Int, unchanged: Int, deleted: Int?, rejected: Int, rejections: [RejectedRow]
+    created: Int, updated: Int, unchanged: Int, deleted: Int?, kept: Int = 0, rejected: Int, rejections: [RejectedRow]
   ) {
-    guard [created, updated, unchanged, deleted ?? 0, rejected].allSatisfy((0...1 << 53).contains) else { return nil }
+    let counts = [created, updated, unchanged, deleted ?? 0, kept, rejected]
+    guard counts.allSatisfy((0...1 << 53).contains) else { return nil }
     self.created = created
     self.updated = updated
     self.unchanged = unchanged
     self.deleted = deleted
+    self.kept = kept
     self.rejected = rejected
     self.rejections = rejections
   }
@@ -153,6 +171,7 @@ public struct ImportReport: Hashable, Sendable {
     created = 0
     updated = 0
     unchanged = 0
+    kept = 0
     if deleted != nil { deleted = 0 }
   }
 
@@ -162,9 +181,77 @@ public struct ImportReport: Hashable, Sendable {
     updated += other.updated
     unchanged += other.unchanged
     if let count = other.deleted { deleted = (deleted ?? 0) + count }
+    kept += other.kept
     rejected += other.rejected
     if other.rejections.isEmpty { return }
     rejections = Array((rejections + other.rejections).sorted { $0.number < $1.number }.prefix(Self.maximumRejections))
+  }
+}
+
+/// The rows of an import that were rejected before a store got them.
+package final class RejectedRows: Sendable {
+  private struct State {
+    var report = ImportReport()
+    var places = RejectedPlaces()
+    var byteCount = 0
+  }
+
+  private let state = Mutex(State())
+  private let notesPlaces: Bool
+
+  /// Creates a collection without rows.
+  ///
+  /// - Parameter notesPlaces: a Boolean value that indicates whether the places of the rows matter, because the import
+  ///   deletes others.
+  package init(notesPlaces: Bool) {
+    self.notesPlaces = notesPlaces
+  }
+
+  /// Adds a rejected row.
+  package func reject(_ row: RejectedRow) {
+    state.withLock { state in
+      state.report.reject(row)
+      if notesPlaces { state.byteCount += state.places.add(row) }
+    }
+  }
+
+  /// The report that counts the rows.
+  package var report: ImportReport { state.withLock { $0.report } }
+
+  /// The places that the rows mean.
+  package var places: RejectedPlaces { state.withLock { $0.places } }
+
+  /// The number of bytes of memory that the places take.
+  package var byteCount: Int { state.withLock { $0.byteCount } }
+}
+
+/// The places that rejected rows of an import mean.
+package struct RejectedPlaces: Sendable {
+  /// The ids that rows give.
+  package private(set) var ids: [PointID] = []
+
+  /// The origins that rows give.
+  package private(set) var origins: [SourceReference] = []
+
+  /// The number of rows without an id that can be read: each may be any place.
+  package private(set) var unknown = 0
+
+  package init() {}
+
+  /// Adds the place of a row, and returns the number of bytes of memory that it takes.
+  package mutating func add(_ row: RejectedRow) -> Int {
+    var bytes = 0
+    if let id = row.id {
+      ids.append(id)
+      bytes += MemoryLayout<PointID>.stride
+    }
+    if let origin = row.origin {
+      origins.append(origin)
+      // Two texts that may be objects with a head of 32 bytes.
+      bytes += MemoryLayout<SourceReference>.stride + 2 * 32 + origin.source.utf8.count + origin.sourceID.utf8.count
+    }
+    if row.id == nil, row.origin == nil { unknown += 1 }
+    return bytes
   }
 }
 
@@ -184,6 +271,10 @@ public struct ImportOptions: Sendable {
 
   /// The places to delete in the same transaction; `nil` for none.
   public var removal: ImportRemoval?
+
+  /// Returns the places of the rows that were rejected before the store got them, once all rows have been parsed; `nil`
+  /// if there are none. ``ImportRemoval/others(source:limit:)`` does not delete them.
+  package var rejected: (@Sendable () -> RejectedPlaces)?
 
   /// The data sets to register or to replace in the same transaction, if it accepts a row.
   public var sources: [DataSource]
@@ -238,8 +329,9 @@ package struct StoreNotEmpty: Error, Hashable, Sendable, CustomStringConvertible
 
 /// The places that an import deletes.
 public enum ImportRemoval: Sendable {
-  /// The places of a data set that no row means. One row at least must be of the data set, and no more places may be
-  /// deleted than the limit allows.
+  /// The places of a data set that no row means, not even a rejected one. One valid row at least must be of the data
+  /// set, and no more places may be deleted than the limit allows. Where places are deleted, each rejected row without
+  /// an id counts as one more.
   case others(source: String, limit: DeletionLimit = .standard)
 
   /// The places with certain ids in a data set, except those that a row means. The ids are called for once all rows
@@ -350,6 +442,9 @@ public struct TooManyDeletions: Error, Hashable, Sendable, CustomStringConvertib
   /// The number of places that may be deleted.
   public let maximum: Int
 
+  /// The number of rejected rows without an id, each of which may be one of the places.
+  public let unknownRows: Int
+
   /// The report of what the import would have done.
   public let report: ImportReport
 
@@ -360,12 +455,15 @@ public struct TooManyDeletions: Error, Hashable, Sendable, CustomStringConvertib
   ///
   /// - Parameters:
   ///   - things: the plural of what the rows are.
+  ///   - unknownRows: the number of rejected rows without an id. Each counts as a deletion, unless there are no others.
   ///   - report: what the import would do.
   public init?(
-    source: String, of things: String = "places", total: Int, limit: DeletionLimit, report: ImportReport
+    source: String, of things: String = "places", total: Int, limit: DeletionLimit, unknownRows: Int = 0,
+    report: ImportReport
   ) {
     maximum = limit.maximum(of: total)
-    guard report.deleted ?? 0 > maximum else { return nil }
+    guard let deleted = report.deleted, deleted > 0, deleted + unknownRows > maximum else { return nil }
+    self.unknownRows = unknownRows
     self.source = source
     self.things = things
     self.total = total
@@ -374,8 +472,19 @@ public struct TooManyDeletions: Error, Hashable, Sendable, CustomStringConvertib
 
   /// The message for a user.
   public var description: String {
-    "\(report.deleted ?? 0) of the \(total) \(things) of the source '\(source)' would be deleted, and at most \(maximum)"
-      + " may be (\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged)"
+    "\(report.deleted ?? 0) of the \(total) \(things) of the source '\(source)' would be deleted\(unknownDeletions), and"
+      + " at most \(maximum) may be (\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged)"
+  }
+}
+
+extension TooManyDeletions {
+  /// The rejected rows without an id in words, after a comma; empty if there are none.
+  private var unknownDeletions: String {
+    switch unknownRows {
+    case 0: ""
+    case 1: ", 1 rejected row without an id may be one more"
+    default: ", \(unknownRows) rejected rows without an id may be as many more"
+    }
   }
 }
 

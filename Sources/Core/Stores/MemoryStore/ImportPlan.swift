@@ -22,6 +22,9 @@ struct ImportPlan {
   // The ids of the places that rows mean, where places are to be removed.
   private var meant: Set<PointID> = []
 
+  // The ids of the places that rejected rows mean, where places are to be removed.
+  private var kept: Set<PointID> = []
+
   // The rows, of which those that are held become places where they are.
   private var stage: ImportStage
 
@@ -81,7 +84,15 @@ struct ImportPlan {
     let indices = stage.indicesByArrival()
     places = try KnownPlaces(of: copy stage, removal: removal, among: snapshot, admits)
     precedence = RowPrecedence(of: copy stage, indices: indices, places: places)
-    owners = RowOwners(of: copy stage, indices: indices, counting: precedence, removal: removal, among: places)
+    let rejected = removal?.limit == nil ? nil : options.rejected?()
+    if let rejected {
+      kept = Set(rejected.ids)
+      for case let owner? in rejected.origins.map({ [places] in places.location(of: $0) }) {
+        kept.insert(snapshot.id(at: owner))
+      }
+    }
+    owners = RowOwners(
+      of: copy stage, indices: indices, counting: precedence, removal: removal, keeping: kept, among: places)
     self.snapshot = snapshot
     self.formerID = formerID
     self.version = version
@@ -112,23 +123,24 @@ struct ImportPlan {
       report.takeNothing()
       return
     }
-    if let removal { try remove(removal) }
+    if let removal { try remove(removal, unknownRows: rejected?.unknown ?? 0) }
     puts = self.stage.takePlaces(heldWhere: isPut)
     for case let point? in otherPuts { puts.append(point) }
   }
 
-  private mutating func remove(_ removal: ImportRemoval) throws {
+  private mutating func remove(_ removal: ImportRemoval, unknownRows: Int) throws {
     if case .others(let source, _) = removal, !hasRow(ofSource: source) {
       throw EmptyReplacement(source: source)
     }
     var total = 0
     places.forEachID(of: removal) { id in
       total += 1
-      if !meant.contains(id) { removals.append(id) }
+      if meant.contains(id) { return }
+      if kept.contains(id) { report.kept += 1 } else { removals.append(id) }
     }
     report.deleted = removals.count
     if let limit = removal.limit,
-      let error = TooManyDeletions(source: removal.source, total: total, limit: limit, report: report)
+      let error = TooManyDeletions(source: removal.source, total: total, limit: limit, unknownRows: unknownRows, report: report)
     {
       throw error
     }
@@ -156,6 +168,7 @@ struct ImportPlan {
         }
         rejected.reject(RejectedRow(number: row, detail: ForbiddenChange.outside))
         refused.insert(row)
+        if meant.remove(point.id) != nil { kept.insert(point.id) }
         if snapshot.location(of: point.id) == nil { report.created -= 1 } else { report.updated -= 1 }
       }
     }
@@ -171,13 +184,17 @@ struct ImportPlan {
 
   private mutating func add(_ row: ImportRow, at index: Int) {
     let owner = row.draft.origin.flatMap { owners.location(of: $0) }
-    if notesMeant, let owner { meant.insert(snapshot.id(at: owner)) }
-    if notesMeant, let id = row.id { meant.insert(id) }
+    let ids = notesMeant ? [owner.map { snapshot.id(at: $0) }, row.id].compactMap(\.self) : []
     if let owner, let id = row.id, snapshot.id(at: owner) != id {
-      refuse(.ambiguous(row.number))
-    } else if let detail = places.forbiddenChange(of: row) {
-      refuse(RejectedRow(number: row.number, detail: detail))
-    } else if let location = owner ?? row.id.flatMap({ snapshot.location(of: $0) }) {
+      kept.formUnion(ids)
+      return refuse(.ambiguous(row.number))
+    }
+    if let detail = places.forbiddenChange(of: row) {
+      kept.formUnion(ids)
+      return refuse(RejectedRow(number: row.number, detail: detail))
+    }
+    meant.formUnion(ids)
+    if let location = owner ?? row.id.flatMap({ snapshot.location(of: $0) }) {
       replace(snapshot.point(at: location), with: row, at: index)
     } else {
       create(at: index)
@@ -319,14 +336,16 @@ private struct RowOwners {
   private var moved: [SourceReference: PointID] = [:]
 
   /// Finds the moved places by the records of the rows that count and are not rejected.
+  ///
+  /// - Parameter kept: the ids of places that are not moved, as rejected rows mean them.
   init(
     of stage: ImportStage, indices: ContiguousArray<Int>, counting precedence: RowPrecedence, removal: ImportRemoval?,
-    among places: KnownPlaces
+    keeping kept: Set<PointID>, among places: KnownPlaces
   ) {
     self.places = places
     let snapshot = places.snapshot
     guard let removal, let key = removal.recordKey else { return }
-    var meant: Set<PointID> = []
+    var meant = kept
     var originsOfRecords: [ExactText: Set<SourceReference>] = [:]
     for index in indices where precedence.superseder(of: index) == nil {
       let row = stage.row(at: index)

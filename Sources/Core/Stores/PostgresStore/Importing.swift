@@ -147,6 +147,7 @@ private enum ImportStatements {
       WHERE source = $1::text
         AND NOT EXISTS (SELECT FROM counting WHERE counting.owner = points.id)
         AND NOT EXISTS (SELECT FROM counting WHERE counting.id = points.id)
+        AND NOT EXISTS (SELECT FROM import_kept WHERE import_kept.id = points.id)
     ), pairs AS (
       SELECT DISTINCT row_number, id FROM row_records JOIN place_records USING (record) WHERE record <> ''
     ), counted AS (
@@ -329,20 +330,60 @@ private enum ImportStatements {
     SELECT id FROM points WHERE source = $1::text AND source_id = ANY ($2::text[])
     """
 
-  /// The query for the ids of the places that a row means, by its own id or by its origin, where no later row counts
-  /// instead of it.
+  /// The definition of the table of the places of rows that were rejected before they were staged.
+  static let createKept = "CREATE TEMPORARY TABLE import_kept (id uuid NOT NULL) ON COMMIT DROP"
+
+  /// The statement that adds the places with some ids. Value: the ids.
+  static let keepIDs = "INSERT INTO import_kept SELECT unnest($1::uuid[])"
+
+  /// The statement that adds the places of some origins. Values: the sources, and the source ids.
+  static let keepOrigins = """
+    INSERT INTO import_kept
+    SELECT points.id
+    FROM unnest($1::text[], $2::text[]) AS origin (source, source_id)
+    JOIN points ON points.source = origin.source COLLATE "C" AND points.source_id = origin.source_id COLLATE "C"
+    """
+
+  static let analyzeKept = "ANALYZE import_kept"
+
+  /// The query for the ids of the places that rows mean, by their own ids or by their origins, with the rows' numbers.
+  private static let keys = """
+    SELECT row_number, id FROM import_rows WHERE id IS NOT NULL
+    UNION ALL
+    SELECT row_number, owner FROM import_owners
+    """
+
+  /// The query for the ids of the places that a row means where no later row counts instead of it.
   private static let meant = """
     SELECT key.id
-    FROM (
-      SELECT row_number, id FROM import_rows WHERE id IS NOT NULL
-      UNION ALL
-      SELECT row_number, owner FROM import_owners
-    ) AS key
+    FROM (\(keys)) AS key
     WHERE NOT EXISTS (
       SELECT FROM import_rejected AS rejected
       WHERE rejected.row_number = key.row_number AND superseded_by IS NOT NULL
     )
     """
+
+  /// Returns the query for the number of places of a data set that only rejected rows mean. Value: the data set's name.
+  static func countKept(among places: String) -> String {
+    """
+    SELECT count(*)
+    FROM \(places)
+    WHERE source = $1::text
+      AND id IN (
+        SELECT id FROM import_kept
+        UNION ALL
+        SELECT key.id
+        FROM (\(keys)) AS key JOIN import_rejected AS rejected USING (row_number)
+        WHERE superseded_by IS NULL
+      )
+      AND NOT EXISTS (
+        SELECT
+        FROM (\(keys)) AS key
+        WHERE key.id = points.id
+          AND NOT EXISTS (SELECT FROM import_rejected AS rejected WHERE rejected.row_number = key.row_number)
+      )
+    """
+  }
 
   static let hasRowOfSource = """
     SELECT EXISTS (
@@ -363,6 +404,7 @@ private enum ImportStatements {
       SELECT id
       FROM \(places)
       WHERE source = $1::text AND NOT EXISTS (SELECT FROM (\(meant)) AS meant WHERE meant.id = points.id)
+        AND NOT EXISTS (SELECT FROM import_kept WHERE import_kept.id = points.id)
     )
     SELECT count(*) FROM \(places) WHERE source = $1::text
     """
@@ -882,6 +924,8 @@ private struct ImportMerge {
     }
     try await session.run(script: ImportStatements.findRejected)
     if options.admits != nil { try await rejectTaken() }
+    let rejected = removal?.limit == nil ? nil : options.rejected?()
+    if removal?.limit != nil { try await keep(rejected ?? RejectedPlaces()) }
     // After the rejections: the records of rows that do not count move no place.
     if let removal, let key = removal.recordKey {
       try await session.run(
@@ -905,7 +949,9 @@ private struct ImportMerge {
       report.takeNothing()
       return report
     }
-    if let removal { report.deleted = try await remove(removal, report) }
+    if let removal {
+      report.deleted = try await remove(removal, unknownRows: rejected?.unknown ?? 0, &report)
+    }
     if options.dryRun { return report }
     guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
       throw PointStoreError.unexpected(reason: "the query for the version returned no row")
@@ -924,6 +970,7 @@ private struct ImportMerge {
         try await session.run(ImportStatements.rejectSkipped(version: version), reason)
         var complete = try await rejections()
         (complete.updated, complete.unchanged, complete.deleted) = (report.updated, report.unchanged, report.deleted)
+        complete.kept = report.kept
         report = complete
       }
       report.created = created
@@ -953,9 +1000,13 @@ private struct ImportMerge {
 
   /// Deletes the places that are to be deleted, and returns their number; in a dry run it only counts them.
   ///
-  /// - Parameter report: the other effects of the import.
+  /// - Parameters:
+  ///   - unknownRows: the number of rejected rows without an id.
+  ///   - report: the other effects of the import, to which the number of kept places is added.
   /// - Throws: ``EmptyReplacement``, ``TooManyDeletions``, or the error of the database.
-  private func remove(_ removal: ImportRemoval, _ report: ImportReport) async throws -> Int {
+  private func remove(
+    _ removal: ImportRemoval, unknownRows: Int, _ report: inout ImportReport
+  ) async throws -> Int {
     let source = Parameters { $0.add(removal.source) }
     switch removal {
     case .others(_, let limit):
@@ -963,7 +1014,14 @@ private struct ImportMerge {
       guard found == true else { throw EmptyReplacement(source: removal.source) }
       try await session.run(script: ImportStatements.createRemovals)
       let staged = try await session.run(ImportStatements.stageOthers(among: places), source)
-      try await check(limit, of: removal.source, total: Int(try staged.rows.first?.integer(0) ?? 0), report)
+      let kept = try await session.run(ImportStatements.countKept(among: places), source)
+      report.kept = Int(try kept.rows.first?.integer(0) ?? 0)
+      var planned = report
+      planned.deleted = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
+      let error = TooManyDeletions(
+        source: removal.source, total: Int(try staged.rows.first?.integer(0) ?? 0), limit: limit,
+        unknownRows: unknownRows, report: planned)
+      if let error { throw error }
     case .places:
       try await session.run(script: ImportStatements.dropMeantRemovals)
       if options.admits != nil { try await session.run(script: ImportStatements.dropUnknownRemovals) }
@@ -1007,11 +1065,31 @@ private struct ImportMerge {
     throw DatabaseError.rejected(ServerError(sqlState: "40001", message: "earlier writes are still in progress"))
   }
 
-  private func check(_ limit: DeletionLimit, of source: String, total: Int, _ report: ImportReport) async throws {
-    var report = report
-    report.deleted = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
-    if let error = TooManyDeletions(source: source, total: total, limit: limit, report: report) { throw error }
+  /// Stages the places of rejected rows, which are not deleted.
+  private func keep(_ rejected: RejectedPlaces) async throws {
+    try await session.run(script: ImportStatements.createKept)
+    var ids = rejected.ids[...]
+    while !ids.isEmpty {
+      let part = Array(ids.prefix(Self.keptAtOnce))
+      ids = ids.dropFirst(part.count)
+      try await session.run(ImportStatements.keepIDs, Parameters { $0.add(part) })
+    }
+    var origins = rejected.origins[...]
+    while !origins.isEmpty {
+      let part = origins.prefix(Self.keptAtOnce)
+      origins = origins.dropFirst(part.count)
+      try await session.run(
+        ImportStatements.keepOrigins,
+        Parameters {
+          $0.add(part.map(\.source))
+          $0.add(part.map(\.sourceID))
+        })
+    }
+    try await session.run(script: ImportStatements.analyzeKept)
   }
+
+  /// The number of places of rejected rows that a statement stages.
+  private static let keptAtOnce = 10_000
 
   private func resolveConflicts() async throws {
     for _ in 0..<Self.rounds {

@@ -103,7 +103,9 @@ package struct Mapping: RecordMapping {
     do throws(InvalidRecord) {
       return .success(try draft(of: &record, foreign))
     } catch {
-      return .failure(error)
+      var invalid = error
+      invalid.origin = SourceReference(validating: source?.name, sourceID: sourceID.value(in: record))
+      return .failure(invalid)
     }
   }
 
