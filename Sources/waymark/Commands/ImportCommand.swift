@@ -8,7 +8,6 @@ import Points
 import PostgresClient
 import PostgresStore
 import ServerFeatures
-import Synchronization
 
 /// `waymark import`: imports files of places into PostgreSQL, or sends them to a server.
 struct ImportCommand: AsyncParsableCommand {
@@ -28,7 +27,8 @@ struct ImportCommand: AsyncParsableCommand {
       own data set as the sourceId, so that importing the file again updates its place.
 
       --mapping says how the fields of another data set become places. --replace-source NAME also deletes the places of \
-      a source that the files no longer have, at most a fifth of them unless --max-deletions allows more.
+      a source that the files no longer have, at most a fifth of them unless --max-deletions allows more. The place of a \
+      rejected row is kept if the row has its id; otherwise the row counts as one deletion more.
 
       --areas imports named areas instead: GeoJSON, GeoJSON text sequences and NDJSON of polygons, and the named \
       boundaries of OpenStreetMap's files. --source, --id-field, --replace-source and --licence are as for places.
@@ -78,8 +78,10 @@ struct ImportCommand: AsyncParsableCommand {
   var exclusive = false
 
   @Flag(
-    help:
-      "Exit with 65 when any row was rejected or coordinates are implausible; the others are imported all the same.")
+    help: """
+      Exit with 65 when any row was rejected or coordinates are implausible; the others are imported all the same. With \
+      --replace-source, nothing is imported when a row is rejected.
+      """)
   var strict = false
 
   @Option(
@@ -193,9 +195,12 @@ struct ImportCommand: AsyncParsableCommand {
     return files.map { PointFiles.File(path: $0, format: format) }
   }
 
+  /// A Boolean value that indicates whether nothing is imported if a row is rejected.
+  private var takesAllOrNothing: Bool { atomic || strict && replaceSource != nil }
+
   private func options(_ input: ImportInput) -> ImportOptions {
     ImportOptions(
-      mode: atomic ? .atomic : .partial, dryRun: dryRun, removal: input.removal,
+      mode: takesAllOrNothing ? .atomic : .partial, dryRun: dryRun, removal: input.removal,
       sources: input.sources, isExclusive: exclusive)
   }
 
@@ -209,25 +214,25 @@ struct ImportCommand: AsyncParsableCommand {
     if case .changes = input.contents { throw Exit.because("change files need a database, not --url", Exit.usage) }
     let reporter = reporter(of: files)
     defer { reporter.finish() }
+    // Rows that are parsed here have their fields under a place's own names.
     let server = ImportServer(
-      target, options(input), rows: input.options, charset: input.charset, notes: notes,
+      target, options(input), rows: input.isSentAsFiles ? input.options : .standard, charset: input.charset, notes: notes,
       onProgress: { path, bytes in reporter.report(path: path, bytesOfFile: bytes, rows: nil) },
       onWarning: { warning in
         reporter.finish()
         StandardError.warn(warning)
       })
     do {
-      guard case .files(let files, let area) = input.contents, input.mapping == nil, area.isEverywhere else {
-        let rejections = Mutex(ImportReport())
-        let batches = input.batches(
-          notes: notes, reporter: reporter, onRejection: { row in rejections.withLock { $0.reject(row) } })
-        var report = try await server.importing(batches) { rejections.withLock { $0 } }
+      guard case .files(let files, _) = input.contents, input.isSentAsFiles else {
+        let rejections = RejectedRows(notesPlaces: input.removal != nil)
+        let batches = input.batches(notes: notes, reporter: reporter, onRejection: { rejections.reject($0) })
+        var report = try await server.importing(batches, rejections)
         reporter.finish()
         notes.warnings.forEach { StandardError.warn($0) }
         report.locateRejections(notes.location)
         return report
       }
-      guard files.count == 1 || !atomic && replaceSource == nil else {
+      guard files.count == 1 || !takesAllOrNothing && replaceSource == nil else {
         let option = atomic ? "--atomic" : "--replace-source"
         throw Exit.because("\(option) with --url takes one file, as each is sent by itself", Exit.usage)
       }
@@ -265,11 +270,12 @@ struct ImportCommand: AsyncParsableCommand {
   private func importing(
     _ input: ImportInput, into store: PostgresStore, _ notes: ImportNotes
   ) async throws -> ImportReport {
-    let rejections = Mutex(ImportReport())
+    let rejections = RejectedRows(notesPlaces: input.removal != nil)
     let reporter = reporter(of: files)
     defer { reporter.finish() }
     var options = options(input)
-    let onRejection: @Sendable (RejectedRow) -> Void = { row in rejections.withLock { $0.reject(row) } }
+    options.rejected = { rejections.places }
+    let onRejection: @Sendable (RejectedRow) -> Void = { rejections.reject($0) }
     var batches = input.batches(notes: notes, reporter: reporter, onRejection: onRejection)
     if case .changes(let files, let selection) = input.contents, let mapping = input.mapping {
       let changes = OSMChanges(mapping: mapping, onRejection: onRejection)
@@ -287,8 +293,8 @@ struct ImportCommand: AsyncParsableCommand {
       options.removal = changes.removal
     }
     var report: ImportReport
-    if atomic {
-      let all = AllOrNothing(batches) { rejections.withLock { $0 } }
+    if options.mode == .atomic {
+      let all = AllOrNothing(batches) { rejections.report }
       report = try await store.importRows(all, options: options)
       guard report.rejected == 0 else {
         report.locateRejections(notes.location)
@@ -297,7 +303,7 @@ struct ImportCommand: AsyncParsableCommand {
     } else {
       report = try await store.importRows(batches, options: options)
     }
-    report.add(rejections.withLock { $0 })
+    report.add(rejections.report)
     report.locateRejections(notes.location)
     reporter.finish()
     notes.warnings.forEach { StandardError.warn($0) }
@@ -358,7 +364,8 @@ struct ImportSummary {
   var lines: [String] {
     let rows = report.created + report.updated + report.unchanged + report.rejected
     let deleted = report.deleted.map { "\($0) deleted, " } ?? ""
-    let counts = "\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged, \(deleted)"
+    let kept = report.kept > 0 ? "\(report.kept) kept, " : ""
+    let counts = "\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged, \(deleted)\(kept)"
     var lines = [
       "\(rows) rows: \(counts)\(report.rejected) rejected\(isDryRun ? " (dry run: nothing was changed)" : "")"
     ]

@@ -46,6 +46,12 @@ struct ImportInput: Sendable {
     counts = ImportCounts(tally: mapping?.tally ?? ImportTally(), listsCategories: mapping != nil)
   }
 
+  /// A Boolean value that indicates whether a server can parse the files: it has no mappings and no areas.
+  var isSentAsFiles: Bool {
+    guard case .files(_, let area) = contents else { return false }
+    return mapping == nil && area.isEverywhere
+  }
+
   /// Returns the rows in batches; none for change files.
   func batches(
     notes: ImportNotes, reporter: ProgressReporter, onRejection: @escaping @Sendable (RejectedRow) -> Void

@@ -4,11 +4,13 @@ import Basics
 import Foundation
 import Gzip
 import Hosting
+import JSONText
 import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
 import ServerFeatures
+import Synchronization
 
 /// A running server that files of places or areas are sent to.
 struct ImportServer {
@@ -22,6 +24,11 @@ struct ImportServer {
 
   /// The path of the call, with its parameters.
   private let call: String
+
+  private let isAtomic: Bool
+
+  /// A Boolean value that indicates whether the import deletes the places of a source that no row means.
+  private let isReplacing: Bool
 
   private let onProgress: @Sendable (_ path: String, _ bytesRead: Int) -> Void
   private let charset: TextCharset?
@@ -41,6 +48,8 @@ struct ImportServer {
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void, onWarning: @escaping (String) -> Void
   ) {
     self.target = target
+    isAtomic = importOptions.mode == .atomic
+    isReplacing = importOptions.removal?.limit != nil
     self.onProgress = onProgress
     self.charset = charset
     self.notes = notes
@@ -81,17 +90,24 @@ struct ImportServer {
 
   /// Sends rows as NDJSON, by one request, and adds the rows that were rejected before they were sent.
   ///
-  /// - Parameter rejections: returns the rows that have been rejected so far.
+  /// Where the import deletes places, the ids of rejected rows follow the others, so that the server rejects them too and
+  /// keeps their places.
+  ///
+  /// - Parameter rejections: the rows that have been rejected so far.
   func importing(
-    _ batches: RowBatches, rejections: @escaping @Sendable () -> ImportReport
+    _ batches: RowBatches, _ rejections: RejectedRows
   ) async throws(ImportServerError) -> ImportReport {
     try await target.withClient { (client) async throws(ImportServerError) in
       let rows = PointFiles.File(path: Self.rowsPath, format: .ndjson)
-      let body = HTTPClientRequest.Body.stream(RowBuffers(batches: batches), length: .unknown)
+      let counter = RowCounter()
+      let buffers = RowBuffers(
+        batches: isAtomic ? RowBatches(AllOrNothing(batches) { rejections.report }) : batches, counter: counter,
+        rejected: { isReplacing ? rejections.places : RejectedPlaces() })
+      let body = HTTPClientRequest.Body.stream(buffers, length: .unknown)
       let sent = try await send(rows, key: UUID().uuidString, body: body, by: client)
-      var report = sent.counted(after: 0, in: rows)
+      var report = sent.counted(after: 0, in: rows, before: counter)
       report.locateRejections { _ in RowLocation() }
-      report.add(rejections())
+      report.add(rejections.report)
       return report
     }
   }
@@ -186,6 +202,8 @@ struct ImportServer {
       let response = try await client.execute(request, deadline: .distantFuture)
       status = response.status
       text = try await response.body.collect(upTo: Self.maximumReportBytes)
+    } catch let error as RejectedImport {
+      throw .rejected(error.report)
     } catch let error as GzipError {
       throw .unreadable("the file \(error); nothing was imported")
     } catch let error as FileError {
@@ -238,21 +256,73 @@ private struct FileBuffers: AsyncSequence, Sendable {
   }
 }
 
-/// The buffers of rows that are sent as NDJSON.
+/// The numbers of rows that were sent: valid ones, and after them the ids of rejected ones.
+final class RowCounter: Sendable {
+  private let state = Mutex((valid: 0, rejected: 0))
+
+  var valid: Int { state.withLock { $0.valid } }
+  var rejected: Int { state.withLock { $0.rejected } }
+
+  func add(valid: Int = 0, rejected: Int = 0) {
+    state.withLock { $0 = ($0.valid + valid, $0.rejected + rejected) }
+  }
+}
+
+/// The buffers of rows that are sent as NDJSON, and behind them those of the ids of rejected rows.
 private struct RowBuffers: AsyncSequence, Sendable {
   let batches: RowBatches
+  let counter: RowCounter
 
-  func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
+  /// Returns the places of the rejected rows, once all rows have been parsed.
+  let rejected: @Sendable () -> RejectedPlaces
+
+  func makeAsyncIterator() -> Iterator {
+    Iterator(batches: batches.makeAsyncIterator(), counter: counter, rejected: rejected)
+  }
 
   struct Iterator: AsyncIteratorProtocol {
     fileprivate var batches: RowBatches.Iterator
+    fileprivate let counter: RowCounter
+    fileprivate var rejected: (@Sendable () -> RejectedPlaces)?
 
     mutating func next() async throws -> ByteBuffer? {
-      guard let batch = try await batches.next() else { return nil }
-      var text: [UInt8] = []
-      for row in batch { PointFileWriter.append(row, to: &text) }
-      return ByteBuffer(bytes: text)
+      if let batch = try await batches.next() {
+        counter.add(valid: batch.count)
+        var text: [UInt8] = []
+        for row in batch { PointFileWriter.append(row, to: &text) }
+        return ByteBuffer(bytes: text)
+      }
+      guard let rejected = rejected.take()?(), rejected.count > 0 else { return nil }
+      counter.add(rejected: rejected.count)
+      return ByteBuffer(bytes: rejected.text)
     }
+  }
+}
+
+extension RejectedPlaces {
+  /// The number of lines of ``text``.
+  fileprivate var count: Int { ids.count + origins.count + unknown }
+
+  /// The places as lines of NDJSON that a server rejects too, as a place needs a name and a position.
+  fileprivate var text: [UInt8] {
+    var text: [UInt8] = []
+    func append(_ writeMembers: (inout JSONWriter<[UInt8]>) -> Void) {
+      var json = JSONWriter()
+      json.beginObject()
+      writeMembers(&json)
+      json.endObject()
+      text += json.sink
+      text.append(UInt8(ascii: "\n"))
+    }
+    for id in ids { append { $0.write(member: "id", "\(id)") } }
+    for origin in origins {
+      append {
+        $0.write(member: "source", origin.source)
+        $0.write(member: "sourceId", origin.sourceID)
+      }
+    }
+    for _ in 0..<unknown { append { _ in } }
+    return text
   }
 }
 
@@ -272,6 +342,7 @@ struct ServerReport: Decodable {
   let updated: Int
   let unchanged: Int
   let deleted: Int?
+  let kept: Int?
   let rejected: Int
   let errors: [Row]
   let warnings: [String]?
@@ -279,16 +350,20 @@ struct ServerReport: Decodable {
 
   /// A Boolean value that indicates whether the numbers can be those of an import. Their sums do not overflow.
   var isPlausible: Bool {
-    let counts = [created, updated, unchanged, deleted ?? 0, rejected, implausible ?? 0]
+    let counts = [created, updated, unchanged, deleted ?? 0, kept ?? 0, rejected, implausible ?? 0]
     return (counts + errors.map(\.row) + errors.compactMap(\.line)).allSatisfy { 0...1 << 53 ~= $0 }
   }
 
   /// Returns the report of a file whose rows come after a number of others.
-  func counted(after rows: Int, in file: PointFiles.File) -> ImportReport {
+  ///
+  /// - Parameter counter: the rows that were sent, of which those that were rejected before are left out.
+  func counted(after rows: Int, in file: PointFiles.File, before counter: RowCounter? = nil) -> ImportReport {
     var report = ImportReport()
     (report.created, report.updated, report.unchanged, report.deleted) = (created, updated, unchanged, deleted)
+    report.kept = kept ?? 0
+    let errors = errors.filter { $0.row <= counter?.valid ?? .max }
     for error in errors { report.reject(error.rejection(after: rows, in: file)) }
-    report.reject(count: max(0, rejected - errors.count))
+    report.reject(count: max(0, rejected - (counter?.rejected ?? 0) - errors.count))
     return report
   }
 }

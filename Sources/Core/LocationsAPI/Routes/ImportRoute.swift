@@ -14,7 +14,9 @@ struct ImportRoute: CallHandler {
     description:
       "A stream of places of any length, with `Content-Encoding: gzip` or without. A row replaces the place with its"
       + " `id`, or with its `source` and `sourceId`, or else creates one. For keys and tokens with a filter or areas, a"
-      + " row is rejected if its place is outside or would be.",
+      + " row is rejected if its place is outside or would be. With `replaceSource`, the place with the id of a rejected"
+      + " row is kept and counted as `kept`; where places are deleted, a rejected row without an id counts towards"
+      + " `maxDeletions` as one more.",
     parameters: [
       .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .maxDeletions, .strict, .licence,
       .attribution, .attributionURL,
@@ -194,16 +196,14 @@ extension Parameter {
 
   package static let replaceSource = Parameter("replaceSource") {
     .init(
-      "Name of a data set whose other places, those of no row, are deleted in the same transaction. The place with the"
-        + " id of a rejected row is kept.",
+      "Name of a data set whose other places, those of no row, are deleted in the same transaction.",
       .rowOption(example: "demo"))
   }
 
   package static let maxDeletions = Parameter("maxDeletions") {
     .init(
       "Maximum number of places that `replaceSource` may delete, or percentage of the places of the data set, of"
-        + " which \(DeletionLimit.smallestShare) may be deleted in any case. Where places are deleted, a rejected row without"
-        + " an id counts as one more. More is 422 `too-many-deletions`.",
+        + " which \(DeletionLimit.smallestShare) may be deleted in any case. More is 422 `too-many-deletions`.",
       Schema(
         .string, nil,
         ["pattern": "^([0-9]{1,15}|(100|[0-9]{1,2})%)$", "default": .string(DeletionLimit.standard.description)]))
@@ -211,8 +211,7 @@ extension Parameter {
 
   static let strict = Parameter("strict", .flag) {
     .init(
-      "`true` replaces nothing if a row is rejected, where otherwise the place with the id of a rejected row is kept and"
-        + " a row without an id counts towards `maxDeletions`. Needs `replaceSource`.",
+      "`true` imports nothing if a row is rejected. Needs `replaceSource`.",
       Schema(.boolean, nil, ["default": false]))
   }
 
