@@ -463,7 +463,8 @@ private struct CSVHeader {
     var fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })
     if columns.contains(where: \.isPosition) { fields.formUnion([.latitude, .longitude]) }
     for field in PointField.allCases where field.isRequired && !fields.contains(field) {
-      throw FormatError(reason: "the header has no column '\(field.name)'; it has \(Self.list(names))")
+      let name = field == .name ? options.nameField ?? field.name : field.name
+      throw FormatError(reason: "the header has no column '\(name.prefix(40))'; it has \(Self.list(names))")
     }
     if let idField = options.idField, !names.contains(where: { $0.hasSameBytes(as: idField) }) {
       throw FormatError(reason: "the header has no column '\(idField.prefix(40))'; it has \(Self.list(names))")
@@ -483,7 +484,9 @@ private struct CSVHeader {
   private static func meanings(of names: [String], _ options: RowOptions) -> [Column] {
     var columns: [Column?] = names.map { name in
       if options.idField.hasSameBytes(as: name) { return .key }
-      return PointField(column: name).map { .field($0) }
+      if options.nameField.hasSameBytes(as: name) { return .field(.name) }
+      let field = PointField(column: name)
+      return field == .name && options.nameField != nil ? nil : field.map { .field($0) }
     }
     // Beside columns that can mean nothing else, y and x may be anything.
     for (field, weakName) in [(PointField.latitude, "y"), (.longitude, "x")] {
@@ -506,6 +509,7 @@ private struct CSVHeader {
     let unnamed = zip(names, columns).map { $1 == nil ? $0 : nil }
     let found = ColumnNames.find(in: unnamed, hasPosition: hasPosition) { field in
       switch field {
+      case .field(.name): !has(.name) && options.nameField == nil
       case .field(let field): !has(field) && (wellKnownText == nil || ![.latitude, .longitude].contains(field))
       case .position: wellKnownText == nil && !hasPosition
       case .tag(let key): !names.contains { ExactText($0) == key }

@@ -17,6 +17,7 @@ struct JSONRowDecoder: Sendable {
   let options: RowOptions
 
   private let idField: [UInt8]?
+  private let nameField: [UInt8]?
 
   private let mapping: (any RecordMapping)?
 
@@ -59,6 +60,7 @@ struct JSONRowDecoder: Sendable {
     self.options = options
     self.mapping = mapping
     idField = options.idField.map { Array($0.utf8) }
+    nameField = options.nameField.map { Array($0.utf8) }
   }
 
   /// Returns the row of a text, or its rejection; `nil` if the mapping does not take it.
@@ -139,7 +141,7 @@ struct JSONRowDecoder: Sendable {
     while let name = try reader.nextMember(&names) {
       if isIDField(name) {
         try readKey(named: name, pointerPrefix: "", from: &reader, into: &draft)
-      } else if let field = name.field {
+      } else if let field = field(of: name) {
         if field == .latitude || field == .longitude, isImport, PointField.isWeak(name.bytes) {
           weakMembers.append((field, name, reader))
           try reader.skipValue()
@@ -206,12 +208,13 @@ struct JSONRowDecoder: Sendable {
   }
 
   /// Returns a Boolean value that indicates whether the options name the member for the `sourceId`.
-  private func isIDField(_ name: JSONReader.Text) -> Bool {
-    guard let idField else { return false }
-    guard name.hasEscapes else { return name.bytes.elementsEqual(idField) }
-    var unescaped: [UInt8] = []
-    name.append(to: &unescaped)
-    return unescaped == idField
+  private func isIDField(_ name: JSONReader.Text) -> Bool { idField.map(name.isEqual) ?? false }
+
+  /// Returns the field of a place that a member stands for; `nil` if it is none.
+  private func field(of name: JSONReader.Text) -> PointField? {
+    guard let nameField else { return name.field }
+    if name.isEqual(to: nameField) { return .name }
+    return name.field == .name ? nil : name.field
   }
 
   /// Reads the value of the member that is the `sourceId`.
@@ -391,6 +394,13 @@ extension RowDraft {
 }
 
 extension JSONReader.Text {
+  fileprivate func isEqual(to name: [UInt8]) -> Bool {
+    guard hasEscapes else { return bytes.elementsEqual(name) }
+    var unescaped: [UInt8] = []
+    append(to: &unescaped)
+    return unescaped == name
+  }
+
   /// The field of a place that this name stands for; `nil` if it is none.
   var field: PointField? {
     guard hasEscapes else { return PointField(name: bytes) }
@@ -513,7 +523,7 @@ extension JSONRowDecoder {
         try readKey(named: name, pointerPrefix: "/properties", from: &reader, into: &draft)
         continue
       }
-      guard let field = name.field else {
+      guard let field = field(of: name) else {
         try readUnknown(name, pointerPrefix: "/properties", from: &reader, into: &draft)
         continue
       }

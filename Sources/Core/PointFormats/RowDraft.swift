@@ -299,12 +299,15 @@ package struct RowOptions: Hashable, Sendable {
   /// or column `id` or `sourceId`.
   @ComparedByBytes package private(set) var idField: String?
 
+  /// The member or column that is the name, where `name` is a tag; `nil` for `name`.
+  @ComparedByBytes package private(set) var nameField: String?
+
   /// Creates options.
   ///
-  /// - Throws: ``RowOptionError`` for a source that no place can have, an `idField` that is another field of a place,
-  ///   and an `idField` without a source.
+  /// - Throws: ``RowOptionError`` for a source that no place can have, an `idField` or a `nameField` that is another
+  ///   field of a place, and an `idField` without a source.
   package init(
-    unknownFields: UnknownFields = .tags, source: String? = nil, idField: String? = nil
+    unknownFields: UnknownFields = .tags, source: String? = nil, idField: String? = nil, nameField: String? = nil
   ) throws(RowOptionError) {
     if let source {
       if source.isEmpty { throw .source("must not be empty") }
@@ -323,6 +326,12 @@ package struct RowOptions: Hashable, Sendable {
     case .some(.some): throw .idField("must not be a field of a place other than id and sourceId")
     }
     if idField != nil, source == nil { throw .idField("needs a source") }
+    switch nameField.map(PointField.init(column:)) {
+    case nil, .name??: self.nameField = nil
+    case nil?: self.nameField = nameField
+    case .some(.some): throw .nameField("must not be another field of a place")
+    }
+    if let nameField, idField.hasSameBytes(as: nameField) { throw .nameField("must not be the field of the ids") }
     self.unknownFields = unknownFields
     self.source = source
   }
@@ -331,6 +340,7 @@ package struct RowOptions: Hashable, Sendable {
     self.unknownFields = unknownFields
     source = nil
     idField = nil
+    nameField = nil
   }
 
   /// The default options of an import: unknown fields are tags.
@@ -346,4 +356,6 @@ package enum RowOptionError: Error, Hashable, Sendable {
   case source(String)
   /// The name of the field of ids is invalid.
   case idField(String)
+  /// The name of the field of names is invalid.
+  case nameField(String)
 }

@@ -60,6 +60,7 @@ extension ImportCommand {
     if maps > 0, maps < files.count, options.source == nil {
       throw Exit.because("files of OpenStreetMap and others can be imported together with --source only", Exit.usage)
     }
+    if options.nameField != nil { throw Exit.because("--name-field does not go with --areas", Exit.usage) }
     if maps > 0, options.idField != nil {
       throw Exit.because("--id-field does not go with files of OpenStreetMap", Exit.usage)
     }

@@ -333,6 +333,9 @@ struct RowOptionFlags: ParsableArguments {
       valueName: "name"))
   var idField: String?
 
+  @Option(help: ArgumentHelp("Member or column that is the name. (default: name)", valueName: "name"))
+  var nameField: String?
+
   @Option(help: "tags: members and columns that are not fields of a place become tags; reject: they are errors.")
   var unknownFields = "tags"
 
@@ -344,11 +347,12 @@ struct RowOptionFlags: ParsableArguments {
       throw Exit.because("--unknown-fields must be tags or reject, got '\(unknownFields)'", Exit.usage)
     }
     do {
-      return try RowOptions(unknownFields: unknown, source: source, idField: idField)
+      return try RowOptions(unknownFields: unknown, source: source, idField: idField, nameField: nameField)
     } catch {
       switch error {
       case .source(let detail): throw Exit.because("--source '\(source ?? "")': \(detail)", Exit.usage)
       case .idField("needs a source"): throw Exit.because("--id-field needs --source", Exit.usage)
+      case .nameField(let detail): throw Exit.because("--name-field '\(nameField ?? "")': \(detail)", Exit.usage)
       case .idField(let detail): throw Exit.because("--id-field '\(idField ?? "")': \(detail)", Exit.usage)
       }
     }

@@ -60,6 +60,7 @@ struct ImportServer {
       options.unknownFields == .tags ? nil : "unknownFields=\(options.unknownFields.rawValue)",
       (options.source ?? source?.name).map { "source=\(PercentEncoding.encode($0))" },
       options.idField.map { "idField=\(PercentEncoding.encode($0))" },
+      options.nameField.map { "nameField=\(PercentEncoding.encode($0))" },
       importOptions.removal.map { "replaceSource=\(PercentEncoding.encode($0.source))" },
       importOptions.removal?.limit.map { "maxDeletions=\(PercentEncoding.encode($0.description))" },
       source?.licence.map { "licence=\(PercentEncoding.encode($0))" },
@@ -102,7 +103,7 @@ struct ImportServer {
       let counter = RowCounter()
       let buffers = RowBuffers(
         batches: isAtomic ? RowBatches(AllOrNothing(batches) { rejections.report }) : batches, counter: counter,
-        rejected: { isReplacing ? rejections.places : RejectedPlaces() })
+        rejected: { [isReplacing] in isReplacing ? rejections.places : RejectedPlaces() })
       let body = HTTPClientRequest.Body.stream(buffers, length: .unknown)
       let sent = try await send(rows, key: UUID().uuidString, body: body, by: client)
       var report = sent.counted(after: 0, in: rows, before: counter)

@@ -75,6 +75,9 @@ struct MappingOptions: ParsableArguments {
     if let field = rows.idField, !mapping.setIDField(field) {
       throw Exit.because("--id-field '\(field)' is no path of a field", Exit.usage)
     }
+    if let field = rows.nameField, !mapping.setNameField(field) {
+      throw Exit.because("--name-field '\(field)' is no path of a field", Exit.usage)
+    }
     if let minConfidence {
       guard (0...1).contains(minConfidence) else {
         throw Exit.because("--min-confidence must be a number from 0 to 1, got \(minConfidence)", Exit.usage)

@@ -18,7 +18,7 @@ struct ImportRoute: CallHandler {
       + " row is kept and counted as `kept`; where places are deleted, a rejected row without an id counts towards"
       + " `maxDeletions` as one more.",
     parameters: [
-      .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .maxDeletions, .strict, .licence,
+      .mode, .dryRun, .source, .idField, .nameField, .unknownFields, .replaceSource, .maxDeletions, .strict, .licence,
       .attribution, .attributionURL,
     ],
     describing: [
@@ -188,6 +188,10 @@ extension Parameter {
       "Member or column with the id in the data set. Needs `source`.", Schema(.string, example: "sourceId"))
   }
 
+  static let nameField = Parameter("nameField") {
+    .init("Member or column with the name, where `name` is a tag.", Schema(.string, example: "name"))
+  }
+
   static let unknownFields = Parameter("unknownFields") {
     .init(
       "Whether members and columns that are not fields of a place become tags, or make a row invalid.",
@@ -245,11 +249,13 @@ extension ParameterValues {
   package mutating func rowOptions() -> RowOptions {
     do {
       return try RowOptions(
-        unknownFields: choice(.unknownFields, default: .tags), source: self[.source], idField: self[.idField])
+        unknownFields: choice(.unknownFields, default: .tags), source: self[.source], idField: self[.idField],
+        nameField: self[.nameField])
     } catch {
       switch error {
       case .source(let detail): note(.invalid, Parameter.source.name, detail)
       case .idField(let detail): note(.invalid, Parameter.idField.name, detail)
+      case .nameField(let detail): note(.invalid, Parameter.nameField.name, detail)
       }
       return .standard
     }

@@ -384,6 +384,16 @@ extension Mapping {
     return true
   }
 
+  /// Sets the field of the names.
+  ///
+  /// - Returns: `false` where the text is no path of a field.
+  package mutating func setNameField(_ text: String) -> Bool {
+    guard let path = FieldPath(text) else { return false }
+    mentions.insert(ExactText(text.lowercased()))
+    name = Expression([.init(form: .path(path), condition: nil)])
+    return true
+  }
+
   /// Takes only records with a confidence of at least a value.
   package mutating func require(confidence minimum: Double) {
     guard let path = FieldPath("confidence") else { return }
