@@ -146,6 +146,52 @@ import Testing
     #expect(throws: RowOptionError.self) { try RowOptions(source: String(repeating: "s", count: 201)) }
     #expect(throws: RowOptionError.idField("needs a source")) { try RowOptions(idField: "ref") }
     #expect(throws: RowOptionError.self) { try RowOptions(source: "s", idField: "Latitude") }
+    #expect(throws: RowOptionError.self) { try RowOptions(nameField: "sourceId") }
+    #expect(throws: RowOptionError.self) { try RowOptions(source: "s", idField: "ref", nameField: "ref") }
+  }
+
+  @Test func nameFieldIsTheNameInEveryFormatAndNameIsATag() throws {
+    let rows = [
+      ("name,lat,long,stop\nA,1,2,Main\n", PointFormat.csv),
+      (#"{"name":"A","lat":1,"long":2,"stop":"Main"}"#, .ndjson),
+      (Self.feature("", #","stop":"Main""#), .geoJSON),
+    ]
+    let options = try RowOptions(nameField: "stop")
+
+    for (text, format) in rows {
+      let parsed = Parsed(text, format, options: options)
+      #expect(parsed.rows.map(\.draft.name) == ["Main"])
+      #expect(parsed.rows.map(\.draft.tags.dictionary) == [["name": "A"]])
+    }
+    #expect(
+      Parsed("name,title,lat,long\nA,B,1,2\n", .csv, options: options).error?.reason
+        == "the header has no column 'stop'; it has 'name', 'title', 'lat', 'long'")
+  }
+
+  @Test func rejectedRowHasTheIdThatCanBeRead() throws {
+    let id = "0199a1b2-0000-7000-8000-000000000001"
+    let own = try RowOptions(source: "s")
+    let keyed = try RowOptions(source: "s", idField: "ref")
+    let csv = "id,name,lat,long\n"
+    let cases: [(String, PointFormat, RowOptions, PointID?, String?)] = [
+      ("\(csv)7,A,191,2\n", .csv, own, nil, "s/7"), ("\(csv)7,,1,2\n", .csv, own, nil, "s/7"),
+      ("\(csv)\(id),A,191,2\n", .csv, .standard, PointID(id), nil), ("\(csv),A,1,2\n", .csv, own, nil, nil),
+      ("\(csv)7,A,B,1,2\n", .csv, own, nil, "s/7"), ("\(csv)7\n", .csv, own, nil, nil),
+      ("name,lat,long,ref\nA,B,1,2,R\n", .csv, keyed, nil, nil),
+      ("ref,name,lat,long\nR,A,B,1,2\n", .csv, keyed, nil, "s/R"),
+      (#"{"ref":"R","name":"","lat":1,"long":2}"#, .ndjson, keyed, nil, "s/R"),
+      (#"{"source":"t","sourceId":"1"}"#, .ndjson, .standard, nil, "t/1"),
+      (#"{"id":"\#(id)"}"#, .ndjson, .standard, PointID(id), nil), ("{}", .ndjson, own, nil, nil),
+      (#"{"id":"7","name":"A""#, .ndjson, own, nil, nil),
+      (#"{"type":"Feature","id":7,"geometry":null}"#.replacing("null", with: "1"), .geoJSON, own, nil, "s/7"),
+      (#"{"id":"\#(String(repeating: "x", count: 201))"}"#, .ndjson, own, nil, nil),
+    ]
+
+    for (text, format, options, id, origin) in cases {
+      let row = try #require(Parsed(text, format, options: options).rejections.first, "\(text)")
+      #expect(row.id == id, "\(text)")
+      #expect(row.origin.map { "\($0.source)/\($0.sourceID)" } == origin, "\(text)")
+    }
   }
 
   @Test(arguments: [

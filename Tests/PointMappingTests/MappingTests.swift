@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 import Geo
 import JSONText
 @testable import PointFormats
@@ -613,6 +614,132 @@ import Testing
   private func osm(_ tags: [String: String], _ given: Mapping? = nil) throws -> Result<PointDraft, InvalidRecord> {
     let mapping = try #require(given ?? Mapping(builtIn: "osm"))
     return try #require(mapping.place(of: record(tags)))
+  }
+
+  // MARK: Examples in the documentation
+
+  @Test func stopsOfGTFSAreMapped() throws {
+    let text = """
+      stop_id,stop_code,stop_name,tts_stop_name,stop_desc,stop_lat,stop_lon,zone_id,stop_url,location_type,parent_station,\
+      stop_timezone,wheelchair_boarding,level_id,platform_code,stop_access
+      S1,,Main Station,,,48.2,16.3,,,1,,Europe/Vienna,1,,,
+      S1:2,102,Main Station,,Towards the centre,48.2001,16.3001,A,https://example.org/s1,0,S1,,2,L1,2,1
+      S1:e,,Exit A,,,48.2002,16.3002,,,2,S1,,0,,,
+      S1:n,,,,,,,,,3,S1,,,,,
+      S1:b,,,,,,,,,4,S1:2,,,,,
+      S2,,Village,,,191,16.3,,,,,,,,,
+
+      """
+
+    let parsed = parse(text, .csv, try documentedMapping("gtfs-stops.yaml"))
+
+    #expect(parsed.rows.map(\.draft.category) == ["station", "platform", "entrance"])
+    #expect(parsed.rows.map(\.draft.origin?.sourceID) == ["S1", "S1:2", "S1:e"])
+    #expect(
+      parsed.rows.map(\.draft.tags.dictionary) == [
+        ["wheelchair": "yes"],
+        [
+          "ref": "102", "description": "Towards the centre", "website": "https://example.org/s1", "local_ref": "2",
+          "gtfs:zone_id": "A", "gtfs:parent_station": "S1", "gtfs:level_id": "L1", "wheelchair": "no",
+        ],
+        ["gtfs:parent_station": "S1"],
+      ])
+    #expect(parsed.rejections.map(\.number) == [6])
+    #expect(parsed.rejections.map(\.origin) == [SourceReference(source: "gtfs", sourceID: "S2")])
+  }
+
+  @Test func savedPlacesOfGoogleAreMappedInBothForms() throws {
+    let text = #"""
+      {"type":"FeatureCollection","features":[
+      {"type":"Feature","geometry":{"type":"Point","coordinates":[16.37,48.2]},"properties":{"date":"2024-05-01T10:00:00Z",
+      "google_maps_url":"http://maps.google.com/?cid=1","location":{"address":"Straße 1, 1010 Wien","country_code":"AT",
+      "name":"Café Eins"}}},
+      {"type":"Feature","geometry":{"type":"Point","coordinates":[2.1,1.1]},"properties":{"Google Maps URL":
+      "http://maps.google.com/?cid=2","Location":{"Address":"Street 2","Business Name":"Two","Country Code":"US",
+      "Geo Coordinates":{"Latitude":"1.1","Longitude":"2.1"}},"Published":"2018-01-01T00:00:00Z","Title":"Two",
+      "Updated":"2018-01-01T00:00:00Z"}},
+      {"type":"Feature","geometry":{"type":"Point","coordinates":[0,0]},"properties":{"date":"2023-01-01T00:00:00Z",
+      "google_maps_url":"http://maps.google.com/?q=1,2"}}]}
+      """#
+
+    let parsed = parse(text, .geoJSON, try documentedMapping("google-saved-places.yaml"))
+
+    #expect(parsed.rejections.isEmpty)
+    #expect(parsed.rows.map(\.draft.name) == ["Café Eins", "Two"])
+    #expect(parsed.rows.map(\.draft.coordinate.latitude) == [48.2, 1.1])
+    #expect(parsed.rows.map(\.draft.origin?.sourceID) == (1...2).map { "http://maps.google.com/?cid=\($0)" })
+    #expect(
+      parsed.rows.map(\.draft.tags.dictionary) == [
+        [
+          "addr:full": "Straße 1, 1010 Wien", "addr:country": "AT", "saved": "2024-05-01T10:00:00Z",
+          "url": "http://maps.google.com/?cid=1",
+        ],
+        [
+          "addr:full": "Street 2", "addr:country": "US", "saved": "2018-01-01T00:00:00Z",
+          "url": "http://maps.google.com/?cid=2",
+        ],
+      ])
+  }
+
+  @Test func placesOfFoursquareAreMappedFromNDJSONAndCSV() throws {
+    let label = "Dining and Drinking > Cafe, Coffee, and Tea House > Coffee Shop"
+    let json = #"""
+      {"fsq_place_id":"4a1","name":"One","latitude":48.2,"longitude":16.37,"address":"Straße 1","locality":"Wien",\#
+      "region":"Wien","postcode":"1010","admin_region":null,"post_town":null,"po_box":null,"country":"AT",\#
+      "date_created":"2010-01-01","date_refreshed":"2024-10-01","date_closed":null,"tel":"01 234","website":\#
+      "https://one.example","email":"a@one.example","facebook_id":17,"instagram":"one","twitter":"one",\#
+      "fsq_category_ids":["4bf58dd8d48988d1e0931735"],"fsq_category_labels":["\#(label)","Retail"],\#
+      "placemaker_url":"https://foursquare.com/placemakers/review-place/4a1","unresolved_flags":null}
+      {"fsq_place_id":"4a2","name":"Closed","latitude":1,"longitude":2,"date_closed":"2020-01-01"}
+      {"fsq_place_id":"4a3","name":"None","latitude":1,"longitude":2,"unresolved_flags":["doesnt_exist"]}
+      {"fsq_place_id":"4a4","name":"Without a position","latitude":null,"longitude":null}
+
+      """#
+    let csv = """
+      fsq_place_id,name,latitude,longitude,address,locality,region,postcode,country,date_refreshed,date_closed,tel,\
+      website,email,facebook_id,instagram,twitter,fsq_category_labels,unresolved_flags
+      4a1,One,48.2,16.37,Straße 1,Wien,Wien,1010,AT,2024-10-01,,01 234,https://one.example,a@one.example,17,one,one,\
+      "[""\(label)"",""Retail""]",
+      4a2,Closed,1,2,,,,,,,2020-01-01,,,,,,,,
+      4a3,None,1,2,,,,,,,,,,,,,,,"[""doesnt_exist""]"
+      4a4,Without a position,,,,,,,,,,,,,,,,,
+
+      """
+
+    for (text, format) in [(json, PointFormat.ndjson), (csv, .csv)] {
+      let parsed = parse(text, format, try documentedMapping("foursquare.yaml"))
+
+      #expect(parsed.rows.map(\.draft.name) == ["One"])
+      #expect(parsed.rows.first?.draft.category == "cafe")
+      #expect(parsed.rows.first?.draft.origin == SourceReference(source: "foursquare", sourceID: "4a1"))
+      var tags = parsed.rows.first?.draft.tags.dictionary ?? [:]
+      #expect(tags.removeValue(forKey: "foursquare:categories")?.contains(label) == true)
+      #expect(
+        tags == [
+          "addr:full": "Straße 1", "addr:city": "Wien", "addr:state": "Wien", "addr:postcode": "1010",
+          "addr:country": "AT", "phone": "01 234", "website": "https://one.example", "email": "a@one.example",
+          "contact:facebook": "17", "contact:instagram": "one", "contact:twitter": "one",
+          "foursquare:refreshed": "2024-10-01",
+        ])
+      #expect(parsed.rejections.map(\.origin?.sourceID) == ["4a4"])
+    }
+  }
+
+  @Test func nameFieldReplacesTheNameOfAMapping() throws {
+    var mapping = try documentedMapping("foursquare.yaml")
+
+    #expect(mapping.setNameField("locality") && !mapping.setNameField("a["))
+
+    let text = #"{"fsq_place_id":"1","name":"One","locality":"Wien","latitude":1,"longitude":2}"#
+    #expect(parse(text, .ndjson, mapping).rows.map(\.draft.name) == ["Wien"])
+  }
+
+  /// Returns the mapping of a block of docs/import.md, which begins with a comment that names its file.
+  private func documentedMapping(_ name: String) throws -> Mapping {
+    let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/import.md")
+    let blocks = try String(contentsOf: page, encoding: .utf8).split(separator: "```yaml\n").dropFirst()
+    let block = try #require(blocks.first { $0.hasPrefix("# \(name)\n") })
+    return try Mapping(yaml: String(try #require(block.split(separator: "```").first)))
   }
 
   private func parse(_ text: String, _ format: PointFormat, _ name: String) -> Parsed {

@@ -217,6 +217,92 @@ extension WriteContract {
         cut.inOneBatch, options: ImportOptions(removal: .others(source: "s", limit: .count(13))))
       #expect((report.updated, report.unchanged, report.deleted) == (2, 45, 13))
     },
+    WriteContract("the place of a rejected row is kept, and a rejected row without an id counts as a deletion") {
+      makeStore in
+      func row(_ number: Int, _ name: String = "old", _ source: String = "s") throws -> ImportRow {
+        try .sample(
+          name, 1, 1, source: source, sourceID: "\(number)", id: .sample(UInt64(number) + (source == "s" ? 0 : 90)),
+          number: number)
+      }
+      let store = try await makeStore(try (1...6).map { try row($0) } + [try row(1, "old", "t")])
+      let before = try await store.allPoints()
+      var rejected = RejectedPlaces()
+      func reject(id: PointID? = nil, _ source: String = "s", _ sourceID: String? = nil) {
+        let origin = sourceID.map { SourceReference(source: source, sourceID: $0) }
+        _ = rejected.add(RejectedRow(number: 9, detail: "", id: id, origin: origin))
+      }
+      // Of one place twice, of an accepted one, of none, of another source, and two without an id.
+      reject("s", "1")
+      reject(id: .sample(1))
+      reject(id: .sample(2), "s", "2")
+      reject("s", "3")
+      reject("s", "7")
+      reject("t", "1")
+      reject(id: nil)
+      reject(id: nil)
+      let rows = [try row(3, "new"), try row(4)]
+
+      func options(_ limit: Int, mode: ImportMode = .partial, dryRun: Bool = false) -> ImportOptions {
+        var options = ImportOptions(mode: mode, dryRun: dryRun, removal: .others(source: "s", limit: .count(limit)))
+        options.rejected = { [rejected] in rejected }
+        return options
+      }
+      for dryRun in [true, false] {
+        let error = await #expect(throws: TooManyDeletions.self) {
+          try await store.importRows(rows.inOneBatch, options: options(3, dryRun: dryRun))
+        }
+        #expect((error?.total, error?.maximum, error?.unknownRows, error?.report.deleted) == (6, 3, 2, 2))
+      }
+      #expect(try await store.allPoints() == before)
+      let difference = try await store.importRows(rows.inOneBatch, options: options(4, dryRun: true))
+      let report = try await store.importRows(rows.inOneBatch, options: options(4, mode: .atomic))
+      let after = try await store.allPoints()
+      // Nothing is deleted any more, so that no row can be the reason for it.
+      let again = try await store.importRows(rows.inOneBatch, options: options(0))
+
+      #expect(difference == report)
+      #expect((report.created, report.updated, report.unchanged, report.rejected) == (0, 1, 1, 0))
+      #expect((report.deleted, report.kept) == (2, 2))
+      let kept = Set([1, 2, 3, 4, 91].map { PointID.sample($0) })
+      #expect(Set(after.map(\.id)) == kept)
+      #expect(after.filter { $0.id != .sample(3) } == before.filter { kept.contains($0.id) && $0.id != .sample(3) })
+      #expect((again.deleted, again.kept) == (0, 2))
+    },
+    WriteContract("a row that the store rejects keeps the places that it means, unless another row counts instead") {
+      makeStore in
+      let store = try await makeStore(
+        try (1...5).map { try .sample("old", 1, 1, source: "s", sourceID: "\($0)", id: .sample($0)) })
+      let rows = [
+        // Its id is that of one place, its origin that of another.
+        try ImportRow.sample("both", 1, 1, source: "s", sourceID: "1", id: .sample(2), number: 1),
+        try .sample("first", 1, 1, source: "s", sourceID: "3", number: 2),
+        try .sample("last", 1, 1, source: "s", sourceID: "3", number: 3),
+      ]
+
+      let report = try await store.importRows(
+        rows.inOneBatch, options: ImportOptions(removal: .others(source: "s", limit: .count(2))))
+
+      #expect((report.updated, report.deleted, report.kept, report.rejected) == (1, 2, 2, 2))
+      #expect(try await Set(store.allPoints().map(\.id)) == [.sample(1), .sample(2), .sample(3)])
+    },
+    WriteContract("the place of a rejected row is not moved to a row with a record of it") { makeStore in
+      func row(_ name: String, _ sourceID: String, _ records: String) throws -> ImportRow {
+        try .sample(name, 1, 1, tags: ["s:records": records], source: "s", sourceID: sourceID)
+      }
+      let store = try await makeStore([try row("old", "1", "a")])
+      var options = ImportOptions(removal: .others(source: "s"))
+      options.rejected = {
+        var rejected = RejectedPlaces()
+        _ = rejected.add(
+          RejectedRow(number: 1, detail: "", id: nil, origin: SourceReference(source: "s", sourceID: "1")))
+        return rejected
+      }
+
+      let report = try await store.importRows([try row("new", "2", "a")].inOneBatch, options: options)
+
+      #expect((report.created, report.updated, report.deleted, report.kept) == (1, 0, 0, 1))
+      #expect(try await store.allNames() == ["new", "old"])
+    },
     WriteContract("a place whose source and sourceId come back has its former id and a greater version") { makeStore in
       let store = try await makeStore([])
       let options = ImportOptions(removal: .others(source: "s", limit: .percentage(100)))

@@ -313,7 +313,7 @@ import Tokens
 
   @Test(arguments: [Int.max, Int.min, -1, 1 << 53 + 1])
   func reportWithImpossibleNumbersIsNotAdded(_ number: Int) throws {
-    let texts = ["created", "rejected", "deleted", "implausible"].map { name in
+    let texts = ["created", "rejected", "deleted", "kept", "implausible"].map { name in
       var counts = ["created": 1, "updated": 1, "unchanged": 1, "rejected": 1]
       counts[name] = number
       return counts.map { #""\#($0)":\#($1)"# }.joined(separator: ",") + #","errors":[]"#

@@ -1,3 +1,4 @@
+import Basics
 import Gzip
 import MemoryStore
 import NIOCore
@@ -70,6 +71,54 @@ import Testing
 
     #expect(try response.object["unchanged"] as? Int == 1)
     #expect(try changed.object["updated"] as? Int == 1)
+  }
+
+  @Test func aReplacementKeepsThePlaceOfARejectedRow() async throws {
+    for id in 1...4 {
+      try await store.importRows([.sample("old", 1, 2, source: "s", sourceID: "\(id)")])
+    }
+    let csv = """
+      id,name,lat,long
+      1,new,1,2
+      2,bad latitude,191,2
+      3,,1,2
+
+      """
+    let query = "?source=s&replaceSource=s"
+
+    let tried = try await send(csv, as: "text/csv", query: "\(query)&dryRun=true")
+    let strict = try await send(csv, as: "text/csv", query: "\(query)&strict=true")
+    let untouched = try await Set(store.allPoints().map(\.draft.name))
+    let refused = try await send(csv + ",no id,1,2\n", as: "text/csv", query: "\(query)&maxDeletions=1")
+    let replaced = try await send(csv, as: "text/csv", query: "\(query)&maxDeletions=1")
+    let alone = try await send(csv, as: "text/csv", query: "?source=s&strict=true")
+
+    #expect(strict.status == 422 && strict.text.contains(#""errors":[{"row":2,"#))
+    #expect(untouched == ["old"])
+    #expect(try refused.code == "too-many-deletions")
+    #expect(refused.text.contains("1 rejected row without an id may be one more"))
+    for response in [tried, replaced] {
+      #expect(
+        response.text.hasPrefix(
+          #"{"created":0,"updated":1,"unchanged":0,"deleted":1,"kept":2,"rejected":2,"errors":[{"row":2,"#),
+        "\(response.text)")
+    }
+    #expect(try await store.allPoints().compactMap(\.draft.origin?.sourceID).sorted() == ["1", "2", "3"])
+    #expect(alone.status == 400)
+    #expect(try alone.parameters == ["strict"])
+  }
+
+  @Test func nameFieldIsTheName() async throws {
+    let row = #"{"name":"short","long_name":"The long name","lat":1,"long":2}"#
+
+    let response = try await send(row, query: "?nameField=long_name")
+    let invalid = try await send(row, query: "?nameField=lat")
+
+    #expect(try response.object["created"] as? Int == 1)
+    #expect(try await store.allPoints().map(\.draft.name) == ["The long name"])
+    #expect(try await store.allPoints().map(\.draft.tags.dictionary) == [["name": "short"]])
+    #expect(invalid.status == 400)
+    #expect(try invalid.parameters == ["nameField"])
   }
 
   @Test func atomicImportImportsAllRowsOrNone() async throws {
