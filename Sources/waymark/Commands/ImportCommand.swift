@@ -216,7 +216,8 @@ struct ImportCommand: AsyncParsableCommand {
     defer { reporter.finish() }
     // Rows that are parsed here have their fields under a place's own names.
     let server = ImportServer(
-      target, options(input), rows: input.isSentAsFiles ? input.options : .standard, charset: input.charset, notes: notes,
+      target, options(input), rows: input.isSentAsFiles ? input.options : .standard, charset: input.charset,
+      notes: notes,
       onProgress: { path, bytes in reporter.report(path: path, bytesOfFile: bytes, rows: nil) },
       onWarning: { warning in
         reporter.finish()
@@ -369,9 +370,9 @@ struct ImportSummary {
     let rows = report.created + report.updated + report.unchanged + report.rejected
     let deleted = report.deleted.map { "\($0) deleted, " } ?? ""
     let kept = report.kept > 0 ? "\(report.kept) kept, " : ""
-    let counts = "\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged, \(deleted)\(kept)"
+    let counts = "\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged, "
     var lines = [
-      "\(rows) rows: \(counts)\(report.rejected) rejected\(isDryRun ? " (dry run: nothing was changed)" : "")"
+      "\(rows) rows: \(counts)\(deleted)\(kept)\(report.rejected) rejected\(isDryRun ? " (dry run: nothing was changed)" : "")"
     ]
     lines += Self.lines(of: report)
     return lines

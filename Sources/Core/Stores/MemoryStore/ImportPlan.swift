@@ -140,7 +140,8 @@ struct ImportPlan {
     }
     report.deleted = removals.count
     if let limit = removal.limit,
-      let error = TooManyDeletions(source: removal.source, total: total, limit: limit, unknownRows: unknownRows, report: report)
+      let error = TooManyDeletions(
+        source: removal.source, total: total, limit: limit, unknownRows: unknownRows, report: report)
     {
       throw error
     }
