@@ -115,10 +115,11 @@ import Testing
   @Test func callsDescribeTheirParametersInOneOrder() {
     let order = [
       "lat", "long", "radius", "category", "bbox", "limit", "cursor", "fields", "f", "mode", "dryRun", "source",
-      "sourceId", "confirm", "idField", "nameField", "unknownFields", "since", "until", "replaceSource", "maxDeletions",
-      "strict", "licence", "attribution", "attributionUrl", "lang", "q", "autocomplete", "sort", "filter",
-      "filter-lang", "filter-crs", "crs", "bbox-crs", "datetime", "tags", "zoom", "by", "within", "route", "open", "openUnknown", "from", "days",
-      "wait", "tree", "status", "view", "in", "kind", "ids", "atomic", "other", "minScore", "states", "state", "place",
+      "sourceId", "confirm", "idField", "nameField", "unknownFields", "since", "until", "replaceSource",
+      "maxDeletions", "strict", "licence", "attribution", "attributionUrl", "lang", "q", "autocomplete", "sort",
+      "filter", "filter-lang", "filter-crs", "crs", "bbox-crs", "datetime", "tags", "zoom", "by", "within",
+      "route", "open", "openUnknown", "from", "days", "wait", "tree", "status", "view", "in", "kind", "ids",
+      "atomic", "other", "minScore", "states", "state", "place",
     ]
 
     for call in DescribedService.calls where ![.photon, .nominatim].contains(call.group) {
