@@ -89,6 +89,28 @@ import Testing
     #expect(readings.first?.rest == rest)
   }
 
+  @Test(
+    arguments: [
+      ("cocktailbar", ["bar", "lounge"], ""), ("cocktail-bar", ["bar", "lounge"], ""), ("drug store", ["pharmacy"], ""),
+      ("berlin drug store", ["pharmacy"], "berlin "), ("drug store in berlin", ["pharmacy"], " in berlin"),
+      ("food anddrink", ["food", "eat:*", "bar", "lounge", "restaurant", "sushi"], ""),
+    ] as [(String, [ExactText], String)])
+  func spacesOfLabelsDoNotMatter(text: String, categories: [ExactText], rest: String) {
+    let reading = tree.readings(of: text).first { $0.categories == Set(categories) }
+
+    #expect(reading?.rest == rest)
+  }
+
+  @Test(
+    arguments: [
+      ("apotheek", ["pharmacy"]), ("phramacy", ["pharmacy"]), ("drug stroe", ["pharmacy"]),
+      ("restaurnt", ["restaurant", "sushi"]),
+      ("pharmacy", []), ("phramcy", []), ("susi", []), ("", []),
+    ] as [(String, [ExactText])])
+  func labelsWithOneEditNameCategories(text: String, categories: [ExactText]) {
+    #expect(tree.categories(nearlyNamed: NormalizedText(text)) == Set(categories))
+  }
+
   @Test(arguments: ["", "-", "berlin", "apothekens", "the apotheke in berlin", "cocktail", "und"])
   func otherTextsNameNoCategory(text: String) {
     #expect(tree.readings(of: text).isEmpty)

@@ -57,7 +57,8 @@ import Testing
       let ids = Set(matches.map(\.point.id))
       // Places that the whole text finds come first, with their tiers.
       #expect(ids == byWords.union(expected.map(\.id)), "\(query.text): \(ids.count), \(expected.count)")
-      #expect(matches.allSatisfy { ($0.tier == .category) || byWords.contains($0.point.id) })
+      // The others rank by the words beside the label, if they are in a name.
+      #expect(matches.allSatisfy { $0.tier == .category || word != nil || byWords.contains($0.point.id) })
       #expect(zip(all, all.dropFirst()).allSatisfy { ($0.score, $1.point.id) > ($1.score, $0.point.id) })
       found += expected.count
     }
@@ -73,8 +74,10 @@ import Testing
     }
     let texts = [point.draft.name, point.draft.category ?? ""] + others.map(\.value)
     let words = texts.flatMap { text in
-      let text = NormalizedText(text)
-      return text.words.map { text.text(of: $0) }
+      let words = NormalizedText(text)
+      var (source, variants) = (text, NameVariants())
+      let forms = source.withUTF8 { variants.variants(of: $0, words.words) }
+      return words.words.map { words.text(of: $0) } + forms.map { String(decoding: $0.bytes, as: UTF8.self) }
     }
     return wanted.allSatisfy { wanted in words.contains { $0.utf8.starts(with: wanted.utf8) } }
   }

@@ -43,7 +43,8 @@ import Testing
           let judged = textPart.judgedTerms
           var judge = PlaceJudge(
             judged, in: textPart.columns, rules, TextScore(nil), letters: terms.reduce(0) { $0 + $1.letters },
-            isCategory: kind == 4 || kind == 5, isReading: kind == 5, isAlternative: kind == 6,
+            isCategory: kind == 4 || kind == 5, isReading: kind == 5,
+            role: kind == 6 ? .typo : kind == 7 ? .variant : .text,
             completesLastWord: completesLastWord, usesSets: usesSets)
           return withExtendedLifetime((judged, textPart.index)) {
             PlaceJudgement(matches: (0..<points.count).map { judge.judge($0) }, steps: judge.takeSteps())

@@ -139,7 +139,8 @@ import Testing
       try TextPlaces.place(3, "Vie", category: "village"),
     ])
 
-    #expect(snapshot.names("VIE") == ["Vie", "Flughafen Schwechat", "Vienna"])
+    #expect(snapshot.names("VIE") == ["Flughafen Schwechat", "Vie", "Vienna"])
+    #expect(snapshot.names("vie") == ["Flughafen Schwechat", "Vie", "Vienna"])
     #expect(snapshot.names("vienne") == ["Vienna"])
   }
 
@@ -214,7 +215,7 @@ import Testing
   @Test(arguments: [
     ("gap francia", ["Gap", "Gap Tallard"]), ("gap vaduz", ["Gap", "Gap Tallard"]),
     ("fort e france", ["Fort-de-France"]),
-    ("chena air base", ["Chena Airport"]), ("gap francis", ["Francia"]),
+    ("chena air base", ["Chena", "Chena Airport"]), ("gap francis", ["Francia"]),
     ("luebo república democrática del congo", ["Luebo"]),
   ])
   func wordIsOmittedRatherThanMisspeltWhereAllAreWordsOfPlaces(text: String, expected: [String]) throws {

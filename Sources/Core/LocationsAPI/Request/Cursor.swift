@@ -303,6 +303,8 @@ extension TextQuery.Stage {
     case .twoTypos: (10, 0)
     case .omitted(let words, let hasTypos): (hasTypos ? 12 : 11, UInt16(words))
     case .areas: (13, 0)
+    case .near: (14, 0)
+    case .separatedWords(let letter): (15, letter)
     }
   }
 
@@ -323,6 +325,8 @@ extension TextQuery.Stage {
     case 11: self = .omitted(words: UInt8(truncatingIfNeeded: detail), hasTypos: false)
     case 12: self = .omitted(words: UInt8(truncatingIfNeeded: detail), hasTypos: true)
     case 13: self = .areas
+    case 14: self = .near
+    case 15: self = .separatedWords(letter: detail)
     default: return nil
     }
     guard code == (number, detail) else { return nil }

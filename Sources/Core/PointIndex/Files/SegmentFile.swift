@@ -77,7 +77,7 @@ enum FileColumn: UInt32, CaseIterable {
 /// checksums of the blocks.
 private struct FileHead: BitwiseCopyable {
   static let magic: UInt64 = 0x31_54_4E_4D_47_53_4D_57  // "WMSGMNT1" in little-endian order
-  static let currentVersion: UInt32 = 3
+  static let currentVersion: UInt32 = 4
   static let alignment = 4096
 
   /// The offset of the first block, a multiple of the size of a page on any system.

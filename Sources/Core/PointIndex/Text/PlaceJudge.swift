@@ -22,6 +22,28 @@ final class JudgedTerms {
     /// A Boolean value that indicates whether the term may be missing where the rules allow it for short words.
     let isShort: Bool
 
+    /// A Boolean value that indicates whether the term may be missing from an address where the rules allow it for house
+    /// numbers.
+    let isNumber: Bool
+
+    /// The first of the words of other letters than the term's Latin ones, and their number; 0 if it has such letters.
+    let firstOfOtherLetters: Int
+    let otherLettersCount: UInt
+
+    /// Returns a Boolean value that indicates whether a word is of other letters than the term.
+    @inline(__always)
+    func hasOtherLetters(_ word: Int) -> Bool { UInt(bitPattern: word &- firstOfOtherLetters) < otherLettersCount }
+
+    /// The words that stand for the term.
+    let equivalents: UnsafeBufferPointer<Range<Int>>
+
+    /// Returns a Boolean value that indicates whether a word stands for the term.
+    @inline(__always)
+    func hasEquivalent(_ word: Int) -> Bool { !equivalents.isEmpty && equivalents.contains { $0.contains(word) } }
+
+    /// A Boolean value that indicates whether the term may be missing by all rules.
+    let isSmall: Bool
+
     /// Returns a Boolean value that indicates whether a word is the term or begins with it.
     @inline(__always)
     func begins(_ word: Int) -> Bool { UInt(bitPattern: word &- firstWord) < wordCount }
@@ -31,6 +53,9 @@ final class JudgedTerms {
 
   /// The Unicode scalars of the terms, one term after another.
   private let scalars: UnsafeMutableBufferPointer<UInt32>
+
+  /// The words that stand for the terms, one term after another.
+  private let equivalents: UnsafeMutableBufferPointer<Range<Int>>
 
   /// The numbers of the words that the terms are, also of equal terms, in the order of the query; -1 for none.
   fileprivate let sequence: UnsafeMutableBufferPointer<Int>
@@ -66,31 +91,44 @@ final class JudgedTerms {
   fileprivate let unspaced: UInt64
   fileprivate let short: UInt64
 
+  /// The small words of the query, and those of them that may be missing by the present rules.
+  private let smallWords: UInt64
+  fileprivate var small: UInt64
+
   /// Creates the terms at some indices.
   init(
     _ terms: ContiguousArray<QueryTerm>, at indices: ContiguousArray<Int>, exactWords: ContiguousArray<Int>,
-    prefixWords: ContiguousArray<Range<Int>>
+    prefixWords: ContiguousArray<Range<Int>>, equivalentWords: ContiguousArray<ContiguousArray<Range<Int>>>,
+    wordsOfOtherLetters: Range<Int>
   ) {
     let count = indices.count
-    var (unspaced, short): (UInt64, UInt64) = (0, 0)
+    var (unspaced, short, small): (UInt64, UInt64, UInt64) = (0, 0, 0)
     self.terms = .allocate(capacity: count)
     scalars = .allocate(capacity: indices.reduce(0) { $0 + terms[$1].scalars.count })
-    var start = 0
+    equivalents = .allocate(capacity: indices.reduce(0) { $0 + equivalentWords[$1].count })
+    var (start, equivalentStart) = (0, 0)
     for (position, index) in indices.enumerated() {
       let (term, words) = (terms[index], prefixWords[index])
       let end = scalars[start...].initialize(fromContentsOf: term.scalars)
+      let equivalentEnd = equivalents[equivalentStart...].initialize(fromContentsOf: equivalentWords[index])
       self.terms.initializeElement(
         at: position,
         to: Term(
           word: exactWords[index], firstWord: words.lowerBound, wordCount: UInt(words.count),
           letters: term.letters(in: UnsafeBufferPointer(rebasing: scalars[start..<end])), letterCount: term.letters,
-          isUnspaced: term.isUnspaced, isShort: !term.isUnspaced && term.scalars.count < TypoRules.lettersForOne))
-      start = end
+          isUnspaced: term.isUnspaced, isShort: !term.isUnspaced && term.scalars.count < TypoRules.lettersForOne,
+          isNumber: term.isNumber,
+          firstOfOtherLetters: wordsOfOtherLetters.lowerBound,
+          otherLettersCount: LatinLetters.isLatin(term.bytes) ? UInt(wordsOfOtherLetters.count) : 0,
+          equivalents: UnsafeBufferPointer(rebasing: equivalents[equivalentStart..<equivalentEnd]),
+          isSmall: term.isSmall))
+      (start, equivalentStart) = (end, equivalentEnd)
       // Shifted out where there are more terms than bits.
       if term.isUnspaced { unspaced |= 1 << position }
       if self.terms[position].isShort { short |= 1 << position }
+      if term.isSmall { small |= 1 << position }
     }
-    (self.unspaced, self.short) = (unspaced, short)
+    (self.unspaced, self.short, smallWords, self.small) = (unspaced, short, small, small)
     sequence = .allocate(capacity: exactWords.count)
     _ = sequence.initialize(from: exactWords)
     best = .allocate(capacity: count)
@@ -106,6 +144,7 @@ final class JudgedTerms {
   deinit {
     terms.deallocate()
     scalars.deallocate()
+    equivalents.deallocate()
     sequence.deallocate()
     best.deallocate()
     bestOfContext.deallocate()
@@ -124,8 +163,14 @@ final class JudgedTerms {
   /// Sets which terms must have a word by the rules for typos.
   func setRules(_ rules: TypoRules) {
     requiredCount = 0
+    small = smallWords
     for (index, term) in terms.enumerated() {
+      // Beside typos, a letter alone is likely a part of another word.
+      let isSmall = term.isSmall && (rules.maximumEdits == 0 || term.letters.scalars.count > 1)
+      if isSmall { continue }
+      if index < UInt64.bitWidth { small &= ~(1 << UInt64(index)) }
       if term.isUnspaced ? rules.maximumMissingPairs > 0 : term.isShort && rules.omitsShortWords { continue }
+      if rules.omitsHouseNumbers, term.isNumber { continue }
       required[requiredCount] = index
       requiredCount += 1
     }
@@ -175,12 +220,13 @@ struct PlaceJudge {
   private let allTerms: UInt64
   private let unspaced: UInt64
   private let short: UInt64
+  private let small: UInt64
   private let rules: TypoRules
   private let scoring: TextScore
   private let letters: Int
   private let isCategory: Bool
   private let isReading: Bool
-  private let isAlternative: Bool
+  private let role: Role
   private let completesLastWord: Bool
 
   /// The steps since they were taken last.
@@ -192,6 +238,20 @@ struct PlaceJudge {
   /// The number of steps to compute the edits between two words.
   private static let stepsPerDistance = 24
 
+  /// What the terms are.
+  enum Role {
+    /// The text, or a part of it.
+    case text
+    /// The text with words joined or separated, which are those of places.
+    case variant
+    /// The text with other words than it has, so that matches are typos.
+    case typo
+    /// Those beside a name of the category: a name that has them has all of the text.
+    case besideCategory
+    /// The name of the category, near which places are searched.
+    case categoryAlone
+  }
+
   /// Creates the judgement by the present rules. The terms and the part must outlive it.
   ///
   /// - Parameters:
@@ -200,16 +260,16 @@ struct PlaceJudge {
   ///     without a word in a name.
   ///   - isReading: a Boolean value that indicates whether the terms are those beside the name of the category, and may be
   ///     in a name.
-  ///   - isAlternative: a Boolean value that indicates whether the terms are not those of the query.
+  ///   - role: what the terms are.
   ///   - usesSets: a Boolean value that indicates whether terms are compared as sets where that is possible.
   init(
     _ terms: JudgedTerms, in columns: TextColumns, _ rules: TypoRules, _ scoring: TextScore, letters: Int,
-    isCategory: Bool, isReading: Bool, isAlternative: Bool, completesLastWord: Bool, usesSets: Bool = true
+    isCategory: Bool, isReading: Bool, role: Role, completesLastWord: Bool, usesSets: Bool = true
   ) {
     if rules.maximumEdits == 0, usesSets { terms.prepareWords() }
     words = rules.maximumEdits == 0 && usesSets ? terms.words.baseAddress : nil
     allTerms = terms.terms.count < UInt64.bitWidth ? 1 << UInt64(terms.terms.count) - 1 : .max
-    (unspaced, short) = (terms.unspaced, terms.short)
+    (unspaced, short, small) = (terms.unspaced, terms.short, terms.small)
     self.columns = columns
     self.terms = terms.terms
     sequence = terms.sequence
@@ -222,7 +282,7 @@ struct PlaceJudge {
     self.letters = letters
     self.isCategory = isCategory
     self.isReading = isReading
-    self.isAlternative = isAlternative
+    self.role = role
     self.completesLastWord = completesLastWord
   }
 
@@ -239,8 +299,11 @@ struct PlaceJudge {
       start: columns.entries + Int(columns.entryStarts[slot]),
       count: Int(columns.entryStarts[slot + 1] - columns.entryStarts[slot]))
     steps += entries.count
+    if role == .categoryAlone { return category(slot) }
     if let words { return judge(slot, entries, words) }
-    if required.count > Self.manyTerms, !hasRequiredTerms(entries) { return nil }
+    // With typos, to match all terms takes longer than to look for the one that is missing.
+    let many = rules.maximumEdits > 0 ? 1 : Self.manyTerms
+    if required.count > many, !hasRequiredTerms(entries) { return nil }
     for term in best.indices { best[term] = .max }
     var namesEnd = entries.count
     while namesEnd > 0, entries[namesEnd - 1] & TextColumns.context != 0 {
@@ -249,11 +312,16 @@ struct PlaceJudge {
     }
     for term in best.indices { bestOfContext[term] = best[term] }
     let importance = columns.places[slot].importance
-    var found: (tier: TextMatch.Tier, fraction: Double)?
+    var found = isReading ? nil : addressMatch(entries[namesEnd...], importance)
+    if isCategory, found != nil { return nil }
     var name = NameCoverage()
     for entry in entries[..<namesEnd] {
       let word = Int(entry & TextColumns.wordMask)
       let covered = match(word)
+      if TextColumns.isVariant(entry) {
+        name.addVariant(entry, letters: columns.dictionary.letterCount(word), covered: covered)
+        continue
+      }
       let isNext = name.words < sequence.count && sequence[name.words] == word
       name.add(letters: columns.dictionary.letterCount(word), covered: covered, isNext: isNext)
       if entry & TextColumns.nameEnd == 0 { continue }
@@ -267,7 +335,7 @@ struct PlaceJudge {
       }
       for term in best.indices { best[term] = bestOfContext[term] }
     }
-    if isCategory {
+    if isCategory, role != .besideCategory || found == nil {
       // Whatever a name has of the text, so that a place has one score for all readings of it.
       guard found != nil || kindAndEdits != nil else { return nil }
       found = (.category, scoring.fraction(coverage: 0, edits: 0, importance: importance))
@@ -292,13 +360,18 @@ struct PlaceJudge {
       context.formUnion(matched(entries[namesEnd], words).terms)
     }
     let importance = columns.places[slot].importance
-    var found: (tier: TextMatch.Tier, fraction: Double)?
+    var found = isReading ? nil : addressMatch(entries[namesEnd...], context, words, importance)
+    if isCategory, found != nil { return nil }
     var name = NameCoverage()
     var sets = context
     for entry in entries[..<namesEnd] {
       let word = matched(entry, words)
       sets.formUnion(word.terms)
       let number = Int(word.word)
+      if TextColumns.isVariant(entry) {
+        name.addVariant(entry, letters: columns.dictionary.letterCount(number), covered: Int(word.covered))
+        continue
+      }
       let isNext = name.words < sequence.count && sequence[name.words] == number
       name.add(letters: columns.dictionary.letterCount(number), covered: Int(word.covered), isNext: isNext)
       if entry & TextColumns.nameEnd == 0 { continue }
@@ -313,13 +386,23 @@ struct PlaceJudge {
       let judged = judge(name, TextColumns.kind(ofNameEndingWith: entry), importance, kindAndEdits)
       if judged > found ?? (.category, 0) { found = judged }
     }
-    if isCategory {
+    if isCategory, role != .besideCategory || found == nil {
       // Whatever a name has of the text, so that a place has one score for all readings of it.
       guard found != nil || kindAndEdits(context) != nil else { return nil }
       found = (.category, scoring.fraction(coverage: 0, edits: 0, importance: importance))
     }
     if found != nil { steps += entries.count * terms.count }
     return found
+  }
+
+  /// Returns the judgement of a place of a category that the whole text names: near a location, that of a place with the
+  /// text as its name.
+  private func category(_ slot: Int) -> (tier: TextMatch.Tier, fraction: Double) {
+    let importance = columns.places[slot].importance
+    guard scoring.isBiased else { return (.category, scoring.fraction(coverage: 0, edits: 0, importance: importance)) }
+    let edits = rules.maximumEdits
+    let tier: TextMatch.Tier = edits > 0 ? .typo : completesLastWord ? .prefix : .exact
+    return (tier, scoring.fraction(coverage: 1, edits: edits, importance: importance))
   }
 
   /// Returns a word of a place with the terms that it matches without typos.
@@ -342,12 +425,22 @@ struct PlaceJudge {
       if term.word == word {
         sets.whole |= 1 << UInt64(index)
         covered = columns.dictionary.letterCount(word)
+      } else if term.hasEquivalent(word) {
+        sets.whole |= 1 << UInt64(index)
+        covered = max(covered, lettersOfEquivalent(word, of: term))
       } else if term.begins(word) {
         sets.begun |= 1 << UInt64(index)
         covered = max(covered, term.letterCount)
       }
     }
     return MatchedWord(word: number, covered: UInt32(covered), terms: sets)
+  }
+
+  /// Returns the number of letters of a word that a term has for which the word stands: one less than its own, so that
+  /// the words of the text come first, and fewer of a word of other letters.
+  private func lettersOfEquivalent(_ word: Int, of term: JudgedTerms.Term) -> Int {
+    let letters = columns.dictionary.letterCount(word)
+    return max(1, term.hasOtherLetters(word) ? letters * 3 / 5 : letters - 1)
   }
 
   /// Returns a Boolean value that indicates whether all terms that must have a word are in the sets.
@@ -368,12 +461,18 @@ struct PlaceJudge {
     return true
   }
 
-  /// The worst of the kinds of matches of all terms, and the number of edits; `nil` where terms are missing.
+  /// The worst of the kinds of matches of all terms, the number of edits, and whether a small word is missing; `nil` where
+  /// other terms are.
   @inline(__always)
-  private func kindAndEdits(_ sets: TermSets) -> (worst: UInt8, edits: Int)? {
+  private func kindAndEdits(_ sets: TermSets) -> (worst: UInt8, edits: Int, missesSmallWord: Bool)? {
     let begun = sets.begun & ~sets.whole
-    let missing = allTerms & ~(sets.whole | sets.begun)
-    var (worst, edits): (UInt8, Int) = (begun == 0 ? 0 : 1, isAlternative ? 1 : 0)
+    var missing = allTerms & ~(sets.whole | sets.begun)
+    var (worst, edits): (UInt8, Int) = (begun == 0 ? 0 : 1, ownEdits)
+    let missesSmallWord = missing & small != 0
+    if missesSmallWord {
+      edits += (missing & small).nonzeroBitCount
+      missing &= ~small
+    }
     if begun != 0, rules.requiresWholeShortWords {
       for (index, term) in terms.enumerated() where begun & (1 << UInt64(index)) != 0 {
         if term.letters.scalars.count < TypoRules.lettersForBeginning { return nil }
@@ -386,7 +485,7 @@ struct PlaceJudge {
       worst = 2
       edits += missing.nonzeroBitCount
     }
-    return (worst, edits)
+    return (worst, edits, missesSmallWord)
   }
 
   /// Returns the tier and the fraction of a name whose words, with those of the context, are matched with the terms;
@@ -403,31 +502,51 @@ struct PlaceJudge {
   /// Returns the tier and the fraction of a name that has all terms with the context.
   @inline(__always)
   private func judge(
-    _ name: NameCoverage, _ kind: NameKind, _ importance: UInt8, _ kindAndEdits: (worst: UInt8, edits: Int)
+    _ name: NameCoverage, _ kind: NameKind, _ importance: UInt8,
+    _ kindAndEdits: (worst: UInt8, edits: Int, missesSmallWord: Bool)
   ) -> (tier: TextMatch.Tier, fraction: Double) {
-    let (worst, edits) = kindAndEdits
-    var coverage = scoring.factor(of: kind) * (Double(min(name.covered, letters)) / Double(name.letters))
-    if completesLastWord, !name.isBegun { coverage *= TextScore.laterWordFactor }
-    let fraction = scoring.fraction(coverage: coverage, edits: edits, importance: importance)
-    if isAlternative || worst > 1 { return (.typo, fraction) }
-    if worst == 1 || completesLastWord { return (.prefix, fraction) }
-    let isExact = name.isSequence && name.words == sequence.count && kind != .abbreviation
+    let (worst, edits, missesSmallWord) = kindAndEdits
+    let part = Double(min(name.covered, letters)) / Double(name.letters)
+    let coverage = scoring.factor(of: kind) * part
+    var fraction = scoring.fraction(coverage: coverage, edits: edits, importance: importance)
+    if completesLastWord { fraction *= scoring.typedFactor(of: kind, coverage: part, isBegun: name.isBegun) }
+    if role == .typo || worst > 1 { return (.typo, fraction) }
+    if completesLastWord { return (missesSmallWord ? .typo : .prefix, fraction) }
+    if worst == 1 || missesSmallWord { return (.prefix, fraction) }
+    let isExact = name.isSequence && name.words == sequence.count && kind != .abbreviation && role == .text
     return (isExact ? .exact : .allWords, fraction)
   }
 
-  /// The worst of the kinds of matches of all terms, and the number of edits; `nil` where terms are missing.
+  /// The number of edits by which the terms differ from the text.
+  private var ownEdits: Int { role == .text ? 0 : 1 }
+
+  /// The worst of the kinds of matches of all terms, the number of edits, and whether a small word is missing; `nil` where
+  /// other terms are.
   @inline(__always)
-  private var kindAndEdits: (worst: UInt8, edits: Int)? {
+  private var kindAndEdits: (worst: UInt8, edits: Int, missesSmallWord: Bool)? {
+    kindAndEdits(omitting: { _ in false })
+  }
+
+  /// Returns the same where further terms may be missing.
+  @inline(__always)
+  private func kindAndEdits(
+    omitting isOmitted: (JudgedTerms.Term) -> Bool
+  ) -> (worst: UInt8, edits: Int, missesSmallWord: Bool)? {
     var missingPairs = 0
-    var (worst, edits): (UInt8, Int) = (0, isAlternative ? 1 : 0)
+    var missingSmallWords = 0
+    var (worst, edits): (UInt8, Int) = (0, ownEdits)
     for (index, term) in terms.enumerated() {
       let kind = best[index]
       if kind == .max {
+        if term.isSmall, rules.maximumEdits == 0 || term.letters.scalars.count > 1 {
+          missingSmallWords += 1
+          continue
+        }
         if term.isUnspaced {
           missingPairs += 1
           guard missingPairs <= rules.maximumMissingPairs else { return nil }
         } else {
-          guard rules.omitsShortWords, term.isShort else { return nil }
+          guard rules.omitsShortWords && term.isShort || isOmitted(term) else { return nil }
         }
         worst = max(worst, 2)
         edits += 1
@@ -439,7 +558,7 @@ struct PlaceJudge {
         if kind > 1 { edits += Int(kind) - 1 }
       }
     }
-    return (worst, edits)
+    return (worst, edits + missingSmallWords, missingSmallWords > 0)
   }
 
   /// Returns a Boolean value that indicates whether a place has a word for each term that must have one.
@@ -463,7 +582,7 @@ struct PlaceJudge {
   @inline(__always)
   private mutating func isMatch(_ word: Int, _ index: Int) -> Bool {
     let term = terms[index]
-    return term.word == word || term.begins(word) || edits(word, index) != nil
+    return term.word == word || term.begins(word) || term.hasEquivalent(word) || edits(word, index) != nil
   }
 
   /// Matches a word of a place with the terms, and returns the number of its letters that they have.
@@ -474,6 +593,9 @@ struct PlaceJudge {
       if term.word == word {
         best[index] = 0
         covered = columns.dictionary.letterCount(word)
+      } else if term.hasEquivalent(word) {
+        best[index] = 0
+        covered = max(covered, lettersOfEquivalent(word, of: term))
       } else if term.begins(word) {
         best[index] = min(best[index], 1)
         covered = max(covered, term.letterCount)
@@ -483,6 +605,75 @@ struct PlaceJudge {
       }
     }
     return covered
+  }
+
+  // MARK: Addresses
+
+  /// Returns the tier and the fraction of a place whose category and address have all terms, and its street one of them;
+  /// `nil` if it does not match so.
+  @inline(__always)
+  private mutating func addressMatch(
+    _ entries: Slice<UnsafeBufferPointer<UInt32>>, _ sets: TermSets, _ words: UnsafeMutablePointer<MatchedWord>,
+    _ importance: UInt8
+  ) -> (tier: TextMatch.Tier, fraction: Double)? {
+    guard sets.whole | sets.begun != 0, let kindAndEdits = kindAndEdits(sets) else { return nil }
+    var address = AddressCoverage()
+    for entry in entries where TextColumns.addressPart(of: entry) != .other {
+      let word = matched(entry, words)
+      let letters = columns.dictionary.letterCount(Int(word.word))
+      address.add(
+        TextColumns.addressPart(of: entry), letters: letters, covered: Int(word.covered),
+        isWhole: Int(word.covered) == letters)
+    }
+    return judge(address, importance, kindAndEdits)
+  }
+
+  /// Returns the same by rules with typos, after the words of the category and the address were matched.
+  private mutating func addressMatch(
+    _ entries: Slice<UnsafeBufferPointer<UInt32>>, _ importance: UInt8
+  ) -> (tier: TextMatch.Tier, fraction: Double)? {
+    var (kindAndEdits, omitsNumber) = (kindAndEdits, false)
+    if kindAndEdits == nil, rules.omitsHouseNumbers {
+      kindAndEdits = self.kindAndEdits(omitting: { $0.isNumber })
+      omitsNumber = true
+    }
+    guard let kindAndEdits else { return nil }
+    var address = AddressCoverage()
+    for entry in entries where TextColumns.addressPart(of: entry) != .other {
+      let word = Int(entry & TextColumns.wordMask)
+      let letters = columns.dictionary.letterCount(word)
+      let covered = match(word)
+      address.add(
+        TextColumns.addressPart(of: entry), letters: letters, covered: covered, isWhole: covered == letters)
+    }
+    if omitsNumber, !address.hasWholeStreet { return nil }
+    return judge(address, importance, kindAndEdits)
+  }
+
+  /// Returns the tier and the fraction of an address that has all terms; `nil` if too little of the street is among
+  /// them: `restaurant` does not find the places in Restaurant Row.
+  @inline(__always)
+  private func judge(
+    _ address: AddressCoverage, _ importance: UInt8,
+    _ kindAndEdits: (worst: UInt8, edits: Int, missesSmallWord: Bool)
+  ) -> (tier: TextMatch.Tier, fraction: Double)? {
+    let isTyped = completesLastWord && address.leadingWords > 0
+    guard address.matchedWords > 0,
+      address.hasWholeStreet || address.hasNumber || address.matchedWords > 1 || isTyped
+    else { return nil }
+    let (worst, edits, missesSmallWord) = kindAndEdits
+    let isAddress = address.hasNumber || (address.hasWholeStreet && terms.count > 1)
+    var coverage = Double(min(address.covered, letters)) / Double(address.letters)
+    if completesLastWord, terms.count > 1, address.leadingWords >= terms.count {
+      coverage = max(coverage, TextScore.beginningOfStreet)
+    } else {
+      coverage *= scoring.addressFactor(isAddress: isAddress, isWholeNumber: address.hasWholeNumber)
+      if completesLastWord, address.leadingWords == 0 { coverage *= TextScore.laterWordFactor }
+    }
+    let fraction = scoring.fraction(coverage: coverage, edits: edits, importance: importance)
+    if role == .typo || worst > 1 { return (.typo, fraction) }
+    if completesLastWord { return (missesSmallWord ? .typo : .prefix, fraction) }
+    return (worst == 1 || missesSmallWord ? .prefix : .allWords, fraction)
   }
 
   /// Returns the edits between a word of a place and a term, which are computed where they are not known; `nil` if
@@ -507,6 +698,39 @@ struct PlaceJudge {
   }
 }
 
+/// The letters of a street that a query has, and whether it has the house number.
+private struct AddressCoverage {
+  private(set) var letters = 0
+  private(set) var covered = 0
+  private(set) var hasWholeNumber = false
+  private(set) var hasNumber = false
+
+  /// A Boolean value that indicates whether each word of the street matches.
+  private(set) var hasWholeStreet = true
+
+  /// The numbers of words of the street that match, and of those of them at its beginning.
+  private(set) var matchedWords = 0
+  private(set) var leadingWords = 0
+
+  @inline(__always)
+  mutating func add(_ part: AddressPart, letters: Int, covered: Int, isWhole: Bool) {
+    switch part {
+    case .street:
+      self.letters += letters
+      self.covered += covered
+      if covered == 0 {
+        hasWholeStreet = false
+      } else {
+        matchedWords += 1
+        if hasWholeStreet { leadingWords += 1 }
+      }
+    case .number: if isWhole { (hasNumber, hasWholeNumber) = (true, true) }
+    case .partOfNumber: if isWhole { hasNumber = true }
+    case .other: break
+    }
+  }
+}
+
 /// The letters of a name that a query has.
 private struct NameCoverage {
   private(set) var words = 0
@@ -517,8 +741,32 @@ private struct NameCoverage {
   /// A Boolean value that indicates whether the first word of the name matches.
   private(set) var isBegun = false
 
+  /// The letters of the words that a variant stands for, and those of these that the query has.
+  private var variantLetters = 0
+  private var variantCovered = 0
+
+  /// Adds another form of the words that follow.
   @inline(__always)
-  mutating func add(letters: Int, covered: Int, isNext: Bool) {
+  mutating func addVariant(_ entry: UInt32, letters: Int, covered: Int) {
+    guard covered > 0 else { return }
+    let isWhole = covered >= letters
+    if TextColumns.isJoined(entry) {
+      (variantLetters, variantCovered) = (letters, covered)
+    } else {
+      // Of one word, whatever its length is.
+      (variantLetters, variantCovered) = (1, max(variantCovered, isWhole ? .max : covered))
+    }
+  }
+
+  @inline(__always)
+  mutating func add(letters: Int, covered own: Int, isNext: Bool) {
+    var covered = own
+    if variantLetters > 0 {
+      let part = min(letters, variantCovered)
+      covered = max(own, part)
+      variantLetters -= letters
+      variantCovered = variantLetters > 0 ? variantCovered - part : 0
+    }
     if words == 0 { isBegun = covered > 0 }
     words += 1
     self.letters += letters

@@ -20,6 +20,16 @@ struct QueryTerm: Sendable {
   /// A Boolean value that indicates whether the word is being typed, so that its typos are those of a beginning.
   let isIncomplete: Bool
 
+  /// The words that stand for the word.
+  let equivalents: ContiguousArray<ContiguousArray<UInt8>>
+
+  /// A Boolean value that indicates whether the word begins with a digit, as house numbers do.
+  var isNumber: Bool { bytes.first.map { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ?? false }
+
+  /// A Boolean value that indicates whether the word is an article, a preposition or the like beside other words, so
+  /// that a place may lack it.
+  private(set) var isSmall = false
+
   init(bytes: ContiguousArray<UInt8>, letters: Int, isUnspaced: Bool, isIncomplete: Bool) {
     self.bytes = bytes
     var scalars: ContiguousArray<UInt32> = []
@@ -37,6 +47,7 @@ struct QueryTerm: Sendable {
     self.letters = letters
     self.isUnspaced = isUnspaced
     self.isIncomplete = isIncomplete
+    equivalents = Equivalents.shared.words(for: bytes)
   }
 
   /// The ends of the scalars in ``bytes``.
@@ -45,6 +56,11 @@ struct QueryTerm: Sendable {
     for index in bytes.indices.dropFirst() where bytes[index] & 0xC0 != 0x80 { ends.append(index) }
     ends.append(bytes.count)
     return ends
+  }
+
+  /// Returns a Boolean value that indicates whether a word stands for this one: of the table, or of other letters.
+  func hasEquivalent(_ word: UnsafeBufferPointer<UInt8>) -> Bool {
+    equivalents.contains { $0.elementsEqual(word) } || LatinLetters.shared.isForm(bytes, of: word)
   }
 
   /// Returns a Boolean value that indicates whether the same words match this term and another.
@@ -82,14 +98,44 @@ struct QueryTerm: Sendable {
 
   /// Returns the words of a text.
   static func terms(of text: String, completesLastWord: Bool) -> ContiguousArray<QueryTerm> {
-    let text = NormalizedText(text)
-    return ContiguousArray(
+    terms(of: NormalizedText(text), completesLastWord: completesLastWord)
+  }
+
+  /// Returns the words of a text in its normal form.
+  static func terms(of text: NormalizedText, completesLastWord: Bool) -> ContiguousArray<QueryTerm> {
+    var terms = ContiguousArray(
       text.words.enumerated().map { index, word in
         QueryTerm(
           bytes: ContiguousArray(text.bytes[Int(word.start)..<Int(word.end)]), letters: Int(word.letters),
           isUnspaced: word.isUnspaced, isIncomplete: completesLastWord && index == text.words.count - 1)
       })
+    noteSmallWords(in: &terms)
+    return terms
   }
+
+  /// Notes which terms are small words, if there are others.
+  static func noteSmallWords(in terms: inout ContiguousArray<QueryTerm>) {
+    let areAllSmall = terms.allSatisfy(\.isSmallWord)
+    for index in terms.indices { terms[index].isSmall = !areAllSmall && terms[index].isSmallWord }
+  }
+
+  private var isSmallWord: Bool {
+    bytes.count <= Self.maximumSmallBytes && !isIncomplete && Self.smallWords.contains(bytes)
+  }
+
+  private static let maximumSmallBytes = 8
+
+  /// The articles, prepositions and words for "and" of languages, as they are normalized.
+  private static let smallWords = Set(
+    """
+    the of a an at in on and by for to
+    le la les l de du des d et en aux au
+    el los las del y e o os as do da dos das
+    il lo gli i di della dei delle dell dall all
+    der die das den dem am im zum zur und von
+    het van op aan bij och pa ja v s i z w
+    и в на у с
+    """.split { $0.isWhitespace }.map { ContiguousArray($0.utf8) })
 }
 
 /// The rules by which a word matches one with typos.
@@ -115,6 +161,9 @@ struct TypoRules: BitwiseCopyable {
 
   /// A Boolean value that indicates whether words with less than ``lettersForOne`` letters may be missing.
   var omitsShortWords = false
+
+  /// A Boolean value that indicates whether a house number may be missing from the address of a place in the street.
+  var omitsHouseNumbers = false
 
   /// The maximum number of pairs of characters of a script without spaces that may be missing.
   var maximumMissingPairs = 0

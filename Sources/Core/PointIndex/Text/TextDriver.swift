@@ -61,7 +61,7 @@ enum TextDriver {
   private static let manyPostings = 3_000
 
   private static func isOptional(_ term: QueryTerm, _ rules: TypoRules) -> Bool {
-    rules.omitsShortWords && term.scalars.count < TypoRules.lettersForOne
+    rules.omitsShortWords && term.scalars.count < TypoRules.lettersForOne || rules.omitsHouseNumbers && term.isNumber
   }
 }
 

@@ -18,6 +18,9 @@ final class TextIndex: Sendable {
   /// The names of the categories.
   let categoryNames: CategoryNames
 
+  /// The words that begin with Greek and Cyrillic letters.
+  let wordsOfOtherLetters: Range<Int>
+
   /// The number of bytes.
   var byteCount: Int { buffers.byteCount }
 
@@ -44,6 +47,7 @@ final class TextIndex: Sendable {
       places: entries.bounds)
     columns = buffers.columns
     categoryNames = CategoryNames(categories, in: columns.dictionary)
+    wordsOfOtherLetters = LatinLetters.words(in: columns.dictionary)
   }
 
   /// Creates the index of a segment in a file.
@@ -53,6 +57,7 @@ final class TextIndex: Sendable {
     buffers = try TextBuffers(file)
     columns = buffers.columns
     categoryNames = CategoryNames(categories, in: columns.dictionary)
+    wordsOfOtherLetters = LatinLetters.words(in: columns.dictionary)
   }
 
   func write(to file: inout SegmentFileWriter) throws(IndexFileError) { try buffers.write(to: &file) }
@@ -182,8 +187,24 @@ struct TextColumns: BitwiseCopyable, @unchecked Sendable {
   /// The flag of an entry that is a word of the category or the address.
   static let context: UInt32 = 1 << 30
 
-  /// The position of the bits of the last entry of a name that are its ``NameKind``.
+  /// The position of the bits of the last entry of a name that are its ``NameKind``, and of those of an entry with
+  /// ``context`` that are its ``AddressPart``. Those of another entry of a name are ``wordVariant`` or ``joinedVariant``
+  /// if it is another form of the words that follow.
   static let kindShift: UInt32 = 28
+
+  /// The entry is another form of the next word: the part behind an elision, or with `oe` for `ö`.
+  static let wordVariant: UInt32 = 1 << kindShift
+
+  /// The entry is the next words, joined: as many as have its letters.
+  static let joinedVariant: UInt32 = 2 << kindShift
+
+  /// Returns a Boolean value that indicates whether an entry of a name is another form of words that follow.
+  @inline(__always)
+  static func isVariant(_ entry: UInt32) -> Bool { entry >> kindShift &- 1 < 3 }
+
+  /// Returns a Boolean value that indicates whether a variant is of several words, joined.
+  @inline(__always)
+  static func isJoined(_ entry: UInt32) -> Bool { entry & joinedVariant != 0 }
 
   /// The number of the word of an entry.
   static let wordMask: UInt32 = 1 << kindShift - 1
@@ -191,7 +212,13 @@ struct TextColumns: BitwiseCopyable, @unchecked Sendable {
   /// Returns the kind of the name whose last entry is given.
   @inline(__always)
   static func kind(ofNameEndingWith entry: UInt32) -> NameKind {
-    NameKind(rawValue: entry >> kindShift & 3) ?? .whole
+    NameKind(rawValue: entry >> kindShift & 3).unsafelyUnwrapped
+  }
+
+  /// Returns the part of the address that an entry with ``context`` is of.
+  @inline(__always)
+  static func addressPart(of entry: UInt32) -> AddressPart {
+    AddressPart(rawValue: entry >> kindShift & 3) ?? .other
   }
 
   let dictionary: WordDictionary
@@ -222,6 +249,9 @@ struct TextColumns: BitwiseCopyable, @unchecked Sendable {
     Int(postingStarts[words.upperBound]) - Int(postingStarts[words.lowerBound])
   }
 
+  /// Returns the number of postings of words, of those in several ranges each time.
+  func postingCount(of words: [Range<Int>]) -> Int { words.reduce(0) { $0 + postingCount(of: $1) } }
+
   /// Returns the postings of a word.
   @inline(__always)
   func postings(of word: Int) -> UnsafeBufferPointer<UInt32> {
@@ -237,9 +267,21 @@ struct TextColumns: BitwiseCopyable, @unchecked Sendable {
   }
 }
 
+/// The parts of a category and an address, by which places of an address are found.
+enum AddressPart: UInt32 {
+  /// The category, or a part of the address behind the street and the number.
+  case other
+  case street
+  /// The whole house number, a letter behind the digits included.
+  case number
+  /// A part of the house number, or one of the numbers of a range.
+  case partOfNumber
+}
+
 /// The bounds of what raises the score of a place whatever the query is.
 struct StaticBounds: BitwiseCopyable {
-  /// The least number of letters of a name, at most 255; that of an abbreviation counts twice, as it covers half.
+  /// The least number of letters of a name or a street, at most 255; that of an abbreviation counts twice, as it covers
+  /// half.
   var letters: UInt8 = .max
 
   /// The greatest importance in steps of 1/255.
@@ -299,6 +341,8 @@ struct TextFields: Sendable {
   /// The kinds of texts.
   enum Kind {
     case name
+    case street
+    case houseNumber
     case address
     case other
   }
@@ -306,6 +350,8 @@ struct TextFields: Sendable {
   private let keys: [ContiguousArray<UInt8>]
   private let prefixes: [ContiguousArray<UInt8>]
   private let addressPrefix = ContiguousArray("addr:".utf8)
+  private let streetKeys = ["addr:street", "addr:place"].map { ContiguousArray($0.utf8) }
+  private let houseNumberKey = ContiguousArray("addr:housenumber".utf8)
 
   /// The Boolean values, by the first byte of a key, that indicate whether it may be one of these.
   private let mayBegin: ContiguousArray<Bool>
@@ -321,7 +367,10 @@ struct TextFields: Sendable {
   /// Returns the kind of the value of a key.
   func kind(of key: UnsafeBufferPointer<UInt8>) -> Kind {
     guard let first = key.first, mayBegin[Int(first)] else { return .other }
-    if key.starts(with: addressPrefix) { return .address }
+    if key.starts(with: addressPrefix) {
+      if streetKeys.contains(where: { key.elementsEqual($0) }) { return .street }
+      return key.elementsEqual(houseNumberKey) ? .houseNumber : .address
+    }
     if keys.contains(where: { key.count == $0.count && key.elementsEqual($0) }) { return .name }
     return prefixes.contains { key.count > $0.count && key.starts(with: $0) } ? .name : .other
   }
@@ -360,6 +409,8 @@ enum NameKind: UInt32 {
   /// A code among the names of a list: up to four capital letters and digits, such as the airport's among the names of
   /// a city.
   case abbreviation
+  /// A code of the place: the whole value of a tag such as `iata`, or one of a list of codes.
+  case code
 
   /// The number of names from which a list with semicolons is long. Shorter ones have the codes of the place itself, as
   /// have those of codes alone.
@@ -375,9 +426,12 @@ enum NameKind: UInt32 {
       count += 1
       if !hasNames { hasNames = !isAbbreviation($0) }
     }
-    if count == 1 { return body(value, .whole) }
+    if count == 1 { return body(value, isAbbreviation(value) && value.count > 1 ? .code : .whole) }
     let hasForeignCodes = count >= longList || (hasNames && !value.contains(UInt8(ascii: ";")))
-    forEachPart(of: value) { body($0, hasForeignCodes && isAbbreviation($0) ? .abbreviation : .listed) }
+    forEachPart(of: value) { part in
+      let isCode = isAbbreviation(part)
+      body(part, isCode && hasForeignCodes ? .abbreviation : isCode && !hasNames ? .code : .listed)
+    }
   }
 
   @inline(__always)
@@ -426,7 +480,7 @@ struct Importance {
   /// The parts that words of a category add.
   static let categories: [ExactText: Double] = [
     "country": 0.3, "continent": 0.3, "capital": 0.3, "state": 0.25, "province": 0.25, "city": 0.25, "region": 0.2,
-    "island": 0.15, "town": 0.2, "airport": 0.2, "aerodrome": 0.15, "village": 0.1, "suburb": 0.1, "station": 0.1,
+    "island": 0.15, "town": 0.2, "airport": 0.5, "aerodrome": 0.1, "village": 0.1, "suburb": 0.1, "station": 0.1,
     "attraction": 0.1, "museum": 0.1, "university": 0.1, "cathedral": 0.1, "castle": 0.1, "stadium": 0.1,
     "hospital": 0.05, "park": 0.05, "peak": 0.05,
   ]

@@ -19,11 +19,12 @@ struct TextEntries {
   private(set) var bounds: ContiguousArray<StaticBounds> = []
 
   private var text = NormalizedText()
+  private var variants = NameVariants()
 
   /// The names of the place that is appended, with hashes of their words.
   private var names: ContiguousArray<(hash: UInt64, entries: Range<Int>)> = []
 
-  /// The numbers of the words of the address of the place that is appended.
+  /// The numbers of the words of the address of the place that is appended, each with its ``AddressPart``.
   private var addressWords: ContiguousArray<UInt32> = []
 
   private var categoryWords: [(words: [UInt32], importance: Double)?]
@@ -70,16 +71,23 @@ struct TextEntries {
     TextFields.forEachTag(in: tags) { key, value in
       switch fields.kind(of: key) {
       case .name: NameKind.forEachName(in: value) { append(name: $0, $1, from: start, &place) }
+      case .street: addStreet(value)
+      case .houseNumber: addHouseNumber(value)
       case .address:
         text.fill(with: value)
-        for word in text.words.prefix(Self.maximumWords - addressWords.count) { addressWords.append(number(of: word)) }
+        for word in text.words { addAddressWord(number(of: word), .other) }
       case .other: break
       }
       importance.add(key, value)
     }
     let contextStart = numbers.count
     if let category { appendWords(ofCategory: category, categories, from: start, contextStart, &importance) }
-    for word in addressWords { appendContext(word, from: start, contextStart) }
+    for word in addressWords where word & ~TextColumns.wordMask != 0 { appendContext(word, from: start, contextStart) }
+    for word in addressWords where !hasWord(word & TextColumns.wordMask, from: contextStart) {
+      appendContext(word, from: start, contextStart)
+    }
+    let streetLetters = lettersOfStreet(from: contextStart)
+    if streetLetters > 0 { place.letters = min(place.letters, UInt8(clamping: streetLetters)) }
     place.importance = importance.steps
     bounds.append(place)
     starts.append(UInt32(numbers.count))
@@ -104,8 +112,9 @@ struct TextEntries {
     place.letters = min(place.letters, UInt8(clamping: kind == .abbreviation ? 2 * letters : letters))
     let count = numbers.count - nameStart
     let earlier = names.first { name in
-      name.hash == hash.value && name.entries.count == count
-        && zip(numbers[name.entries], numbers[nameStart...]).allSatisfy { $0 & TextColumns.wordMask == $1 }
+      name.hash == hash.value
+        && numbers[name.entries].lazy.filter { !TextColumns.isVariant($0) }.map { $0 & TextColumns.wordMask }
+          .elementsEqual(numbers[nameStart...])
     }
     if let end = earlier.map({ $0.entries.upperBound - 1 }) {
       numbers.removeLast(count)
@@ -115,7 +124,20 @@ struct TextEntries {
       return
     }
     numbers[numbers.count - 1] |= TextColumns.nameEnd | kind.rawValue << TextColumns.kindShift
+    if kind == .whole, NameVariants.mayBe(in: name) { insertVariants(of: name, at: nameStart) }
     names.append((hash.value, nameStart..<numbers.count))
+  }
+
+  /// Inserts the variants of the words of a name before them.
+  private mutating func insertVariants(of name: UnsafeBufferPointer<UInt8>, at nameStart: Int) {
+    // From the last one on, so that the positions of the words stay.
+    for variant in variants.variants(of: name, text.words).reversed() where nameStart + variant.word < numbers.count {
+      let number = variant.bytes.withUnsafeBufferPointer {
+        words.number(of: $0, letters: variant.letters, isUnspaced: false)
+      }
+      let flag = variant.isJoined ? TextColumns.joinedVariant : TextColumns.wordVariant
+      numbers.insert(number | flag, at: nameStart + variant.word)
+    }
   }
 
   private mutating func appendWords(
@@ -140,6 +162,51 @@ struct TextEntries {
     numbers.append(entry)
   }
 
+  private func hasWord(_ number: UInt32, from contextStart: Int) -> Bool {
+    numbers[contextStart...].contains { $0 & TextColumns.wordMask == number }
+  }
+
+  private mutating func addAddressWord(_ number: UInt32, _ part: AddressPart) {
+    if addressWords.count < Self.maximumWords { addressWords.append(number | part.rawValue << TextColumns.kindShift) }
+  }
+
+  /// Adds the words of a street. Of a place that has two, the first one is another part of the address.
+  private mutating func addStreet(_ value: UnsafeBufferPointer<UInt8>) {
+    text.fill(with: value)
+    if text.isEmpty { return }
+    for index in addressWords.indices where TextColumns.addressPart(of: addressWords[index]) == .street {
+      addressWords[index] &= TextColumns.wordMask
+    }
+    for word in text.words { addAddressWord(number(of: word), .street) }
+  }
+
+  /// Returns the number of letters of the street of the place that is appended.
+  private func lettersOfStreet(from contextStart: Int) -> Int {
+    numbers[contextStart...].reduce(0) { sum, entry in
+      guard TextColumns.addressPart(of: entry) == .street else { return sum }
+      return sum + Int(words.letters[Int(entry & TextColumns.wordMask)] & ~WordDictionary.unspacedFlag)
+    }
+  }
+
+  /// Adds the words of a house number, and those of its other forms.
+  private mutating func addHouseNumber(_ value: UnsafeBufferPointer<UInt8>) {
+    text.fill(with: value)
+    if text.words.contains(where: \.isUnspaced) {
+      for word in text.words { addAddressWord(number(of: word), .partOfNumber) }
+      return
+    }
+    let forms = HouseNumber(text, isRange: HouseNumber.hasDash(value))
+    for word in forms.whole { addAddressWord(number(of: word), .number) }
+    for word in forms.parts { addAddressWord(number(of: word), .partOfNumber) }
+  }
+
+  private mutating func number(of word: ContiguousArray<UInt8>) -> UInt32 {
+    word.withUnsafeBufferPointer { bytes in
+      let letters = bytes.count { $0 & 0xC0 != 0x80 }
+      return words.number(of: bytes, letters: UInt16(clamping: letters), isUnspaced: false)
+    }
+  }
+
   /// Returns the number of a word of ``text``.
   @inline(__always)
   private mutating func number(of word: NormalizedText.Word) -> UInt32 {
@@ -148,6 +215,69 @@ struct TextEntries {
         of: UnsafeBufferPointer(rebasing: bytes[Int(word.start)..<Int(word.end)]), letters: word.letters,
         isUnspaced: word.isUnspaced)
     }
+  }
+}
+
+/// The words by which a house number is found.
+///
+/// A letter behind digits is found with and without a space: of `10 e` the whole number is `10e`, and the parts are `10`
+/// and `e`. A range has the numbers between its ends too, on the same side of the street if both ends are.
+struct HouseNumber {
+  private(set) var whole: ContiguousArray<ContiguousArray<UInt8>> = []
+  private(set) var parts: ContiguousArray<ContiguousArray<UInt8>> = []
+
+  /// The maximum number of letters behind the digits: `bis`, `quater`.
+  private static let maximumLetters = 6
+
+  /// The maximum difference of the ends of a range of which the numbers between are found.
+  private static let maximumRange = 20
+
+  /// Creates the words of a number in its normal form.
+  init(_ text: NormalizedText, isRange: Bool) {
+    let words = ContiguousArray(
+      text.words.map { ContiguousArray(text.bytes[Int($0.start)..<Int($0.end)]) })
+    for (index, word) in words.enumerated() {
+      let digits = word.prefix(while: Self.isDigit).count
+      let next = index + 1 < words.count ? words[index + 1] : []
+      if digits > 0, digits < word.count, Self.isSuffix(word[digits...]) {
+        whole.append(word)
+        parts += [ContiguousArray(word[..<digits]), ContiguousArray(word[digits...])]
+      } else if digits > 0, digits == word.count, !next.isEmpty, Self.isSuffix(next[...]) {
+        whole.append(word + next)
+        parts.append(word)
+      } else if digits == 0, index > 0, Self.isSuffix(word[...]) {
+        parts.append(word)
+      } else {
+        whole.append(word)
+      }
+    }
+    guard whole.count > 1 || whole.isEmpty else { return }
+    (parts, whole) = (whole + parts, [])
+    if isRange, words.count == 2, let low = Self.value(words[0]), let high = Self.value(words[1]), low < high,
+      high - low <= Self.maximumRange
+    {
+      for number in stride(from: low, to: high, by: (high - low) % 2 == 0 ? 2 : 1).dropFirst() {
+        parts.append(ContiguousArray("\(number)".utf8))
+      }
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether a text has a hyphen or a dash (U+2010 to U+2015).
+  static func hasDash(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
+    value.contains(UInt8(ascii: "-"))
+      || zip(zip(value, value.dropFirst()), value.dropFirst(2)).contains { bytes, last in
+        bytes.0 == 0xE2 && bytes.1 == 0x80 && 0x90...0x95 ~= last
+      }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+  private static func isSuffix(_ word: ContiguousArray<UInt8>.SubSequence) -> Bool {
+    word.count { $0 & 0xC0 != 0x80 } <= maximumLetters && !word.contains(where: isDigit)
+  }
+
+  private static func value(_ word: ContiguousArray<UInt8>) -> Int? {
+    word.allSatisfy(isDigit) ? Int(String(decoding: word, as: UTF8.self)) : nil
   }
 }
 

@@ -20,10 +20,14 @@ struct TextPart {
   /// The words that begin with each term.
   private(set) var prefixWords: ContiguousArray<Range<Int>> = []
 
+  /// The words that stand for each term.
+  private(set) var equivalentWords: ContiguousArray<ContiguousArray<Range<Int>>> = []
+
   private var terms: ContiguousArray<QueryTerm> = []
 
   /// The different terms, by which the part's places are judged.
-  private(set) var judgedTerms = JudgedTerms([], at: [], exactWords: [], prefixWords: [])
+  private(set) var judgedTerms = JudgedTerms(
+    [], at: [], exactWords: [], prefixWords: [], equivalentWords: [], wordsOfOtherLetters: 0..<0)
 
   /// The terms of the whole text while places are judged by a part of it.
   private(set) var wholeTerms: JudgedTerms?
@@ -41,6 +45,9 @@ struct TextPart {
 
   /// The number of steps to look up a term.
   static let stepsPerTerm = 250
+
+  /// The same of a word that stands for a term, of which no longer words are searched.
+  private static let stepsPerEquivalent = 125
 
   /// The number of steps to gather a slot, and to sort it among many.
   private static let stepsPerGatheredSlot = 24
@@ -70,9 +77,43 @@ struct TextPart {
     limit.spend(Self.stepsPerTerm * others.count)
     let prefixes = others.map { columns.dictionary.words(beginningWith: $0.bytes) }
     let words = zip(others, prefixes).map { columns.dictionary.number(of: $0.bytes, in: $1) ?? -1 }
+    let equivalents = others.map { lookedUpEquivalents(of: $0) }
+    equivalentWords.replaceSubrange(first..<self.terms.count - last, with: equivalents)
     prefixWords.replaceSubrange(first..<self.terms.count - last, with: prefixes)
     exactWords.replaceSubrange(first..<self.terms.count - last, with: words)
     self.terms = terms
+  }
+
+  /// Returns the words that stand for a term: those of other letters, and those of the table.
+  private func lookedUpEquivalents(of term: QueryTerm) -> ContiguousArray<Range<Int>> {
+    var found = LatinLetters.shared.words(
+      for: term.bytes, isBeginning: term.isIncomplete, in: index.wordsOfOtherLetters, of: columns.dictionary, limit)
+    if term.equivalents.isEmpty { return found }
+    limit.spend(Self.stepsPerEquivalent * term.equivalents.count)
+    let all = 0..<columns.dictionary.count
+    for word in term.equivalents {
+      let number = word.withUnsafeBufferPointer {
+        columns.dictionary.number(in: all, after: 0, endingWith: WordDictionary.Prefix($0))
+      }
+      if let number { found.append(number..<number + 1) }
+    }
+    return found
+  }
+
+  /// Returns the words that stand for one of the terms.
+  func equivalentWords(of term: QueryTerm) -> ContiguousArray<Range<Int>> {
+    terms.firstIndex { $0.isSame(as: term) }.map { equivalentWords[$0] } ?? []
+  }
+
+  /// Returns the words that are a term or stand for it; none if there is no such word.
+  func wholeWords(ofTerm index: Int) -> [Range<Int>] {
+    let word = exactWords[index]
+    return (word < 0 ? [] : [word..<word + 1]) + equivalentWords[index]
+  }
+
+  /// Returns the words that begin with a term or stand for it.
+  func words(ofTerm index: Int) -> [Range<Int>] {
+    (prefixWords[index].isEmpty ? [] : [prefixWords[index]]) + equivalentWords[index]
   }
 
   /// Sets the terms by which places are judged.
@@ -81,13 +122,23 @@ struct TextPart {
   mutating func setJudgedTerms(
     _ terms: ContiguousArray<QueryTerm>, at indices: ContiguousArray<Int>, _ rules: TypoRules
   ) {
-    judgedTerms = JudgedTerms(terms, at: indices, exactWords: exactWords, prefixWords: prefixWords)
+    judgedTerms = JudgedTerms(
+      terms, at: indices, exactWords: exactWords, prefixWords: prefixWords, equivalentWords: equivalentWords,
+      wordsOfOtherLetters: index.wordsOfOtherLetters)
     judgedTerms.setRules(rules)
   }
 
   mutating func keepWholeTerms() { wholeTerms = judgedTerms }
 
   mutating func dropWholeTerms() { wholeTerms = nil }
+
+  /// Returns a Boolean value that indicates whether each term that a place needs has a word that is it, begins with it or stands
+  /// for it.
+  func hasWords(of terms: ContiguousArray<QueryTerm>) -> Bool {
+    terms.indices.allSatisfy { index in
+      terms[index].isSmall || !prefixWords[index].isEmpty || !equivalentWords[index].isEmpty
+    }
+  }
 
   /// Notes that the next ``slots(matching:atMost:)`` is for other filters.
   mutating func resetFilters() { narrowSlots = nil }

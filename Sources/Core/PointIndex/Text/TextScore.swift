@@ -17,14 +17,43 @@ struct TextScore: Sendable {
   private let importanceWeight: Double
   private let listedFactor: Double
   private let abbreviationFactor: Double
+  private let nameFactor: Double
+  private let isTyped: Bool
 
-  /// The factor of the coverage of a name that does not begin with a word of a text that is being typed.
+  /// The factors of the coverage of a street: by a text that has the house number, or several words and the whole street,
+  /// and by others.
+  private let addressFactors: (address: Double, street: Double)
+
+  /// The factor of the coverage of a street where the text has a part of the house number, or a number of its range.
+  private static let partOfNumberFactor = 0.95
+
+  /// The coverage of a street by a text that is being typed and is the beginning of the street, of several words.
+  static let beginningOfStreet = 0.95
+
+  /// The factor of the fraction of a name that does not begin with a word of a text that is being typed, and those of
+  /// names of lists: for any, and by their coverage.
   static let laterWordFactor = 0.7
+  private static let typedListFactor = 0.1
+  private static let typedListedFactor = 0.85
+  private static let typedAbbreviationFactor = 0.6
 
-  /// The loss of the coverage's weight for the shortest text that is being typed, and the number of letters from which
-  /// there is none.
-  private static let shiftOfShortTexts = 0.35
-  private static let lettersOfLongText = 9
+  /// The loss of the coverage's weight for short texts that are being typed.
+  private static let shiftOfShortTexts = 0.42
+
+  /// The number of letters up to which the loss is as great, and that from which there is none.
+  private static let lettersOfShortText = 6
+  private static let lettersOfLongText = 14
+
+  /// The same of a text of several words, which say more than as many letters of one.
+  private static let lettersOfLongTextOfWords = 9
+
+  /// The same where the text has a location, which says more of a nearby place than its importance does.
+  private static let biasedShiftOfShortTexts = 0.35
+  private static let biasedLettersOfShortText = 1
+  private static let biasedLettersOfLongText = 9
+
+  /// The factor of the coverage of a name that is no code, where the text is one.
+  private static let nameFactorOfCodes = 0.5
 
   static let editPenalty = 0.1
 
@@ -33,19 +62,33 @@ struct TextScore: Sendable {
 
   /// Creates the weights of a query.
   ///
-  /// - Parameter typedLetters: the number of its letters where it is being typed; `nil` where it is complete.
-  init(_ bias: LocationBias?, typedLetters: Int? = nil) {
-    let shortness = typedLetters.map { max(0, Double(Self.lettersOfLongText - $0) / 8) } ?? 0
-    let shift = Self.shiftOfShortTexts * shortness
+  /// - Parameters:
+  ///   - typedLetters: the number of its letters if it is being typed; `nil` if it is complete.
+  ///   - wordCount: the number of its words.
+  ///   - isCode: a Boolean value that indicates whether it is written like the code of an airport.
+  init(_ bias: LocationBias?, typedLetters: Int? = nil, wordCount: Int = 1, isCode: Bool = false) {
     let isBiased = (bias?.weight ?? 0) > 0
+    let shift = typedLetters.map { Self.shift(ofLetters: $0, wordCount: wordCount, isBiased: isBiased) } ?? 0
+    nameFactor = isCode ? Self.nameFactorOfCodes : 1
     coverageWeight = 0.5 - shift
     importanceWeight = isBiased ? 0.2 : 0.2 + shift
     let biasWeight = isBiased ? 0.29 + shift : 0
     listedFactor = typedLetters == nil ? 0.95 : 0.4
     abbreviationFactor = typedLetters == nil ? 0.5 : 0.2
+    isTyped = typedLetters != nil
+    addressFactors = typedLetters == nil ? (0.8, 0.5) : (0.7, 0.5)
     center = bias.map { EarthCentred($0.center) }
     weight = biasWeight * (bias?.weight ?? 0)
     scale = bias?.scaleMetres ?? 1
+  }
+
+  private static func shift(ofLetters count: Int, wordCount: Int, isBiased: Bool) -> Double {
+    let (short, long) =
+      isBiased
+      ? (biasedLettersOfShortText, biasedLettersOfLongText)
+      : (lettersOfShortText, wordCount > 1 ? lettersOfLongTextOfWords : lettersOfLongText)
+    let shortness = max(0, min(1, Double(long - count) / Double(long - short)))
+    return (isBiased ? biasedShiftOfShortTexts : shiftOfShortTexts) * shortness
   }
 
   /// The greatest bonus of the bias.
@@ -73,8 +116,10 @@ struct TextScore: Sendable {
   /// - Parameters:
   ///   - nameLetters: the least number of letters of a name, 255 for any greater number too.
   ///   - letters: the number of letters of the query.
-  func maximumCoverage(nameLetters: Int, letters: Int) -> Double {
-    let coverage = nameLetters == 255 ? 1 : min(1, Double(letters) / Double(max(nameLetters, 1)))
+  ///   - isStreetBegun: a Boolean value that indicates whether the query may be the beginning of a street.
+  func maximumCoverage(nameLetters: Int, letters: Int, isStreetBegun: Bool) -> Double {
+    var coverage = nameLetters == 255 ? 1 : min(1, Double(letters) / Double(max(nameLetters, 1)))
+    if isStreetBegun, isTyped { coverage = max(coverage, Self.beginningOfStreet) }
     return coverageWeight * coverage
   }
 
@@ -82,10 +127,35 @@ struct TextScore: Sendable {
   @inline(__always)
   func factor(of kind: NameKind) -> Double {
     switch kind {
-    case .whole: 1
-    case .listed: listedFactor
-    case .abbreviation: abbreviationFactor
+    case .whole: nameFactor
+    case .listed: nameFactor * listedFactor
+    case .abbreviation: nameFactor * abbreviationFactor
+    case .code: 1
     }
+  }
+
+  /// Returns the factor of the coverage of a street.
+  ///
+  /// - Parameters:
+  ///   - isAddress: a Boolean value that indicates whether the text has the house number, or several words and the
+  ///     whole street.
+  ///   - isWholeNumber: a Boolean value that indicates whether the text has the whole house number.
+  @inline(__always)
+  func addressFactor(isAddress: Bool, isWholeNumber: Bool) -> Double {
+    if !isAddress { return addressFactors.street }
+    return isWholeNumber ? addressFactors.address : addressFactors.address * Self.partOfNumberFactor
+  }
+
+  /// Returns the factor of the fraction of a name where the text is being typed.
+  @inline(__always)
+  func typedFactor(of kind: NameKind, coverage: Double, isBegun: Bool) -> Double {
+    let factor =
+      switch kind {
+      case .whole, .code: 1.0
+      case .listed: Self.typedListFactor + Self.typedListedFactor * coverage
+      case .abbreviation: Self.typedListFactor + Self.typedAbbreviationFactor * coverage
+      }
+    return isBegun ? factor : factor * Self.laterWordFactor
   }
 
   /// Returns what an importance of 0 to 255 adds to the fraction.
@@ -108,6 +178,7 @@ struct MatchedName {
   private let scoring: TextScore
   private let limit: SearchLimit
   private var text = NormalizedText()
+  private var variants = NameVariants()
 
   /// The number of steps to compare a word with a term, and to compute the edits between them.
   private static let stepsPerTerm = 8
@@ -126,8 +197,10 @@ struct MatchedName {
   /// Returns the name; `nil` if none has a word of the text, or a limit is exceeded.
   mutating func name(of point: PointOfInterest) -> TextMatch.Name? {
     var best: (coverage: Double, name: TextMatch.Name)?
+    var (nameTerms, addressTerms): (Set<Int>, Set<Int>) = ([], [])
+    var street: TextMatch.Name?
     func consider(_ key: @autoclosure () -> String, _ name: String, _ kind: NameKind) {
-      guard let (covered, ranges) = ranges(in: name) else { return }
+      guard let (covered, ranges) = ranges(in: name, noting: &nameTerms) else { return }
       let coverage = covered * scoring.factor(of: kind)
       guard coverage > best?.coverage ?? 0 else { return }
       best = (coverage, TextMatch.Name(key: key(), text: name, ranges: ranges))
@@ -137,17 +210,30 @@ struct MatchedName {
     let fields = fields
     json.withUTF8 { json in
       TextFields.forEachTag(in: json) { key, value in
-        guard fields.kind(of: key) == .name else { return }
-        NameKind.forEachName(in: value) { name, kind in
-          consider(String(decoding: key, as: UTF8.self), String(decoding: name, as: UTF8.self), kind)
+        switch fields.kind(of: key) {
+        case .name:
+          NameKind.forEachName(in: value) { name, kind in
+            consider(String(decoding: key, as: UTF8.self), String(decoding: name, as: UTF8.self), kind)
+          }
+        case .street, .houseNumber, .address:
+          let (isStreet, value) = (fields.kind(of: key) == .street, String(decoding: value, as: UTF8.self))
+          guard let (_, ranges) = ranges(in: value, noting: &addressTerms), isStreet else { return }
+          street = TextMatch.Name(key: String(decoding: key, as: UTF8.self), text: value, ranges: ranges)
+        case .other: break
         }
       }
     }
+    // A name that has no more of the text than the address has is not what matches.
+    if let street, nameTerms.isStrictSubset(of: addressTerms) { return street }
     return best?.name
   }
 
   /// Returns the part of a name's letters that the text has, and their ranges; `nil` if it has none.
-  private mutating func ranges(in name: String) -> (coverage: Double, ranges: [Range<Int>])? {
+  ///
+  /// - Parameter found: the terms that have a word, to which those of the name are added.
+  private mutating func ranges(
+    in name: String, noting found: inout Set<Int>
+  ) -> (coverage: Double, ranges: [Range<Int>])? {
     var name = name
     name.withUTF8 { text.fill(with: $0) }
     var (covered, letters) = (0, 0)
@@ -155,9 +241,13 @@ struct MatchedName {
     guard limit.spend(Self.stepsPerTerm * text.words.count * terms.count) else { return nil }
     let misspelled = termsWithoutWord
     guard limit.spend(Self.stepsPerMisspelledTerm * text.words.count * misspelled.count) else { return nil }
-    for word in text.words {
+    let byVariants = name.withUTF8 { NameVariants.mayBe(in: $0) ? wordsWithVariants(in: $0) : [] }
+    for (index, word) in text.words.enumerated() {
       letters += Int(word.letters)
-      guard let (count, isWhole) = bestMatch(of: word, misspelled: misspelled) else { continue }
+      let best = byVariants.contains(index) ? nil : bestMatch(of: word, misspelled: misspelled)
+      if let best { found.insert(best.term) }
+      guard let (count, isWhole) = byVariants.contains(index) ? (Int(word.letters), true) : best.map({ ($0.0, $0.1) })
+      else { continue }
       covered += count
       let start = Int(word.sourceStart)
       var end = Int(word.sourceEnd)
@@ -174,30 +264,49 @@ struct MatchedName {
     return covered == 0 ? nil : (Double(covered) / Double(letters), ranges)
   }
 
-  /// The terms that no word of the name begins with. Only these match words with typos.
-  private var termsWithoutWord: ContiguousArray<QueryTerm> {
+  /// Returns the positions of the words of a name of which another form is a term.
+  private mutating func wordsWithVariants(in name: UnsafeBufferPointer<UInt8>) -> Set<Int> {
+    var found: Set<Int> = []
+    for variant in variants.variants(of: name, text.words) where terms.contains(where: { $0.bytes == variant.bytes }) {
+      var (word, letters) = (variant.word, variant.isJoined ? Int(variant.letters) : 1)
+      while letters > 0, word < text.words.count {
+        found.insert(word)
+        letters -= Int(text.words[word].letters)
+        word += 1
+      }
+    }
+    return found
+  }
+
+  /// The indices of the terms that no word of the name begins with. Only these match words with typos.
+  private var termsWithoutWord: [Int] {
     text.bytes.withUnsafeBufferPointer { bytes in
-      terms.filter { term in
-        !term.isUnspaced && !text.words.contains { bytes[Int($0.start)..<Int($0.end)].starts(with: term.bytes) }
+      terms.indices.filter { index in
+        let term = terms[index]
+        return !term.isUnspaced && !text.words.contains { bytes[Int($0.start)..<Int($0.end)].starts(with: term.bytes) }
       }
     }
   }
 
   private func bestMatch(
-    of word: NormalizedText.Word, misspelled: ContiguousArray<QueryTerm>
-  ) -> (covered: Int, isWhole: Bool)? {
+    of word: NormalizedText.Word, misspelled: [Int]
+  ) -> (covered: Int, isWhole: Bool, term: Int)? {
     text.bytes.withUnsafeBufferPointer { bytes in
       let bytes = UnsafeBufferPointer(rebasing: bytes[Int(word.start)..<Int(word.end)])
-      var best: (covered: Int, isWhole: Bool)?
-      for term in terms {
-        if bytes.elementsEqual(term.bytes) { return (Int(word.letters), true) }
-        if bytes.starts(with: term.bytes), term.letters > best?.covered ?? 0 { best = (term.letters, false) }
+      var best: (covered: Int, isWhole: Bool, term: Int)?
+      for (index, term) in terms.enumerated() {
+        if bytes.elementsEqual(term.bytes) { return (Int(word.letters), true, index) }
+        if bytes.starts(with: term.bytes), term.letters > best?.covered ?? 0 { best = (term.letters, false, index) }
+      }
+      for (index, term) in terms.enumerated() where term.hasEquivalent(bytes) {
+        return (Int(word.letters), true, index)
       }
       if best != nil || word.isUnspaced { return best }
-      for term in misspelled {
+      for index in misspelled {
+        let term = terms[index]
         guard let edits = rules.edits(term, bytes, letters: Int(word.letters)) else { continue }
         let covered = max(1, min(term.letters, Int(word.letters)) - edits)
-        if covered > best?.covered ?? 0 { best = (covered, true) }
+        if covered > best?.covered ?? 0 { best = (covered, true, index) }
       }
       return best
     }

@@ -52,11 +52,20 @@ final class TextSearch {
   /// The same for those before words of the text are omitted.
   private static let maximumStepsOfTypos = 3_000_000
 
-  /// The number of matches without typos from which no typos are searched.
+  /// The number of matches of whole words, or of a category, from which no typos are searched.
   private static let enoughWithoutTypos = 5
+
+  /// The same of all matches, with those of the beginnings of words.
+  private static let enoughWithBeginnings = 10
 
   let query: TextQuery
   let limit: SearchLimit
+
+  /// The text of the query in its normal form.
+  private let text: NormalizedText
+
+  /// A Boolean value that indicates whether the query is for places of a category near a place that a text names.
+  let isNearby: Bool
   private var filter: QueryFilter
   private var isFiltered: Bool
 
@@ -76,8 +85,14 @@ final class TextSearch {
 
   var terms: ContiguousArray<QueryTerm>
 
+  /// The words of ``searchVariants()`` that the text has joined or separated.
+  private(set) var variantTerms: ContiguousArray<QueryTerm> = []
+
   /// The indices of the terms without those that are equal to an earlier one.
   private var distinctTerms: ContiguousArray<Int> = []
+
+  /// The same without those that a place may lack.
+  private(set) var requiredTerms: ContiguousArray<Int> = []
 
   var parts: [TextPart] = []
 
@@ -103,17 +118,23 @@ final class TextSearch {
   private var coverageBounds: ContiguousArray<Double> = []
   private var boundedLetters: Int?
 
+  /// The bounds of a number of letters, which are kept while those of a part of the text are needed.
+  private var knownBounds: (letters: Int, isStreetBegun: Bool, bounds: ContiguousArray<Double>)?
+
   /// The bounds where no name needs a word of the text.
   private static let noCoverage = ContiguousArray(repeating: 0.0, count: 256)
 
   /// The part of a score by importance, in steps of 1/255.
   private let importances: ContiguousArray<Double>
 
-  /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
-  private var isAlternative = false
+  /// What the terms are.
+  private var role = PlaceJudge.Role.text
+
+  /// A Boolean value that indicates whether places must be of a category that the text names.
+  private var searchesCategories = false
 
   /// The tree whose labels and synonyms name categories.
-  private let categories: CategoryTree
+  let categories: CategoryTree
 
   /// A Boolean value that indicates whether the text names the places' categories by a label or synonym, which is not
   /// among ``terms``. Places that the whole text finds are none then.
@@ -136,6 +157,9 @@ final class TextSearch {
   /// The number of matches without typos, counted up to ``enoughWithoutTypos``.
   private var matchesWithoutTypos = 0
 
+  /// The number of all matches, counted up to ``enoughWithBeginnings``.
+  private var matchCount = 0
+
   /// The steps of the search that were those of filters, and of places' words that were not indexed yet.
   private var otherSteps = 0
 
@@ -150,9 +174,11 @@ final class TextSearch {
   ///   - limit: the time limit.
   init(
     _ query: TextQuery, in snapshot: PointSnapshot, _ propertyFilter: SlotFilter? = nil, _ plan: IndexPlan? = nil,
-    _ limit: SearchLimit = SearchLimit(nil)
+    _ limit: SearchLimit = SearchLimit(nil), isNearby: Bool = false
   ) {
     self.query = query
+    text = NormalizedText(query.text)
+    self.isNearby = isNearby
     self.limit = limit
     postingLimit = query.filters.restriction == nil ? Self.maximumPostings : .max
     self.propertyFilter = propertyFilter
@@ -166,13 +192,14 @@ final class TextSearch {
     categories = snapshot.textConfiguration.categories
     byDistance = query.order == .distance && query.center != nil
     center = query.center.map { ($0, EarthCentred($0)) }
-    terms = QueryTerm.terms(of: query.text, completesLastWord: query.completesLastWord)
+    terms = QueryTerm.terms(of: text, completesLastWord: query.completesLastWord)
     let scoring = TextScore(
-      query.bias, typedLetters: query.completesLastWord ? terms.reduce(0) { $0 + $1.letters } : nil)
+      query.bias, typedLetters: query.completesLastWord ? terms.reduce(0) { $0 + $1.letters } : nil,
+      wordCount: terms.count, isCode: Self.isCode(query.text))
     self.scoring = scoring
     importances = ContiguousArray((0...255).map { scoring.importanceTerm($0) })
     // The same searches are needed for a page of any size, so that typos are not left out of some pages only.
-    top = TopMatches(capacity: max(query.limit + 1, Self.enoughWithoutTypos))
+    top = TopMatches(capacity: max(query.limit + 1, Self.enoughWithBeginnings))
     // Where that is too much work, it is done by a search that holds up no other request.
     for part in snapshot.parts where !part.segment.hasTextIndex {
       limit.spend(
@@ -185,6 +212,11 @@ final class TextSearch {
       TextPart($1, number: $0, terms: terms, plannedSlots: plan?.slots[$0], limit)
     }
     setTerms(terms)
+  }
+
+  /// Returns a Boolean value that indicates whether a text is written like the code of an airport.
+  private static func isCode(_ text: String) -> Bool {
+    (3...4).contains(text.utf8.count) && text.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
   }
 
   /// The numbers of steps to index the words of a place, and each byte of its texts.
@@ -203,6 +235,8 @@ final class TextSearch {
       terms.indices.filter { index in
         !terms[..<index].contains { $0.isSame(as: terms[index]) }
       })
+    requiredTerms = distinctTerms.filter { !terms[$0].isSmall }
+    boundedLetters = nil
     letters = terms.reduce(0) { $0 + $1.letters }
     for index in parts.indices { parts[index].setJudgedTerms(terms, at: distinctTerms, rules) }
     isNameNeeded = true
@@ -210,13 +244,32 @@ final class TextSearch {
 
   /// Sets the upper bounds of a score's part by coverage to those of the terms.
   private func boundCoverage() {
+    if role == .categoryAlone {
+      guard boundedLetters != -1 else { return }
+      boundedLetters = -1
+      let bound = scoring.maximumCoverage(nameLetters: 1, letters: 1, isStreetBegun: false)
+      coverageBounds = ContiguousArray(repeating: bound, count: 256)
+      return
+    }
     let letters = isNameNeeded ? letters : 0
     if boundedLetters == letters { return }
     boundedLetters = letters
-    coverageBounds =
-      letters == 0
-      ? Self.noCoverage
-      : ContiguousArray((0...255).map { scoring.maximumCoverage(nameLetters: $0, letters: letters) })
+    if letters == 0 {
+      coverageBounds = Self.noCoverage
+    } else if let known = knownBounds, known.letters == letters, known.isStreetBegun == (terms.count > 1) {
+      coverageBounds = known.bounds
+    } else {
+      let isStreetBegun = terms.count > 1
+      coverageBounds = ContiguousArray(unsafeUninitializedCapacity: 256) { bounds, count in
+        for nameLetters in 0..<256 {
+          bounds.initializeElement(
+            at: nameLetters,
+            to: scoring.maximumCoverage(nameLetters: nameLetters, letters: letters, isStreetBegun: isStreetBegun))
+        }
+        count = 256
+      }
+      knownBounds = (letters, isStreetBegun, coverageBounds)
+    }
   }
 
   /// Returns the first matches in order, one more than the limit where there are more.
@@ -229,7 +282,16 @@ final class TextSearch {
       stage = .areas
     } else {
       searchWords()
-      if !top.isFull, matchesWithoutTypos < Self.enoughWithoutTypos { search(.typos) }
+      if !hasMatches {
+        search(stagesOfStreets, until: Self.maximumStepsOfTypos)
+        if !hasMatches { search(separatedVariants, until: .max) }
+        if !hasMatches { stage = .words }
+      }
+      if stage == .words, !top.isFull, matchesWithoutTypos < Self.enoughWithoutTypos,
+        matchCount < Self.enoughWithBeginnings
+      {
+        search(.typos)
+      }
       if !hasMatches { searchFallbacks() }
     }
     return top.sorted()
@@ -292,9 +354,10 @@ final class TextSearch {
   func words(near term: QueryTerm, in index: Int) -> [Range<Int>] {
     let key = WordExpansion.Key(term, rules, part: index)
     if let known = expansions[key] { return known }
-    let words = WordExpansion(
+    var words = WordExpansion(
       of: term, in: parts[index].columns.dictionary, rules: rules, limit, isBounded: !isRestricted
     ).ranges
+    words += parts[index].equivalentWords(of: term)
     expansions[key] = words
     return words
   }
@@ -399,7 +462,9 @@ final class TextSearch {
   /// Returns an upper bound of the tier of places with some bounds.
   @inline(__always)
   private func tierBound(_ bounds: StaticBounds) -> Double {
-    if tiers.upperBound == .exact, Int(bounds.letters) > letters { return Double(TextMatch.Tier.allWords.rawValue) }
+    if tiers.upperBound == .exact, Int(bounds.letters) > letters, role != .categoryAlone {
+      return Double(TextMatch.Tier.allWords.rawValue)
+    }
     return Double(tiers.upperBound.rawValue)
   }
 
@@ -427,12 +492,12 @@ final class TextSearch {
     let tombstones = part.tombstones?.pointer
     withExtendedLifetime((part.segment, part.index, part.tombstones, part.judgedTerms, part.wholeTerms)) {
       var judge = PlaceJudge(
-        part.judgedTerms, in: columns, rules, scoring, letters: letters, isCategory: tiers.upperBound == .category,
-        isReading: isReading, isAlternative: isAlternative, completesLastWord: query.completesLastWord)
+        part.judgedTerms, in: columns, rules, scoring, letters: letters, isCategory: searchesCategories,
+        isReading: isReading, role: role, completesLastWord: query.completesLastWord)
       var whole = part.wholeTerms.map { terms in
         PlaceJudge(
           terms, in: columns, rules, scoring, letters: letters, isCategory: false, isReading: false,
-          isAlternative: false, completesLastWord: query.completesLastWord)
+          role: .text, completesLastWord: query.completesLastWord)
       }
       withUnsafeTemporaryAllocation(of: BoundedSlot.self, capacity: Self.groupSize) { group in
         if top.isFull {
@@ -530,7 +595,7 @@ final class TextSearch {
   ) {
     let positions = part.positions
     guard !isFiltered || filtering({ filter?.matches(slot, of: part.segment) ?? true }),
-      tiers.upperBound != .category || isNamed(slot, in: part), let (tier, fraction) = judge.judge(slot),
+      !searchesCategories || isNamed(slot, in: part), let (tier, fraction) = judge.judge(slot),
       tiers.contains(tier)
     else { return }
     if let judged = whole?.judge(slot), judged.tier >= wholeTier { return }
@@ -548,11 +613,16 @@ final class TextSearch {
     let id = positions.ids[slot]
     if let after = query.after {
       let last = byDistance ? -after.value : after.value
-      if key > last || (key == last && id <= after.id) { return }
+      if key > last || (key == last && id <= after.id) {
+        // It is on an earlier page, and not found by another reading of the text with a lower score.
+        if role != .text { _ = isNew(slot, in: part) }
+        return
+      }
     }
     guard isNew(slot, in: part) else { return }
     hasMatches = true
-    if tier != .typo { matchesWithoutTypos += 1 }
+    matchCount += 1
+    if tier != .typo, tier != .prefix || query.completesLastWord { matchesWithoutTypos += 1 }
     guard keepsOrder else { return }
     let candidate = TextCandidate(
       value: key, id: id, score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot), tier: tier)
@@ -583,15 +653,145 @@ final class TextSearch {
 }
 
 extension TextSearch {
-  /// Searches for the places that have all words, or words that begin with them, and behind these for those of a
-  /// category whose name the text is or ends with.
+  /// Searches for the places that have all words, or words that begin with them, also joined or separated, and for those
+  /// of a category whose name the text is or ends with: these are behind the others, unless the text has other words.
   private func searchWords() {
     rules = .none
-    searchNames()
+    let readings = categories.readings(of: query.text, text)
+    if scoring.isBiased, !byDistance { searchCategoriesNearby(readings) }
+    searchWholeWords()
+    searchVariants()
+    searchBeginnings()
+    let (whole, beside) = (readings.filter(\.isWhole), readings.filter { !$0.isWhole })
+    search(beside, role: .besideCategory, tiers: .category ... .allWords)
     // Places of a category are behind all others, unless distances alone count.
     guard byDistance || !top.isFull else { return }
     searchCategories()
-    searchReadings()
+    search(whole, role: .text, tiers: .category ... .category)
+  }
+
+  /// Searches for the places of the category that the whole text names, which near a location rank like those that have
+  /// the text as their name.
+  private func searchCategoriesNearby(_ readings: [CategoryTree.Reading]) {
+    let named = readings.filter(\.isWhole).reduce(into: Set<ExactText>()) { $0.formUnion($1.categories) }
+    (role, tiers, searchesCategories) = (.categoryAlone, .prefix ... .exact, true)
+    for index in parts.indices where !limit.isExpired {
+      let part = parts[index]
+      var numbers = Set(named.compactMap { part.segment.categories.number(of: $0.text) }.map { UInt32($0) })
+      if let own = part.index.categoryNames.categories(endingText: part.exactWords), own.wordCount == terms.count {
+        numbers.formUnion(own.numbers)
+      }
+      searchAll(of: numbers, in: index)
+    }
+    (role, searchesCategories) = (.text, false)
+  }
+
+  /// Judges all places of some categories.
+  private func searchAll(of numbers: Set<UInt32>, in index: Int) {
+    guard !numbers.isEmpty else { return }
+    parts[index].namedCategories = numbers
+    process(words(of: numbers, in: index), in: index)
+  }
+
+  /// Searches for the places of a category of which a label or synonym differs from the text by one edit.
+  private func searchNearlyNamedCategories() {
+    let named = categories.categories(nearlyNamed: text)
+    guard !named.isEmpty else { return }
+    (role, tiers, searchesCategories) = (.categoryAlone, .category ... .typo, true)
+    for index in parts.indices where !limit.isExpired {
+      let part = parts[index]
+      searchAll(of: Set(named.compactMap { part.segment.categories.number(of: $0.text) }.map { UInt32($0) }), in: index)
+    }
+    (role, searchesCategories) = (.text, false)
+  }
+
+  // MARK: Words that are joined or separated
+
+  /// The maximum number of texts with two words joined, and with a word separated, that are searched for with the text.
+  private static let maximumVariants = 4
+
+  /// The least number of letters of the parts of a word that is separated.
+  private static let lettersOfParts = 3
+
+  /// The number of words of a text up to which some are joined or separated with the text.
+  private static let wordsOfVariants = 8
+
+  /// Searches for places that have the words of the text with two of them joined to a word of a place.
+  private func searchVariants() {
+    let stages = joinedVariants
+    guard !stages.isEmpty else { return }
+    let own = terms
+    variantTerms = []
+    for index in parts.indices { parts[index].keepWholeTerms() }
+    // Those that the whole text finds by the beginnings of words have a lower score by these.
+    wholeTier = query.completesLastWord ? .prefix : .allWords
+    role = .variant
+    for stage in stages where !limit.isExpired {
+      guard let variant = alternative(stage, of: own) else { continue }
+      variantTerms += variant.filter { term in !own.contains { $0.isSame(as: term) } }
+      replaceTerms(variant)
+      searchVariant()
+    }
+    (role, wholeTier) = (.text, .typo)
+    for index in parts.indices { parts[index].dropWholeTerms() }
+    replaceTerms(own)
+  }
+
+  /// Searches for places that have all words, of which some are joined or separated.
+  private func searchVariant() {
+    if query.completesLastWord {
+      tiers = .prefix ... .prefix
+      searchPrefixes()
+    } else {
+      tiers = .allWords ... .allWords
+      for index in parts.indices { searchAllWords(index) }
+    }
+  }
+
+  private var joinedVariants: [TextQuery.Stage] {
+    guard terms.count <= Self.wordsOfVariants else { return [] }
+    let pairs = terms.indices.dropFirst().filter { index in
+      let (left, right) = (terms[index - 1], terms[index])
+      guard !left.isUnspaced, !right.isUnspaced else { return false }
+      let joined = left.bytes + right.bytes
+      return right.isIncomplete ? isBeginning(joined[...]) : isWord(joined[...])
+    }
+    return pairs.prefix(Self.maximumVariants).map { .joined(word: UInt16($0)) }
+  }
+
+  /// The stages of a word that no place has separated into two words of places.
+  private var separatedVariants: [TextQuery.Stage] {
+    if isRestricted || terms.count > Self.wordsOfVariants { return [] }
+    var found: [(stage: TextQuery.Stage, postings: Int)] = []
+    var start = 0
+    for (index, term) in terms.enumerated() {
+      defer { start += term.scalars.count }
+      guard !term.isUnspaced, !term.isIncomplete, Self.separatedLetters ~= term.scalars.count,
+        term.scalars.count >= 2 * Self.lettersOfParts, !parts.contains(where: { $0.exactWords[index] >= 0 })
+      else { continue }
+      let ends = term.scalarEnds
+      for middle in Self.lettersOfParts...ends.count - Self.lettersOfParts {
+        let left = postings(of: term.bytes[..<ends[middle - 1]])
+        guard left > 0 else { continue }
+        let right = postings(of: term.bytes[ends[middle - 1]...])
+        if right > 0 {
+          found.append((.separatedWords(letter: UInt16(clamping: start + middle)), min(left, right)))
+        }
+      }
+    }
+    // Sorting is stable: of parts that as many places have, the first.
+    return found.sorted { $0.postings > $1.postings }.prefix(Self.maximumVariants).map(\.stage)
+  }
+
+  /// Returns the number of places that have a word.
+  private func postings(of word: ContiguousArray<UInt8>.SubSequence) -> Int {
+    let word = ContiguousArray(word)
+    return parts.reduce(0) { sum, part in
+      limit.spend(TextPart.stepsPerTerm)
+      let dictionary = part.columns.dictionary
+      let number = dictionary.number(of: word, in: dictionary.words(beginningWith: word))
+      return sum + (number.map { part.columns.postingCount(of: $0..<$0 + 1) } ?? 0)
+    }
   }
 
   /// Searches for the places that have the other words of the text in an area that some of its words name; and if there
@@ -603,12 +803,12 @@ extension TextSearch {
     let own = (terms: terms, filters: filters, isFiltered: isFiltered)
     for index in parts.indices { parts[index].keepWholeTerms() }
     wholeTier = query.completesLastWord ? .prefix : .allWords
-    isReading = true
+    (isReading, searchesCategories) = (true, true)
     for reading in query.areaReadings where !limit.isExpired {
       filters.area = reading.area
       search(reading)
     }
-    isReading = false
+    (isReading, searchesCategories) = (false, false)
     wholeTier = .typo
     for index in parts.indices {
       parts[index].dropWholeTerms()
@@ -646,19 +846,22 @@ extension TextSearch {
     }
   }
 
-  private func searchNames() {
+  /// Searches for the places that have all words. While a text is being typed, its last word is the beginning of one, also
+  /// where a place has it whole.
+  private func searchWholeWords() {
+    guard !byDistance, !query.completesLastWord, !isPassed(.allWords) else { return }
+    tiers = .allWords ... .exact
+    for index in parts.indices { searchAllWords(index) }
+  }
+
+  /// Searches for the places that have words that begin with those of the text, or that lack small ones.
+  private func searchBeginnings() {
     if byDistance {
       tiers = .prefix ... .exact
-      return searchPrefixes()
+    } else {
+      if isPassed(.prefix) || (top.isFull && top.last.value >= Double(TextMatch.Tier.allWords.rawValue)) { return }
+      tiers = .prefix ... .prefix
     }
-    // While a text is being typed, its last word is the beginning of one, also where a place has it whole.
-    if !query.completesLastWord, !isPassed(.allWords) {
-      tiers = .allWords ... .exact
-      for index in parts.indices { searchAllWords(index) }
-      if top.isFull { return }
-    }
-    if isPassed(.prefix) { return }
-    tiers = .prefix ... .prefix
     searchPrefixes()
   }
 
@@ -667,7 +870,7 @@ extension TextSearch {
     tiers = .typo ... .typo
     guard terms.contains(where: { !$0.isUnspaced }) else { return }
     for index in parts.indices where !limit.isExpired {
-      let drivers = TextDriver.words(for: terms, at: distinctTerms, in: parts[index], rules: rules) {
+      let drivers = TextDriver.words(for: terms, at: requiredTerms, in: parts[index], rules: rules) {
         words(near: $0, in: index)
       }
       guard let first = drivers.first else { continue }
@@ -687,7 +890,8 @@ extension TextSearch {
     for index in parts.indices {
       let columns = parts[index].columns
       var rest = postingLimit
-      let words = Set(parts[index].prefixWords).map { ($0, columns.postingCount(of: $0)) }
+      let words = Set(requiredTerms.flatMap { parts[index].words(ofTerm: $0) })
+        .map { ($0, columns.postingCount(of: $0)) }
         .filter { (1...(isRestricted ? .max : TextDriver.fewPostings)).contains($0.1) }
         .sorted { ($0.1, $0.0.lowerBound) < ($1.1, $1.0.lowerBound) }
       for (words, count) in words where count <= rest && !limit.isExpired {
@@ -701,49 +905,52 @@ extension TextSearch {
   private func searchPrefixes() {
     for index in parts.indices {
       let part = parts[index]
-      guard !part.prefixWords.contains(where: \.isEmpty) else { continue }
-      processFewest(distinctTerms.map { part.prefixWords[$0] }, in: index)
+      guard part.hasWords(of: terms) else { continue }
+      processFewest(requiredTerms.map { part.words(ofTerm: $0) }, in: index)
     }
   }
 
   private func searchAllWords(_ index: Int) {
     let part = parts[index]
-    guard !part.exactWords.contains(-1) else { return }
-    processFewest(Set(part.exactWords).map { $0..<$0 + 1 }, in: index)
+    let words = requiredTerms.map { part.wholeWords(ofTerm: $0) }
+    guard !words.isEmpty, !words.contains(where: \.isEmpty) else { return }
+    processFewest(words, in: index)
   }
 
   /// Searches for the places that have all words without one in a name, of a category whose name the text is or ends
   /// with.
   private func searchCategories() {
     tiers = .category ... .category
-    isNameNeeded = false
+    (isNameNeeded, searchesCategories) = (false, true)
     for index in parts.indices {
       let part = parts[index]
       guard let (numbers, wordCount) = part.index.categoryNames.categories(endingText: part.exactWords),
-        !part.prefixWords.contains(where: \.isEmpty)
+        part.hasWords(of: terms)
       else { continue }
       parts[index].namedCategories = numbers
-      let others = part.prefixWords.dropLast(wordCount)
-      processFewest(others + part.exactWords.suffix(wordCount).map { $0..<$0 + 1 }, in: index)
+      let others = terms.indices.dropLast(wordCount).filter { !terms[$0].isSmall }.map { part.words(ofTerm: $0) }
+      processFewest(others + part.exactWords.suffix(wordCount).map { [$0..<$0 + 1] }, in: index)
     }
-    isNameNeeded = true
+    (isNameNeeded, searchesCategories) = (true, false)
   }
 
   /// Searches for the places of a category that a label or synonym at an end of the text names, and that have the other
   /// words of the text, if any, in a name, the category or the address.
-  private func searchReadings() {
-    let readings = categories.readings(of: query.text)
+  private func search(
+    _ readings: [CategoryTree.Reading], role: PlaceJudge.Role, tiers: ClosedRange<TextMatch.Tier>
+  ) {
     guard !readings.isEmpty, !limit.isExpired else { return }
     let own = terms
     for index in parts.indices { parts[index].keepWholeTerms() }
-    isReading = true
+    (isReading, searchesCategories, self.role) = (true, true, role)
+    self.tiers = tiers
     for reading in readings where !limit.isExpired {
       replaceTerms(
         QueryTerm.terms(of: reading.rest, completesLastWord: query.completesLastWord && !reading.isAtEnd))
-      isNameNeeded = false
+      isNameNeeded = role == .besideCategory
       for index in parts.indices { searchPlaces(of: reading.categories, in: index) }
     }
-    isReading = false
+    (isReading, searchesCategories, self.role) = (false, false, .text)
     for index in parts.indices { parts[index].dropWholeTerms() }
     replaceTerms(own)
   }
@@ -752,35 +959,43 @@ extension TextSearch {
   private func searchPlaces(of categories: Set<ExactText>, in index: Int) {
     let part = parts[index]
     let numbers = categories.compactMap { part.segment.categories.number(of: $0.text) }
-    guard !numbers.isEmpty, !part.prefixWords.contains(where: \.isEmpty) else { return }
-    parts[index].namedCategories = Set(numbers.map { UInt32($0) })
+    guard !numbers.isEmpty, part.hasWords(of: terms) else { return }
+    let all = Set(numbers.map { UInt32($0) })
+    parts[index].namedCategories = all
     let columns = part.columns
-    // Every place has the words of its category. A category without words is a rare one.
-    let words = Set(
-      numbers.compactMap { number in
-        part.index.categoryNames.words(of: number).min {
-          columns.postingCount(of: $0..<$0 + 1) < columns.postingCount(of: $1..<$1 + 1)
-        }
-      })
-    let named = words.sorted().map { $0..<$0 + 1 }
-    guard let fewest = part.prefixWords.min(by: { columns.postingCount(of: $0) < columns.postingCount(of: $1) }) else {
+    let named = words(of: all, in: index)
+    let others = requiredTerms.map { part.words(ofTerm: $0) }
+    guard let fewest = others.min(by: { columns.postingCount(of: $0) < columns.postingCount(of: $1) }) else {
       return process(named, in: index)
     }
-    let count = named.reduce(0) { $0 + columns.postingCount(of: $1) }
-    if count < columns.postingCount(of: fewest) {
-      process(named, and: [fewest], in: index)
+    if columns.postingCount(of: named) < columns.postingCount(of: fewest) {
+      process(named, and: fewest, in: index)
     } else {
-      process([fewest], and: named, in: index)
+      process(fewest, and: named, in: index)
     }
   }
 
+  /// Returns one word of each of some categories, that with the fewest postings, as ascending ranges: every place has the
+  /// words of its category. A category without words is a rare one.
+  private func words(of numbers: Set<UInt32>, in index: Int) -> [Range<Int>] {
+    let (columns, names) = (parts[index].columns, parts[index].index.categoryNames)
+    let words = Set(
+      numbers.compactMap { number in
+        names.words(of: Int(number)).min {
+          columns.postingCount(of: $0..<$0 + 1) < columns.postingCount(of: $1..<$1 + 1)
+        }
+      })
+    return words.sorted().map { $0..<$0 + 1 }
+  }
+
   /// Judges the places that have words of all sets, by the two with the fewest postings.
-  private func processFewest(_ sets: [Range<Int>], in index: Int) {
+  private func processFewest(_ sets: [[Range<Int>]], in index: Int) {
     let columns = parts[index].columns
+    guard !sets.isEmpty else { return }
     let words = sets.sorted { left, right in
-      (columns.postingCount(of: left), left.lowerBound) < (columns.postingCount(of: right), right.lowerBound)
+      (columns.postingCount(of: left), left[0].lowerBound) < (columns.postingCount(of: right), right[0].lowerBound)
     }
-    process([words[0]], and: words.count > 1 ? [words[1]] : nil, in: index)
+    process(words[0], and: words.count > 1 ? words[1] : nil, in: index)
   }
 }
 
@@ -794,14 +1009,63 @@ extension TextSearch {
     limitPostings(to: Self.maximumPostingsOfFallbacks)
     guard terms.contains(where: { !$0.isUnspaced }) else { return search(.missingPairs) }
     let areWords = self.areWords
-    if areWords { search(joinedStages + omittingStages, until: Self.maximumStepsOfFallbacks) }
+    var known: (stage: TextQuery.Stage, share: Double)??
+    func omission() -> (stage: TextQuery.Stage, share: Double)? {
+      if let known { return known }
+      let found = omissionByRarity
+      known = .some(found)
+      return found
+    }
+    func omission(ofShare least: Double) -> [TextQuery.Stage] {
+      omission().map { $0.share >= least ? [$0.stage] : [] } ?? []
+    }
+    if areWords {
+      search(joinedStages + omission(ofShare: 0) + omittingStages, until: Self.maximumStepsOfFallbacks)
+    }
     let groups: [() -> [TextQuery.Stage]] = [
       { self.stagesOfMoreTypos }, { areWords ? [] : self.joinedStages }, { self.separatedStages },
-      { self.stagesOfTwoTypos }, { self.terms.count > 1 ? [.lenient] : [] },
+      { self.stagesOfTwoTypos }, { areWords ? [] : omission(ofShare: Self.shareOfConvincing) },
+      { self.terms.count > 1 ? [.lenient] : [] },
     ]
     for group in groups where !hasMatches { search(group(), until: Self.maximumStepsOfTypos) }
-    if !hasMatches, !areWords { search(omittingStages, until: Self.maximumStepsOfFallbacks) }
+    if !hasMatches, !areWords {
+      search(omission(ofShare: 0) + omittingStages, until: Self.maximumStepsOfFallbacks)
+    }
   }
+
+  /// The stages of a street that is written in another way, which are tried before typos: with a word such as `platz`
+  /// joined to the one before it or apart from it, and without one such as `ulica`.
+  private var stagesOfStreets: [TextQuery.Stage] {
+    let table = Equivalents.shared
+    var (stages, start): ([TextQuery.Stage], Int) = ([], 0)
+    for (index, term) in terms.enumerated() where !term.isUnspaced {
+      if index > 0, !terms[index - 1].isUnspaced, table.isJoinable(term.bytes) || isAbbreviation(endingAt: index) {
+        stages.append(.joined(word: UInt16(clamping: index)))
+      }
+      if let stem = table.stem(of: term.bytes) {
+        let letters = term.bytes[..<stem].count { $0 & 0xC0 != 0x80 }
+        stages.append(.separated(letter: UInt16(clamping: start + letters), omitsLetter: false))
+      }
+      if terms.count > 1, index < Self.maximumWordsToOmit, table.isOmissible(term.bytes) {
+        stages.append(.omitted(words: 1 << UInt8(index), hasTypos: false))
+      }
+      start += term.scalars.count
+    }
+    return Array(stages.prefix(Self.maximumAlternatives))
+  }
+
+  /// Returns a Boolean value that indicates whether a word and the one before it are an abbreviation: `v.le` of `viale`.
+  private func isAbbreviation(endingAt index: Int) -> Bool {
+    let (first, second) = (terms[index - 1].bytes, terms[index].bytes)
+    return first.count + second.count <= Self.maximumAbbreviation && first.count <= 2
+      && !Equivalents.shared.words(for: first + second).isEmpty
+  }
+
+  /// The maximum number of bytes of an abbreviation of two words.
+  private static let maximumAbbreviation = 8
+
+  /// The part of what the words of a text say from which a place that has them is found before more typos.
+  private static let shareOfConvincing = 0.4
 
   /// Searches by the rules of stages until something matches, or a number of steps is exceeded.
   private func search(_ stages: [TextQuery.Stage], until steps: Int) {
@@ -817,7 +1081,7 @@ extension TextSearch {
     if stage == .words || stage == .typos { searchWords() }
     if stage == .words { return }
     if stage != .typos { limitPostings(to: Self.maximumPostingsOfFallbacks) }
-    if !isPassed(.typo) { search(stage) }
+    if !isPassed(.typo) || stage == .typos { search(stage) }
   }
 
   private var stagesOfMoreTypos: [TextQuery.Stage] {
@@ -833,12 +1097,14 @@ extension TextSearch {
   /// Searches by the rules of a stage; those of ``TextQuery/Stage/typos`` without the words that need no typos.
   private func searchStage(_ stage: TextQuery.Stage) {
     let own = terms
-    isAlternative = false
+    role = .text
     switch stage {
     case .words: searchWords()
     case .typos:
       rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
-      searchTypos()
+      rules.omitsHouseNumbers = terms.contains { !$0.isNumber }
+      searchNearlyNamedCategories()
+      if !isPassed(.typo) { searchTypos() }
     case .typosBesideRareWord:
       rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
       searchTyposBesideRareWords()
@@ -851,7 +1117,7 @@ extension TextSearch {
       searchTypos()
     case .joined, .separated, .omitted:
       guard let alternative = alternative(stage) else { return }
-      isAlternative = true
+      role = .typo
       replaceTerms(alternative)
       if case .omitted(_, hasTypos: false) = stage {
         rules = .none
@@ -864,6 +1130,13 @@ extension TextSearch {
       }
       // Scores and highlights of matches are those of the other terms.
       if !hasMatches { replaceTerms(own) }
+    case .separatedWords(let letter):
+      guard let alternative = alternative(.separated(letter: letter, omitsLetter: false)) else { return }
+      (rules, role) = (.none, .variant)
+      replaceTerms(alternative)
+      searchVariant()
+      role = .text
+      if !hasMatches { replaceTerms(own) }
     case .twoTypos:
       rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
       rules.allowsTwoAtLast = true
@@ -871,6 +1144,7 @@ extension TextSearch {
     case .lenient: searchLeniently()
     case .missingPairs: searchWithoutPairs()
     case .areas: _ = searchAreas()
+    case .near: break
     }
   }
 
@@ -884,7 +1158,7 @@ extension TextSearch {
     rules.maximumMissingPairs = missing
     for index in parts.indices {
       let columns = parts[index].columns
-      let words = Set(parts[index].prefixWords).sorted {
+      let words = Set(requiredTerms.map { parts[index].prefixWords[$0] }).sorted {
         (columns.postingCount(of: $0), $0.lowerBound) < (columns.postingCount(of: $1), $1.lowerBound)
       }
       .prefix(missing + 2)
@@ -909,7 +1183,9 @@ extension TextSearch {
     tiers = .typo ... .typo
     rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
     let drivers = parts.indices.map { index in
-      TextDriver.wordsOfEachTerm(terms, in: parts[index], takesAll: isRestricted) { words(near: $0, in: index) }
+      TextDriver.wordsOfEachTerm(
+        terms.filter { !$0.isSmall }, in: parts[index], takesAll: isRestricted
+      ) { words(near: $0, in: index) }
     }
     rules.isLenient = true
     for (index, words) in drivers.enumerated() {
@@ -958,7 +1234,11 @@ extension TextSearch {
   }
 
   /// Returns the terms of a stage with words joined, separated or omitted; `nil` if the text has no such words.
-  private func alternative(_ stage: TextQuery.Stage) -> ContiguousArray<QueryTerm>? {
+  private func alternative(_ stage: TextQuery.Stage) -> ContiguousArray<QueryTerm>? { alternative(stage, of: terms) }
+
+  private func alternative(
+    _ stage: TextQuery.Stage, of terms: ContiguousArray<QueryTerm>
+  ) -> ContiguousArray<QueryTerm>? {
     var alternative = terms
     switch stage {
     case .joined(let word):
@@ -980,6 +1260,7 @@ extension TextSearch {
               self.term(term.scalars[..<middle], isIncomplete: false),
               self.term(term.scalars[end...], isIncomplete: term.isIncomplete),
             ])
+          QueryTerm.noteSmallWords(in: &alternative)
           return alternative
         }
         middle -= term.scalars.count
@@ -994,6 +1275,7 @@ extension TextSearch {
       if alternative.isEmpty { return nil }
     default: return nil
     }
+    QueryTerm.noteSmallWords(in: &alternative)
     return alternative
   }
 
@@ -1019,12 +1301,147 @@ extension TextSearch {
     }
   }
 
+  /// The number of rare words whose places are compared to find which words to omit, and of the places of all of them.
+  private static let rareWordsOfOmissions = 4
+  private static let postingsOfOmissions = 20_000
+
+  /// The stage without the words that a place lacks which has those that say most, with the part of it: a word says the
+  /// more the fewer places have it, and most if none has. `nil` if no place has a word in its name, or the words of all
+  /// places must not decide.
+  private var omissionByRarity: (stage: TextQuery.Stage, share: Double)? {
+    guard (2...Self.maximumWordsToOmit).contains(terms.count), !isRestricted else { return nil }
+    let places = parts.reduce(1) { $0 + $1.segment.count }
+    func postings(_ term: Int) -> Int {
+      parts.reduce(0) { sum, part in
+        let word = part.exactWords[term]
+        return sum
+          + (terms[term].isIncomplete
+            ? part.columns.postingCount(of: part.prefixWords[term])
+            : word < 0 ? 0 : part.columns.postingCount(of: word..<word + 1))
+      }
+    }
+    let counts = terms.indices.map(postings)
+    let weights = terms.indices.map { term in
+      terms[term].isSmall ? Self.weightOfSmallWord : Self.weight(counts[term], of: places)
+    }
+    let rare = terms.indices.filter { counts[$0] > 0 && !terms[$0].isSmall }.sorted { counts[$0] < counts[$1] }
+      .prefix(Self.rareWordsOfOmissions)
+    let rarest = rare.first.map { weights[$0] } ?? 0
+    let first =
+      terms.indices.first { !terms[$0].isSmall && weights[$0] >= Self.shareOfFirst * rarest }
+      .map { $0 == terms.firstIndex { !$0.isSmall } ? 1 << UInt8($0) : 0 as UInt8 } ?? 0
+    var best = KeptTerms()
+    var rest = Self.postingsOfOmissions
+    for term in rare where counts[term] <= rest && !limit.isExpired {
+      rest -= counts[term]
+      for index in parts.indices {
+        let found = bestTerms(ofPlacesWith: term, weights, first: first, in: index)
+        if found.rank > best.rank { best = found }
+      }
+    }
+    let all = Self.bits(terms.indices)
+    guard best.terms != 0, best.terms != all else { return nil }
+    return (.omitted(words: all & ~best.terms, hasTypos: false), best.weight / weights.reduce(0, +))
+  }
+
+  private static let weightOfSmallWord = 0.1
+
+  /// Returns what a word says: about the binary logarithm of the number of places by that of those that have it.
+  private static func weight(_ postings: Int, of places: Int) -> Double {
+    var (weight, rest) = (1.0, Double(places) / Double(postings + 1))
+    while rest >= 2 {
+      weight += 1
+      rest /= 2
+    }
+    return weight + rest - 1
+  }
+
+  /// The terms that a place has.
+  private struct KeptTerms {
+    /// The terms as bits.
+    var terms: UInt8 = 0
+
+    /// What they say.
+    var weight = 0.0
+
+    /// The same, less for a name with other words.
+    var rank = 0.0
+  }
+
+  /// The part of the rank of one kept term that the coverage of the name decides; of several terms it is less.
+  private static let rankOfCoverage = 0.5
+
+  /// The factor of the rank if the first term is kept, since a text begins with what it is about; and the part of what
+  /// the rarest term says that the first one must say for that.
+  private static let factorOfFirst = 4.0
+  private static let shareOfFirst = 0.6
+
+  /// Returns the terms of the name, with those of the context, that has the greatest rank of the places that have a term.
+  ///
+  /// - Parameter first: the first term as a bit, if it says much.
+  private func bestTerms(
+    ofPlacesWith term: Int, _ weights: [Double], first: UInt8, in index: Int
+  ) -> KeptTerms {
+    let part = parts[index]
+    let columns = part.columns
+    let words = part.exactWords
+    let driver =
+      terms[term].isIncomplete ? part.prefixWords[term] : words[term] < 0 ? 0..<0 : words[term]..<words[term] + 1
+    guard !driver.isEmpty, limit.spend(Self.stepsPerPlace * columns.postingCount(of: driver)) else {
+      return KeptTerms()
+    }
+    func matching(_ entry: UInt32) -> UInt8 {
+      let word = Int(entry & TextColumns.wordMask)
+      var found: UInt8 = 0
+      for (index, own) in words.enumerated()
+      where own == word || (terms[index].isIncomplete && part.prefixWords[index].contains(word)) {
+        found |= 1 << UInt8(index)
+      }
+      return found
+    }
+    var best = KeptTerms()
+    for posting in Int(columns.postingStarts[driver.lowerBound])..<Int(columns.postingStarts[driver.upperBound]) {
+      let slot = Int(columns.postings[posting])
+      if let tombstones = part.tombstones?.pointer, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
+      let entries = Int(columns.entryStarts[slot])..<Int(columns.entryStarts[slot + 1])
+      var (context, name): (UInt8, UInt8) = (0, 0)
+      var (letters, covered) = (0, 0)
+      for entry in entries where columns.entries[entry] & TextColumns.context != 0 {
+        context |= matching(columns.entries[entry])
+      }
+      for index in entries {
+        let entry = columns.entries[index]
+        if entry & TextColumns.context != 0 { break }
+        let own = matching(entry)
+        name |= own
+        if !TextColumns.isVariant(entry) {
+          let count = columns.dictionary.letterCount(Int(entry & TextColumns.wordMask))
+          letters += count
+          if own != 0 { covered += count }
+        }
+        guard entry & TextColumns.nameEnd != 0 else { continue }
+        let found = name | context
+        if name != 0 {
+          let weight = weights.indices.reduce(0.0) { found & (1 << UInt8($1)) == 0 ? $0 : $0 + weights[$1] }
+          let coverage = Double(covered) / Double(max(letters, 1))
+          let kept = weights.indices.count { found & (1 << UInt8($0)) != 0 && !terms[$0].isSmall }
+          var rank = weight * (1 - Self.rankOfCoverage / Double(max(kept * kept, 1)) * (1 - coverage))
+          if found & first != 0 { rank *= Self.factorOfFirst }
+          if rank > best.rank { best = KeptTerms(terms: found, weight: weight, rank: rank) }
+        }
+        (name, letters, covered) = (0, 0, 0)
+      }
+    }
+    return best
+  }
+
   /// A Boolean value that indicates whether each word of the text is one of a place, or the beginning of one where it is
   /// being typed.
   private var areWords: Bool {
     !isRestricted
       && terms.indices.allSatisfy { term in
-        terms[term].isIncomplete ? hasWords(term) : parts.contains { $0.exactWords[term] >= 0 }
+        terms[term].isIncomplete
+          ? hasWords(term) : parts.contains { $0.exactWords[term] >= 0 || !$0.equivalentWords[term].isEmpty }
       }
   }
 
@@ -1045,7 +1462,9 @@ extension TextSearch {
   private static func bits(_ terms: some Sequence<Int>) -> UInt8 { terms.reduce(into: 0) { $0 |= 1 << UInt8($1) } }
 
   /// Returns a Boolean value that indicates whether a place has a word that begins with a term.
-  private func hasWords(_ term: Int) -> Bool { parts.contains { !$0.prefixWords[term].isEmpty } }
+  private func hasWords(_ term: Int) -> Bool {
+    parts.contains { !$0.prefixWords[term].isEmpty || !$0.equivalentWords[term].isEmpty }
+  }
 
   /// Returns a Boolean value that indicates whether a place has a word for a term by the present rules.
   private func isKnown(_ term: Int) -> Bool {

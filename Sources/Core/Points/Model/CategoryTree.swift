@@ -62,6 +62,9 @@ package final class CategoryTree: Sendable {
 
     /// A Boolean value that indicates whether the name is the end of the text.
     package let isAtEnd: Bool
+
+    /// A Boolean value that indicates whether the whole text is the name.
+    package let isWhole: Bool
   }
 
   /// The character before a category that is excluded, with which no name of a category begins.
@@ -92,11 +95,14 @@ package final class CategoryTree: Sendable {
 
   /// The words of labels and synonyms, by their bytes, each with the words of its whole name.
   private let words: [(word: ExactText, name: Int)]
+
+  /// The same labels, synonyms and plurals without the spaces between their words.
+  private let spellings: CategorySpellings
   private let names: [(words: [ExactText], category: Int, language: ExactText)]
 
   private init() {
     (categories, ends, parents, numbers, terms) = ([], [], [], [:], [:])
-    (edgeWords, maximumWordCount, words, names) = ([], 0, [], [])
+    (edgeWords, maximumWordCount, words, names, spellings) = ([], 0, [], [], CategorySpellings([:]))
   }
 
   /// Creates a tree.
@@ -136,6 +142,7 @@ package final class CategoryTree: Sendable {
       }
     }
     self.terms = terms
+    spellings = CategorySpellings(terms)
     edgeWords = edges
     maximumWordCount = names.lazy.map(\.words.count).max() ?? 0
   }
@@ -228,7 +235,14 @@ package final class CategoryTree: Sendable {
   private static func words(of text: NormalizedText) -> [ExactText] { text.words.map { ExactText(text.text(of: $0)) } }
 
   private static func joined(_ words: ArraySlice<ExactText>) -> ExactText {
-    words.count == 1 ? words[words.startIndex] : ExactText(words.lazy.map(\.text).joined(separator: " "))
+    guard let first = words.first, words.count > 1 else { return words.first ?? ExactText("") }
+    // Faster than the generic joined(separator:).
+    var text = first.text
+    for word in words.dropFirst() {
+      text += " "
+      text += word.text
+    }
+    return ExactText(text)
   }
 
   // MARK: Categories
@@ -310,17 +324,20 @@ package final class CategoryTree: Sendable {
   // MARK: Texts
 
   /// Returns the readings of a text that is, or begins or ends with, a label or synonym in any language, the longest
-  /// at either side. A text without one costs two look-ups.
-  package func readings(of text: String) -> [Reading] {
-    let normalized = NormalizedText(text)
+  /// at either side. Spaces between the words of these do not matter if they are the whole text, or two words at an
+  /// end of it. A text without one costs a few look-ups.
+  package func readings(of text: String) -> [Reading] { readings(of: text, NormalizedText(text)) }
+
+  /// Returns the same of a text whose normal form is known.
+  package func readings(of text: String, _ normalized: NormalizedText) -> [Reading] {
     guard let first = normalized.words.first, let last = normalized.words.last, !isEmpty else { return [] }
     let (begins, ends) = (
       edgeWords.contains(ExactText(normalized.text(of: first))),
       edgeWords.contains(ExactText(normalized.text(of: last)))
     )
-    guard begins || ends else { return [] }
-    let words = Self.words(of: normalized)
     let scalars = text.unicodeScalars
+    guard begins || ends else { return readings(ofOtherSpacingIn: normalized, scalars) }
+    let words = Self.words(of: normalized)
     var readings: [Reading] = []
     let counts = (1...min(maximumWordCount, words.count)).reversed()
     if ends, let (count, found) = longest(counts, { words.suffix($0) }) {
@@ -332,7 +349,36 @@ package final class CategoryTree: Sendable {
       let rest = scalars.dropFirst(Int(normalized.words[count - 1].sourceEnd))
       readings.append(reading(found, rest: rest, isAtEnd: false))
     }
+    let others = self.readings(ofOtherSpacingIn: normalized, scalars).filter { other in
+      other.isWhole || !readings.contains { $0.isAtEnd == other.isAtEnd }
+    }
+    return others + readings
+  }
+
+  /// Returns the readings by names whose spaces are others than those of the text.
+  private func readings(ofOtherSpacingIn text: NormalizedText, _ scalars: String.UnicodeScalarView) -> [Reading] {
+    let words = text.words
+    if let found = spellings.categories(of: text, words.indices) {
+      return [reading(found, rest: scalars.prefix(0), isAtEnd: true)]
+    }
+    guard words.count > 2 else { return [] }
+    var readings: [Reading] = []
+    if let found = spellings.categories(of: text, words.count - 2..<words.count) {
+      readings.append(
+        reading(found, rest: scalars.prefix(Int(words[words.count - 2].sourceStart)), isAtEnd: true))
+    }
+    if let found = spellings.categories(of: text, 0..<2) {
+      readings.append(reading(found, rest: scalars.dropFirst(Int(words[1].sourceEnd)), isAtEnd: false))
+    }
     return readings
+  }
+
+  /// Returns the names in data of the categories of which a label or synonym differs from a text by one edit, spaces
+  /// aside, and of those below them; none for a text of less than five letters, or one that is a label or synonym.
+  package func categories(nearlyNamed text: NormalizedText) -> Set<ExactText> {
+    guard spellings.categories(of: text, text.words.indices) == nil else { return [] }
+    let numbers = spellings.categories(near: text)
+    return Set(numbers.flatMap { namesInData(of: categories[$0].name) })
   }
 
   private func longest(
@@ -346,7 +392,8 @@ package final class CategoryTree: Sendable {
 
   private func reading(_ numbers: [Int], rest: Substring.UnicodeScalarView, isAtEnd: Bool) -> Reading {
     let names = numbers.flatMap { namesInData(of: categories[$0].name) }
-    return Reading(categories: Set(names), rest: String(Substring(rest)), isAtEnd: isAtEnd)
+    let text = String(Substring(rest))
+    return Reading(categories: Set(names), rest: text, isAtEnd: isAtEnd, isWhole: NormalizedText(text).isEmpty)
   }
 
   /// Returns the categories that have a label or synonym with all words of a text, the last one as the beginning of a
@@ -373,6 +420,105 @@ extension CategoryTree: Hashable {
   package static func == (left: CategoryTree, right: CategoryTree) -> Bool { left === right }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The names of categories without spaces, by which a text is compared with them whatever its spaces are.
+private struct CategorySpellings: Sendable {
+  private struct Spelling: Sendable {
+    let letters: [UInt32]
+
+    /// The set of the letters, as bits by their last six bits.
+    let set: UInt64
+    let categories: [Int]
+
+    init(_ name: ExactText, _ categories: [Int]) {
+      letters = name.text.unicodeScalars.map(\.value)
+      set = letters.reduce(0) { $0 | 1 << UInt64($1 & 63) }
+      self.categories = categories
+    }
+  }
+
+  private let categories: [ExactText: [Int]]
+
+  /// The names with enough letters for an edit, by their numbers of letters and their first letters, and by their last
+  /// letters: an edit changes one of these at most.
+  private let byEdges: [Edge: [Spelling]]
+
+  private struct Edge: Hashable {
+    let count: Int
+    let letter: UInt32
+    let isFirst: Bool
+  }
+
+  private static let lettersForEdit = 5
+  private static let maximumLetters = 60
+
+  /// Creates the spellings of names, whose words have spaces between them.
+  init(_ names: [ExactText: [Int]]) {
+    var categories: [ExactText: [Int]] = [:]
+    for (name, numbers) in names {
+      let spelling = ExactText(name.text.filter { $0 != " " })
+      categories[spelling, default: []] += numbers.filter { categories[spelling]?.contains($0) != true }
+    }
+    self.categories = categories.mapValues { $0.sorted() }
+    let spellings = self.categories.sorted { $0.key < $1.key }.map { Spelling($0.key, $0.value) }
+    var byEdges: [Edge: [Spelling]] = [:]
+    for spelling in spellings where spelling.letters.count >= Self.lettersForEdit {
+      let letters = spelling.letters
+      byEdges[Edge(count: letters.count, letter: letters[0], isFirst: true), default: []].append(spelling)
+      byEdges[Edge(count: letters.count, letter: letters[letters.count - 1], isFirst: false), default: []]
+        .append(spelling)
+    }
+    self.byEdges = byEdges
+  }
+
+  /// Returns the categories whose name is that of some words; `nil` if there are none.
+  func categories(of text: NormalizedText, _ words: Range<Int>) -> [Int]? {
+    guard let last = words.last else { return nil }
+    let bytes = Int(text.words[words.lowerBound].start)..<Int(text.words[last].end)
+    guard bytes.count <= 4 * Self.maximumLetters else { return nil }
+    return categories[ExactText(String(decoding: text.bytes[bytes], as: UTF8.self))]
+  }
+
+  /// Returns the categories of a name within one edit of a text.
+  func categories(near text: NormalizedText) -> [Int] {
+    let letters = String(decoding: text.bytes, as: UTF8.self).unicodeScalars.map(\.value)
+    guard (Self.lettersForEdit...Self.maximumLetters).contains(letters.count),
+      !text.words.contains(where: \.isUnspaced)
+    else { return [] }
+    let set = letters.reduce(UInt64(0)) { $0 | 1 << UInt64($1 & 63) }
+    var found: Set<Int> = []
+    let edges = (letters.count - 1...letters.count + 1).flatMap { count in
+      [
+        Edge(count: count, letter: letters[0], isFirst: true),
+        Edge(count: count, letter: letters[letters.count - 1], isFirst: false),
+      ]
+    }
+    for edge in edges {
+      for spelling in byEdges[edge] ?? []
+      where (spelling.set & ~set).nonzeroBitCount <= 1 && (set & ~spelling.set).nonzeroBitCount <= 1
+        && Self.isOneEdit(letters, spelling.letters)
+      {
+        found.formUnion(spelling.categories)
+      }
+    }
+    return found.sorted()
+  }
+
+  /// Returns a Boolean value that indicates whether one letter is inserted, deleted, replaced or exchanged with its
+  /// neighbour. Equal texts are no edit.
+  private static func isOneEdit(_ left: [UInt32], _ right: [UInt32]) -> Bool {
+    let beginning = zip(left, right).prefix { $0 == $1 }.count
+    let (first, second) = (left[beginning...], right[beginning...])
+    let ending = zip(first.reversed(), second.reversed()).prefix { $0 == $1 }.count
+    let (own, other) = (first.dropLast(ending), second.dropLast(ending))
+    switch (own.count, other.count) {
+    case (1, 0), (0, 1), (1, 1): return true
+    case (2, 2):
+      return own[own.startIndex] == other[other.startIndex + 1] && own[own.startIndex + 1] == other[other.startIndex]
+    default: return false
+    }
+  }
 }
 
 /// The plurals of names of categories, by rules for the endings of words as they are normalized.

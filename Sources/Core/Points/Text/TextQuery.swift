@@ -3,8 +3,9 @@ public import Basics
 
 /// A query for places by their names.
 ///
-/// Each word of the text must occur in a name, an alternative name, the category or the address of a place, and at
-/// least one in a name. Every condition of the filters must hold too.
+/// Each word of the text, or one that stands for it, must occur in a name, an alternative name, the category or the
+/// address of a place, and at least one in a name, or enough of them in the street. Every condition of the filters must
+/// hold too.
 public struct TextQuery: Hashable, Sendable {
   /// The orders of the matches.
   public enum Order: Hashable, Sendable {
@@ -51,6 +52,8 @@ public struct TextQuery: Hashable, Sendable {
     /// The same text with a word separated behind this number of letters of all words, with or without the letter that
     /// follows.
     case separated(letter: UInt16, omitsLetter: Bool)
+    /// The same text with a word separated into two of places behind this number of letters of all words.
+    case separatedWords(letter: UInt16)
     /// Words with one edit, words of six letters with two.
     case twoTypos
     /// Further edits of the other words beside a word that matches.
@@ -62,6 +65,8 @@ public struct TextQuery: Hashable, Sendable {
     case missingPairs
     /// Whole words, and the other words in the areas that ``TextQuery/areaReadings`` have.
     case areas
+    /// Places of a category near a place, both of which the text names.
+    case near
   }
 
   /// A reading of the text by which some of its words name an area.
@@ -174,7 +179,7 @@ public struct TextMatch: Hashable, Sendable {
     case typo
     /// A word is the beginning of one of the place's.
     case prefix
-    /// Every word is one of the place's.
+    /// Every word is one of the place's, or stands for one.
     case allWords
     /// The words are those of one of the place's names, in its order.
     case exact
@@ -213,7 +218,7 @@ public struct TextMatch: Hashable, Sendable {
   /// The kind of the match.
   public var tier: Tier
 
-  /// The name that matches best, where the query asked for it.
+  /// The name that matches best, or the street where the address does, where the query asked for it.
   public var name: Name?
 
   public init(point: PointOfInterest, distanceMetres: Double?, score: Double, tier: Tier, name: Name?) {
