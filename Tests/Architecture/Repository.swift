@@ -9,13 +9,15 @@ enum Repository {
     (try? Data(contentsOf: root.appending(path: path))).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Returns the modules below a folder: the folders with the names of targets, in order. A module has no files of those
-  /// in its folder.
+  /// Returns the modules below a folder: the outermost folders with the names of targets, in order, and the folders of
+  /// modules without Swift code that are in them.
   static func modules(in folder: String, of targets: Set<String>) -> [Module] {
     contents(of: folder).filter(\.isFolder).flatMap { entry in
       let inner = modules(in: entry.path, of: targets)
       guard targets.contains(entry.name) else { return inner }
-      return [Module(name: entry.name, folder: entry.path, files: sourceFiles(in: entry.path, but: targets))] + inner
+      let parts = inner.filter { !$0.isSwift }
+      let files = sourceFiles(in: entry.path, but: Set(parts.map(\.name)))
+      return [Module(name: entry.name, folder: entry.path, files: files)] + parts
     }
   }
 

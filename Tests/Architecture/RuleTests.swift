@@ -91,11 +91,11 @@ import Testing
     #expect(manifest.targets.filter { $0.value.isExecutable }.map(\.key) == ["waymark"])
   }
 
-  @Test func floorsAreThoseOfFoldersAndOfTheTable() {
+  @Test func floorsAreThoseOfFolders() {
     #expect(Self.module("Core/Stores/NewStore", "").floor == .core)
     #expect(Self.module("Features/Search/Words", "").feature == "Search")
     #expect(Self.module("waymark", "").floor == .program)
-    #expect(Self.module("Geo", "").floor == .libraries)
+    #expect(Self.module("Libraries/Geo", "").floor == .libraries)
     #expect(Self.module("Unknown", "").floor == nil)
   }
 

@@ -73,12 +73,12 @@ extension PointSnapshot {
   /// The distance from a named place within which places of a category are near it, in metres.
   private static let nearbyMetres = 2_000.0
 
-  /// Returns the query for the places of a category near the place that the text names; `nil` if it names none, or a
-  /// place has the whole text as its name, or there is none of the category near it.
+  /// Returns the query for the places of a category near the place that the text names; `nil` if it names none or is being
+  /// typed, or a place has the whole text as its name, or there is none of the category near it.
   private func nearby(
     _ query: TextQuery, _ propertyFilter: SlotFilter?, _ plan: IndexPlan?, _ limit: SearchLimit
   ) -> TextQuery? {
-    guard query.after == nil || query.after?.stage == .near, query.filters.proximity == nil,
+    guard !query.completesLastWord, query.after == nil || query.after?.stage == .near, query.filters.proximity == nil,
       query.filters.categories.isEmpty, let reading = NearReading(query.text, textConfiguration.categories)
     else { return nil }
     var whole = query
