@@ -343,8 +343,7 @@ let package = Package(
       feature(
         "Tokens",
         [
-          "AccessControl", "Basics", "CQL2", "HTTPServer", "JSONText", "Points", "PrometheusMetrics",
-          "ServerFeatures", logging,
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "Points", "PrometheusMetrics", "ServerFeatures", logging,
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "JWTKit", package: "jwt-kit"),
           .product(name: "NIOCore", package: "swift-nio"),

@@ -486,7 +486,7 @@ import Testing
     ("name: '{a'", "'{a'"), ("name: a\ncategory: [amenity]", "members"),
     ("name: a\ncategory: [amenity: x]", "amenity=cafe"),
     ("name: a\ntake: [{when: b}]", "'when'"), ("name: a\ntable: {separator: x}", "separator must be"),
-    ("source: {name: x}", "has no name"), ("name: a\ntags: {keep: {}}", "text"), ("name: 'a[-1]'", "'a[-1]'"),
+    ("source: {name: x}", "has no name"), ("name: a\ntags: {keep: {}}", "string"), ("name: 'a[-1]'", "'a[-1]'"),
     ("name: {value: {value: a, when: b}, when: c}", "one condition"),
     ("name: a\ntake: [{any: {k: {atLeast: 1, x: 2}}}]", "atLeast with a number"),
     ("name: a\ntake: [{either: [{any: k, otherwise: x}]}]", "a rule of either has no member 'otherwise'"),

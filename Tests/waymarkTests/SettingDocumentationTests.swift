@@ -62,7 +62,7 @@ extension CategoryTree: CustomReflectable {
       "CHANGES_MAX_STREAMS": "7", "OGC_COLLECTIONS": "food=cafe", "SUGGESTION_DAYS": "7",
       "WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8",
     ]
-    let named = ["MAP_TILES_ATTRIBUTION", "MAP_TILES_FILE", "MAP_TILES_URL"]
+    let named = ["JWT_AUDIENCE", "JWT_ISSUER", "JWT_JWKS", "MAP_TILES_ATTRIBUTION", "MAP_TILES_FILE", "MAP_TILES_URL"]
     let places = Setting.places.settings(with: Features.all).map(\.name)
 
     #expect(Features.all.flatMap { $0.settings }.map(\.name).sorted() == (values.keys + named).sorted())
