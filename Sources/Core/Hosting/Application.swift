@@ -26,7 +26,7 @@ package struct Application {
   private let access: AccessControl
   private var featureServices: [BackgroundService] = []
 
-  /// What features do before the server listens.
+  /// The work of features that ends before the server listens.
   private var preparations: [@Sendable () async -> Void] = []
 
   private var reloadable: [ReloadablePart] = []

@@ -85,7 +85,7 @@ package struct FeatureParts {
   package var collectors: [any MetricsCollector]
   package var services: [BackgroundService]
 
-  /// What is made from files, and made again at SIGHUP.
+  /// The parts that are made from files, and made again at SIGHUP.
   package var reloadable: [ReloadablePart]
 
   /// Work that ends before the server listens.

@@ -8,7 +8,7 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// What the calls of Nominatim's API have in common.
+/// The searches and the encoding that the calls of Nominatim's API share.
 struct NominatimService: Sendable {
   let service: PointsService
   let revalidation: Revalidation

@@ -84,7 +84,7 @@ import Testing
     ("cafe in de buurt van het Vondelpark", 5), ("cafe koło rynek główny", 6), ("café perto da Torre de Belém", 7),
     ("кафе рядом с красная площадь", 8), ("渋谷駅の近く カフェ", 9), ("渋谷駅近くのカフェ", 9), ("カフェ 渋谷駅 近く", 9),
     ("渋谷駅周辺にあるカフェ", 9), ("강남역 근처 카페", 10), ("강남역 근처에 있는 카페", 10), ("카페 강남역 근처", 10),
-    ("外滩附近 咖啡", 11), ("外滩附近的咖啡", 11),
+    ("外滩附近 咖啡", 11), ("外滩附近的咖啡", 11), ("cafe lähellä stephansplatz", 0), ("cafe nära stephansplatz", 0),
   ])
   func placesAreFoundAroundThePlaceOfTheText(text: String, landmark: Int) async throws {
     let response = try await ServiceDriver(store: try await Self.store()).send(.GET, Self.target(text, "&limit=3"))

@@ -104,7 +104,7 @@ import Testing
       .joined(word: 0), .joined(word: 9), .joined(word: .max), .separated(letter: 0, omitsLetter: false),
       .separated(letter: 10, omitsLetter: true), .separated(letter: .max, omitsLetter: true), .missingPairs, .lenient,
       .omitted(words: 0, hasTypos: false), .omitted(words: 3, hasTypos: true), .omitted(words: .max, hasTypos: false),
-      .twoTypos, .near, .separatedWords(letter: 0), .separatedWords(letter: .max),
+      .twoTypos, .separatedWords(letter: 0), .separatedWords(letter: .max),
     ] as [TextQuery.Stage])
   func stageThatATextDoesNotHaveIsSearched(stage: TextQuery.Stage) throws {
     let snapshot = try TextPlaces.snapshot(["Los Angeles Airport", "Losangeles"])

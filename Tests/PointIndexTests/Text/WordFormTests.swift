@@ -146,7 +146,7 @@ import Testing
   }
 }
 
-/// Texts that name a category, near a location or a place.
+/// Texts that name a category, near a location.
 @Suite struct NearbyCategoryTests {
   private static func snapshot() throws -> PointSnapshot {
     var configuration = TextIndexConfiguration()
@@ -157,18 +157,12 @@ import Testing
           .init(language: "en", label: "Supermarket", synonyms: ["Food store"]), .init(language: "ja", label: "スーパー"),
         ]),
       .init(name: "bar", names: [.init(language: "en", label: "Bar")]),
-      .init(name: "station", names: [.init(language: "en", label: "Station")]),
     ])
     let places = [
       try TextPlaces.place(1, "Bar", at: (42, 19), category: "town", tags: [("population", "10000")]),
       try TextPlaces.place(2, "Blue Note", at: (48.001, 9), category: "bar"),
       try TextPlaces.place(3, "Bar Centrale", at: (48.03, 9), category: "bar"),
       try TextPlaces.place(4, "Aldi", at: (48.002, 9), category: "supermarket"),
-      try TextPlaces.place(5, "Old Mill", at: (50, 10), category: "museum"),
-      try TextPlaces.place(6, "Lidl", at: (50.005, 10), category: "supermarket"),
-      try TextPlaces.place(7, "Spar", at: (50.001, 10), category: "supermarket"),
-      try TextPlaces.place(8, "Bar near the Old Mill", at: (20, 20), category: "bar"),
-      try TextPlaces.place(9, "上野駅", at: (50.004, 10), category: "station"),
     ]
     return PointSnapshot(ContiguousArray(places), text: configuration)
   }
@@ -185,21 +179,6 @@ import Testing
 
     #expect(snapshot.names("bar", near: Self.center).prefix(3) == ["Blue Note", "Bar Centrale", "Bar"])
     #expect(snapshot.names("bar").first == "Bar")
-  }
-
-  @Test(arguments: [
-    ("supermarket near old mill", ["Spar", "Lidl"]), ("Food store close to the Old Mill", ["Spar", "Lidl"]),
-    ("上野駅の近くのスーパー", ["Lidl", "Spar"]), ("bar near the old mill", ["Bar near the Old Mill"]),
-  ])
-  func categoryNearAPlaceIsOrderedByTheDistanceFromIt(text: String, names: [String]) throws {
-    #expect(try Self.snapshot().names(text) == names)
-  }
-
-  @Test func pagesOfACategoryNearAPlaceContinue() throws {
-    let found = try Self.snapshot().allMatches(of: TextQuery(text: "supermarket near old mill", limit: 1))
-
-    #expect(found.map(\.point.draft.name) == ["Spar", "Lidl"])
-    #expect(found.allSatisfy { $0.distanceMetres == nil })
   }
 
   @Test func otherWordsBesideALabelRankByTheName() throws {

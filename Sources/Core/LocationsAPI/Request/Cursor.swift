@@ -303,8 +303,7 @@ extension TextQuery.Stage {
     case .twoTypos: (10, 0)
     case .omitted(let words, let hasTypos): (hasTypos ? 12 : 11, UInt16(words))
     case .areas: (13, 0)
-    case .near: (14, 0)
-    case .separatedWords(let letter): (15, letter)
+    case .separatedWords(let letter): (14, letter)
     }
   }
 
@@ -325,8 +324,7 @@ extension TextQuery.Stage {
     case 11: self = .omitted(words: UInt8(truncatingIfNeeded: detail), hasTypos: false)
     case 12: self = .omitted(words: UInt8(truncatingIfNeeded: detail), hasTypos: true)
     case 13: self = .areas
-    case 14: self = .near
-    case 15: self = .separatedWords(letter: detail)
+    case 14: self = .separatedWords(letter: detail)
     default: return nil
     }
     guard code == (number, detail) else { return nil }

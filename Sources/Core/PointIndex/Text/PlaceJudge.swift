@@ -238,7 +238,7 @@ struct PlaceJudge {
   /// The number of steps to compute the edits between two words.
   private static let stepsPerDistance = 24
 
-  /// What the terms are.
+  /// The relation of terms to the text of a query.
   enum Role {
     /// The text, or a part of it.
     case text

@@ -18,13 +18,13 @@ extension PointSnapshot {
   /// Returns one page of the places that match a text. The query has no property filter, area or route, and its limits
   /// of time and steps have no effect.
   public func matches(of query: TextQuery) -> TextPage {
-    page(of: search(for: query, nil, nil, SearchLimit(nil)), of: query)
+    page(of: TextSearch(query, in: self), of: query)
   }
 
   /// Returns the number of steps of the search for a page, each a few nanoseconds, for measurements.
   package func steps(of query: TextQuery) -> Int {
     let limit = SearchLimit(nil)
-    _ = page(of: search(for: query, nil, nil, limit), of: query)
+    _ = page(of: TextSearch(query, in: self, nil, nil, limit), of: query)
     return limit.steps
   }
 
@@ -57,57 +57,9 @@ extension PointSnapshot {
     query.filters = narrowed
     query.filters.filter = nil
     query.filters.opening = nil
-    let result = body(search(for: query, slotFilter, plan, limit), query)
+    let result = body(TextSearch(query, in: self, slotFilter, plan, limit), query)
     if limit.isExpired { throw limit.error }
     return result
-  }
-
-  /// Returns the search for a query: that for places of a category near a place if the text names both.
-  private func search(
-    for query: TextQuery, _ propertyFilter: SlotFilter?, _ plan: IndexPlan?, _ limit: SearchLimit
-  ) -> TextSearch {
-    let nearby = nearby(query, propertyFilter, plan, limit)
-    return TextSearch(nearby ?? query, in: self, propertyFilter, plan, limit, isNearby: nearby != nil)
-  }
-
-  /// The distance from a named place within which places of a category are near it, in metres.
-  private static let nearbyMetres = 2_000.0
-
-  /// Returns the query for the places of a category near the place that the text names; `nil` if it names none or is being
-  /// typed, or a place has the whole text as its name, or there is none of the category near it.
-  private func nearby(
-    _ query: TextQuery, _ propertyFilter: SlotFilter?, _ plan: IndexPlan?, _ limit: SearchLimit
-  ) -> TextQuery? {
-    guard !query.completesLastWord, query.after == nil || query.after?.stage == .near, query.filters.proximity == nil,
-      query.filters.categories.isEmpty, let reading = NearReading(query.text, textConfiguration.categories)
-    else { return nil }
-    var whole = query
-    (whole.limit, whole.after) = (1, nil)
-    if query.after == nil, TextSearch(whole, in: self, propertyFilter, plan, limit).run().first?.tier == .exact {
-      return nil
-    }
-    // Of a restricted query, the place must be one that it may find.
-    let isRestricted = query.filters.restriction != nil
-    let landmark = TextQuery(
-      text: reading.landmark, bias: query.bias, filters: isRestricted ? query.filters : PointQuery(), limit: 1)
-    let places = TextSearch(
-      landmark, in: self, isRestricted ? propertyFilter : nil, isRestricted ? plan : nil, limit)
-    guard let place = places.run().first else { return nil }
-    let center = parts[Int(place.part)].segment.columns.coordinates[Int(place.slot)]
-    var nearby = query
-    nearby.text = reading.category
-    nearby.bias = nil
-    nearby.areaReadings = []
-    nearby.filters.categories = reading.categories
-    nearby.filters.proximity = .init(center: center, radiusMetres: Self.nearbyMetres)
-    nearby.order = .distance
-    nearby.after = query.after.map { .init(value: $0.value, id: $0.id, stage: .words) }
-    if query.after == nil {
-      var first = nearby
-      first.limit = 1
-      if TextSearch(first, in: self, propertyFilter, plan, limit).run().isEmpty { return nil }
-    }
-    return nearby
   }
 
   private func page(of search: TextSearch, of query: TextQuery) -> TextPage {
@@ -135,7 +87,7 @@ extension PointSnapshot {
     return TextPage(
       matches: matches,
       next: next.map {
-        .init(value: isRelevance ? $0.score : -$0.value, id: $0.id, stage: search.isNearby ? .near : search.stage)
+        .init(value: isRelevance ? $0.score : -$0.value, id: $0.id, stage: search.stage)
       })
   }
 }

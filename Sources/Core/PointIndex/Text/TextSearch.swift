@@ -63,9 +63,6 @@ final class TextSearch {
 
   /// The text of the query in its normal form.
   private let text: NormalizedText
-
-  /// A Boolean value that indicates whether the query is for places of a category near a place that a text names.
-  let isNearby: Bool
   private var filter: QueryFilter
   private var isFiltered: Bool
 
@@ -127,7 +124,7 @@ final class TextSearch {
   /// The part of a score by importance, in steps of 1/255.
   private let importances: ContiguousArray<Double>
 
-  /// What the terms are.
+  /// The relation of the terms to the text.
   private var role = PlaceJudge.Role.text
 
   /// A Boolean value that indicates whether places must be of a category that the text names.
@@ -174,11 +171,10 @@ final class TextSearch {
   ///   - limit: the time limit.
   init(
     _ query: TextQuery, in snapshot: PointSnapshot, _ propertyFilter: SlotFilter? = nil, _ plan: IndexPlan? = nil,
-    _ limit: SearchLimit = SearchLimit(nil), isNearby: Bool = false
+    _ limit: SearchLimit = SearchLimit(nil)
   ) {
     self.query = query
     text = NormalizedText(query.text)
-    self.isNearby = isNearby
     self.limit = limit
     postingLimit = query.filters.restriction == nil ? Self.maximumPostings : .max
     self.propertyFilter = propertyFilter
@@ -1144,7 +1140,6 @@ extension TextSearch {
     case .lenient: searchLeniently()
     case .missingPairs: searchWithoutPairs()
     case .areas: _ = searchAreas()
-    case .near: break
     }
   }
 
@@ -1361,7 +1356,7 @@ extension TextSearch {
     /// The terms as bits.
     var terms: UInt8 = 0
 
-    /// What they say.
+    /// The sum of the information of the words: the rarer a word, the more it has.
     var weight = 0.0
 
     /// The same, less for a name with other words.

@@ -15,7 +15,8 @@ package struct NearReading: Hashable, Sendable {
 
 /// The words for near in the languages of the category tree.
 package enum NearWords {
-  /// The words in front of a place: English, German, Spanish, French, Italian, Dutch, Polish, Portuguese and Russian.
+  /// The words in front of a place: English, German, Spanish, French, Italian, Dutch, Polish, Portuguese, Russian, Finnish
+  /// and Swedish.
   private static let leading = [
     "near", "near to", "nearby", "close to", "next to", "by", "around", "in the vicinity of",
     "bei", "beim", "bei der", "nahe", "nahe bei", "nähe", "nähe von", "in der nähe von", "in der nähe vom",
@@ -30,6 +31,7 @@ package enum NearWords {
     "perto", "perto de", "perto do", "perto da", "perto dos", "perto das", "próximo ao", "próximo à", "próximo de",
     "próximo do", "próximo da", "ao lado de", "ao lado do", "ao lado da",
     "рядом с", "рядом со", "около", "возле", "недалеко от", "неподалёку от", "поблизости от", "вблизи", "близ", "у",
+    "lähellä", "nära", "i närheten av", "bredvid",
   ]
 
   /// The words behind a place: Japanese, Korean and Chinese.

@@ -65,8 +65,6 @@ public struct TextQuery: Hashable, Sendable {
     case missingPairs
     /// Whole words, and the other words in the areas that ``TextQuery/areaReadings`` have.
     case areas
-    /// Places of a category near a place, both of which the text names.
-    case near
   }
 
   /// A reading of the text by which some of its words name an area.
