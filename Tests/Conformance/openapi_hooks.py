@@ -193,7 +193,6 @@ def correct_import(query):
     """Texts about a data set need its name, and a replacement needs rows of its source."""
     query.pop("replaceSource", None)
     query.pop("maxDeletions", None)
-    query.pop("strict", None)
     query.pop("idField", None)
     query.pop("nameField", None)
     if "source" not in query:

@@ -166,16 +166,22 @@ import Testing
   }
 
   @Test(arguments: [
-    ("Apotheke", ["Apotheke am Ring", "Adler", "Walgreens"]), ("drugstore", ["Adler", "Walgreens"]),
+    ("Apotheke", ["Adler", "Walgreens", "Apotheke am Ring"]), ("drugstore", ["Adler", "Walgreens"]),
     ("薬局", ["Adler", "Walgreens"]), ("wien apotheke", ["Adler"]), ("apotheke wien", ["Adler"]),
     ("drugstore walgreens", ["Walgreens"]), ("essen und trinken", ["Central", "Mel's", "Dive"]),
     ("kaffeehaus", ["Central", "Mel's"]),
   ])
-  func textsFindPlacesBySynonymsBehindNames(text: String, names: [String]) async throws {
+  func textsWithALocationFindPlacesBySynonyms(text: String, names: [String]) async throws {
     let query = text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     let response = try await driver().send(.GET, "/locations?q=\(query)&lat=0&long=0")
 
     #expect(try response.names == names)
+  }
+
+  @Test func withoutALocationNamesComeBeforeSynonyms() async throws {
+    let response = try await driver().send(.GET, "/locations?q=Apotheke")
+
+    #expect(try response.names == ["Apotheke am Ring", "Adler", "Walgreens"])
   }
 
   @Test func reportsNameTheCategoriesThatWereAskedFor() async throws {

@@ -219,13 +219,13 @@ import Testing
   @Test(arguments: FilteredTexts.queries) func placesOfAFilterAreSortedWithinTheLimit(query: PointQuery) throws {
     let snapshot = try FilteredTexts.snapshot(sources: 10)
     let terms = QueryTerm.terms(of: "place", completesLastWord: false)
-    var part = TextPart(snapshot.parts[0], number: 0, terms: terms, SearchLimit(nil))
+    var part = TextPart(snapshot.parts[0], number: 0, terms: terms, isRestricted: false, SearchLimit(nil))
     let found = part.slots(matching: query, atMost: 2_000)
     let slots = try #require(found)
     #expect(!slots.isEmpty)
 
     let limit = SearchLimit(nil, maximumSteps: 16 * slots.count)
-    var limited = TextPart(snapshot.parts[0], number: 0, terms: terms, limit)
+    var limited = TextPart(snapshot.parts[0], number: 0, terms: terms, isRestricted: false, limit)
 
     let none = limited.slots(matching: query, atMost: 2_000)
 

@@ -336,7 +336,7 @@ extension PhotonArguments {
       let box = try? BoundingBox(
         west: clamp(min(x1, x2), 180), south: clamp(min(y1, y2), 90), east: clamp(max(x1, x2), 180),
         north: clamp(max(y1, y2), 90)),
-      let center = try? Coordinate(latitude: (box.south + box.north) / 2, longitude: (box.west + box.east) / 2),
+      let center = box.center,
       let corner = try? Coordinate(latitude: box.south, longitude: box.west)
     else {
       values.note(.invalid, "viewbox", "must be two corners, lon,lat,lon,lat in degrees, got '\(text.prefix(50))'")
@@ -369,7 +369,7 @@ extension PhotonArguments {
       } else {
         values.note(
           .invalid, Self.excluded.name,
-          "must be numbers or objects such as N17, with commas between, got \(values.quoted(id))")
+          "must be numbers or objects such as N17, separated by commas, got \(values.quoted(id))")
       }
     }
     filter.keepsDuplicates = !isOn(Self.distinct, default: true)

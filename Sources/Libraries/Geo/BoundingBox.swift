@@ -34,6 +34,13 @@ public struct BoundingBox: Hashable, Sendable {
   /// A Boolean value that indicates whether the box spans the meridian of 180 degrees.
   public var crossesAntimeridian: Bool { west > east }
 
+  /// The middle of the box, in degrees.
+  package var center: Coordinate? {
+    var longitude = (west + (crossesAntimeridian ? east + 360 : east)) / 2
+    if longitude > 180 { longitude -= 360 }
+    return try? Coordinate(latitude: (south + north) / 2, longitude: longitude)
+  }
+
   /// The box's longitudes as one or two ranges of plain numbers, none of which wraps.
   ///
   /// A box with an edge on the antimeridian gets the meridian's other name as a range of its own, so that a store

@@ -176,7 +176,6 @@ extension HTTPRequest {
   ///
   /// - Throws: ``Problem`` of a body that did not arrive, or 503 `overloaded` if it had to give way to others.
   package func collectBody() async throws(Problem) -> ByteBuffer {
-    if let bytes = try shortBody() { return bytes }
     do throws(HTTPBodyError) {
       guard let server, case .stream(let stream) = body.source else { return try await body.collect() }
       let share = server.bodies.share(of: sender) { [weak stream] in stream?.finish(.failure(.overloaded)) }

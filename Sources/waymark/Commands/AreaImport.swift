@@ -23,12 +23,14 @@ extension ImportCommand {
     } catch let error as FileError {
       throw Exit.because("\(error); nothing was imported", Exit.badData)
     }
-    let mode: ImportMode = atomic ? .atomic : .partial
+    let mode: ImportMode = takesAllOrNothing ? .atomic : .partial
     let removal = try removal()
     if let warning = AreaRows.keyWarning(keylessRows: reader.keylessRows) {
       StandardError.warn("\(warning) (--source and --id-field)")
     }
-    if atomic, read.report.rejected > 0 { throw Exit.because(ImportSummary.rejection(of: read.report), Exit.badData) }
+    if takesAllOrNothing, read.report.rejected > 0 {
+      throw Exit.because(ImportSummary.rejection(of: read.report), Exit.badData)
+    }
     var report: ImportReport
     if let target = try server.target() {
       guard !database.namesDatabase else {
@@ -48,7 +50,7 @@ extension ImportCommand {
         read.rows, ImportOptions(mode: mode, dryRun: dryRun, removal: removal, sources: sources))
     }
     report.add(read.report)
-    if atomic, report.rejected > 0 { throw Exit.because(ImportSummary.rejection(of: report), Exit.badData) }
+    if takesAllOrNothing, report.rejected > 0 { throw Exit.because(ImportSummary.rejection(of: report), Exit.badData) }
     (ImportSummary(report: report, isDryRun: dryRun).lines + reader.skipped).forEach { StandardOutput.print($0) }
     if report.rejected > 0, report.accepted == 0 { throw Exit.because("no row could be used", Exit.badData) }
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }

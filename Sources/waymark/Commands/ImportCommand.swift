@@ -31,7 +31,8 @@ struct ImportCommand: AsyncParsableCommand {
       rejected row is kept if the row has its id; otherwise the row counts as one deletion more.
 
       --areas imports named areas instead: GeoJSON, GeoJSON text sequences and NDJSON of polygons, and the named \
-      boundaries of OpenStreetMap's files. --source, --id-field, --replace-source and --licence are as for places.
+      boundaries of OpenStreetMap's files. --source, --id-field, --replace-source and --licence are as for places, but \
+      --replace-source does not keep the area of a rejected row.
 
       With --url the files go to a running server, whatever its store: one request and one transaction for each file, \
       or for all with a mapping, --bbox, --polygon, --areas or files of OpenStreetMap.
@@ -196,7 +197,7 @@ struct ImportCommand: AsyncParsableCommand {
   }
 
   /// A Boolean value that indicates whether nothing is imported if a row is rejected.
-  private var takesAllOrNothing: Bool { atomic || strict && replaceSource != nil }
+  var takesAllOrNothing: Bool { atomic || strict && replaceSource != nil }
 
   private func options(_ input: ImportInput) -> ImportOptions {
     ImportOptions(

@@ -116,7 +116,7 @@ import Testing
     let order = [
       "lat", "long", "radius", "category", "bbox", "limit", "cursor", "fields", "f", "mode", "dryRun", "source",
       "sourceId", "confirm", "idField", "nameField", "unknownFields", "since", "until", "replaceSource",
-      "maxDeletions", "strict", "licence", "attribution", "attributionUrl", "lang", "q", "autocomplete", "sort",
+      "maxDeletions", "licence", "attribution", "attributionUrl", "lang", "q", "autocomplete", "sort",
       "filter", "filter-lang", "filter-crs", "crs", "bbox-crs", "datetime", "tags", "zoom", "by", "within",
       "route", "open", "openUnknown", "from", "days", "wait", "tree", "status", "view", "in", "kind", "ids",
       "atomic", "other", "minScore", "states", "state", "place",

@@ -157,8 +157,8 @@ import Testing
       (["accept": "text/html,application/xhtml+xml,*/*;q=0.8"], true), ([:], true), (["accept": "image/png"], true),
     ] as [(HTTPHeaders, Bool)])
   func statusIsAPageForBrowsersAndPhotonsForPrograms(headers: HTTPHeaders, isPage: Bool) async throws {
-    for method in [HTTPMethod.GET, .HEAD] {
-      let response = try await Self.driver().send(method, "/status", headers: headers)
+    for (method, path) in [(HTTPMethod.GET, "/status"), (.HEAD, "/status"), (.GET, "/status/")] {
+      let response = try await Self.driver().send(method, path, headers: headers)
 
       #expect(response.status == 200)
       let mediaType = try #require(response.headers.first(name: "content-type"))

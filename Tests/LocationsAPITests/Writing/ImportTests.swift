@@ -87,13 +87,12 @@ import Testing
     let query = "?source=s&replaceSource=s"
 
     let tried = try await send(csv, as: "text/csv", query: "\(query)&dryRun=true")
-    let strict = try await send(csv, as: "text/csv", query: "\(query)&strict=true")
+    let atomic = try await send(csv, as: "text/csv", query: "\(query)&mode=atomic")
     let untouched = try await Set(store.allPoints().map(\.draft.name))
     let refused = try await send(csv + ",no id,1,2\n", as: "text/csv", query: "\(query)&maxDeletions=1")
     let replaced = try await send(csv, as: "text/csv", query: "\(query)&maxDeletions=1")
-    let alone = try await send(csv, as: "text/csv", query: "?source=s&strict=true")
 
-    #expect(strict.status == 422 && strict.text.contains(#""errors":[{"row":2,"#))
+    #expect(atomic.status == 422 && atomic.text.contains(#""errors":[{"row":2,"#))
     #expect(untouched == ["old"])
     #expect(try refused.code == "too-many-deletions")
     #expect(refused.text.contains("1 rejected row without an id may be one more"))
@@ -104,8 +103,6 @@ import Testing
         "\(response.text)")
     }
     #expect(try await store.allPoints().compactMap(\.draft.origin?.sourceID).sorted() == ["1", "2", "3"])
-    #expect(alone.status == 400)
-    #expect(try alone.parameters == ["strict"])
   }
 
   @Test func nameFieldIsTheName() async throws {

@@ -38,7 +38,7 @@ import Testing
       let terms = QueryTerm.terms(of: text, completesLastWord: completesLastWord)
       for (rules, kind) in zip(Self.rules() + Self.rules(), 0...) {
         func judge(usesSets: Bool) -> PlaceJudgement {
-          var textPart = TextPart(part, number: 0, terms: terms, SearchLimit(nil))
+          var textPart = TextPart(part, number: 0, terms: terms, isRestricted: false, SearchLimit(nil))
           textPart.setJudgedTerms(terms, at: ContiguousArray(terms.indices), rules)
           let judged = textPart.judgedTerms
           var judge = PlaceJudge(

@@ -80,7 +80,7 @@ package struct Call: Sendable {
   package var path: String
 
   /// Further paths of the call, which clients of another service send. The description names them.
-  let aliases: [String]
+  private(set) var aliases: [String]
   let scope: AccessScope?
 
   /// A Boolean value that indicates whether the call joins the restriction of its sender to what it reads and changes.
@@ -258,6 +258,7 @@ package struct Call: Sendable {
       description, "A page for browsers, whose `Accept` names `text/html`, and for requests without `Accept`.",
       "Else: \(other.summary).", other.description,
     ].filter { !$0.isEmpty }.joined(separator: " ")
+    call.aliases += other.aliases
     call.requestHeaders += other.requestHeaders.filter { field in !requestHeaders.contains { $0.name == field.name } }
     call.responses = responses.map { response in
       let others = other.responses.first { $0.status == response.status }

@@ -775,7 +775,7 @@ extension ParameterValues {
     case (.flag, _): noteType(key, "true or false")
     case (.numbers, _): noteType(key, "an array of numbers")
     case (.filter, _), (.shape, _): noteType(key, "a string or an object")
-    case (.text, _): noteType(key, "a text")
+    case (.text, _): noteType(key, "a string")
     }
   }
 }

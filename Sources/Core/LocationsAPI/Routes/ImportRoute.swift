@@ -18,7 +18,7 @@ struct ImportRoute: CallHandler {
       + " row is kept and counted as `kept`; where places are deleted, a rejected row without an id counts towards"
       + " `maxDeletions` as one more.",
     parameters: [
-      .mode, .dryRun, .source, .idField, .nameField, .unknownFields, .replaceSource, .maxDeletions, .strict, .licence,
+      .mode, .dryRun, .source, .idField, .nameField, .unknownFields, .replaceSource, .maxDeletions, .licence,
       .attribution, .attributionURL,
     ],
     describing: [
@@ -151,14 +151,10 @@ private struct ImportArguments {
   /// - Throws: `Problem` 400 or 415.
   init(_ request: HTTPRequest) throws(Problem) {
     var values = try ParameterValues(request, allowing: ImportRoute.call.parameters)
-    let isStrict = values.flag(.strict)
-    isAtomic = values.choice(.mode, default: Mode.partial) == .atomic || isStrict
+    isAtomic = values.choice(.mode, default: Mode.partial) == .atomic
     isDryRun = values.flag(.dryRun)
     options = values.rowOptions()
     removal = values.removal()
-    if isStrict, values[.replaceSource] == nil {
-      values.note(.invalid, Parameter.strict.name, "needs the parameter replaceSource")
-    }
     sources = values.dataSources(options, removal)
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }) else {
@@ -211,12 +207,6 @@ extension Parameter {
       Schema(
         .string, nil,
         ["pattern": "^([0-9]{1,15}|(100|[0-9]{1,2})%)$", "default": .string(DeletionLimit.standard.description)]))
-  }
-
-  static let strict = Parameter("strict", .flag) {
-    .init(
-      "`true` imports nothing if a row is rejected. Needs `replaceSource`.",
-      Schema(.boolean, nil, ["default": false]))
   }
 
   package static let licence = Parameter("licence") {

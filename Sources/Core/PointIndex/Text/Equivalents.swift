@@ -97,8 +97,13 @@ struct LatinLetters: @unchecked Sendable {
   /// The index of ``starts`` of the letters that are left out.
   private static let omittedLetters = 26
 
-  /// The maximum number of nodes of the dictionary that are visited for a word.
-  private static let maximumSteps = 400
+  /// The maximum number of nodes of the dictionary that are visited for a word: some three times as many as the words of
+  /// a gazetteer need. For a restricted query it must not be reached, since words that it may not know would decide.
+  private static let maximumSteps = 2_000
+  private static let maximumStepsOfRestricted = 100_000
+
+  /// The maximum number of ranges of words that stand for one that is being typed.
+  private static let maximumRanges = 64
 
   /// The number of steps of a search for a node.
   private static let stepsPerNode = 40
@@ -107,7 +112,7 @@ struct LatinLetters: @unchecked Sendable {
   private static let leastLetters = 3
 
   /// Romanizations of BGN/PCGN, ISO 9, passports and Serbian, and usual ones. Letters are in the form of
-  /// ``Points/NormalizedText``: `ё` and `й` are `е` and `и`.
+  /// ``Points/NormalizedText``: `ё`, `й` and the Serbian `ћ` are `е`, `и` and `т`, so that `ć` does not find `ћ`.
   private static let table = """
     а a ya;б b;в v w f;г g h gh gj;д d dj;е e ye je ie yo;ж zh j z;з z s;и i y j yi;к k kj;л l lj;м m;н n nj
     о o;п p;р r;с s ss;т t;у u w ou v;ф f ph;х kh h ch;ц ts tz c cz;ч ch c tch;ш sh s sch;щ shch sht sch s
@@ -160,16 +165,18 @@ struct LatinLetters: @unchecked Sendable {
   /// Returns the words of Cyrillic and Greek letters that are written with the letters of a Latin word, or begin with
   /// them if it is being typed.
   ///
-  /// - Parameter range: the words of the dictionary that begin with Cyrillic and Greek letters.
+  /// - Parameters:
+  ///   - range: the words of the dictionary that begin with Cyrillic and Greek letters.
+  ///   - isRestricted: a Boolean value that indicates whether words must not decide on others.
   func words(
     for word: ContiguousArray<UInt8>, isBeginning: Bool, in range: Range<Int>, of dictionary: WordDictionary,
-    _ limit: SearchLimit
+    isRestricted: Bool, _ limit: SearchLimit
   ) -> ContiguousArray<Range<Int>> {
     guard !range.isEmpty, Self.isLatin(word) else { return [] }
     return word.withUnsafeBufferPointer { word in
       var walk = Walk(
         dictionary: dictionary, forms: UnsafeBufferPointer(forms), starts: UnsafeBufferPointer(starts), word: word,
-        isBeginning: isBeginning)
+        isBeginning: isBeginning, maximumSteps: isRestricted ? Self.maximumStepsOfRestricted : Self.maximumSteps)
       walk.visit(range, depth: 0, index: 0)
       limit.spend(Self.stepsPerNode * walk.steps)
       return walk.found
@@ -177,22 +184,35 @@ struct LatinLetters: @unchecked Sendable {
   }
 
   /// Returns a Boolean value that indicates whether a word of other letters is written with those of a Latin word.
-  func isForm(_ latin: ContiguousArray<UInt8>, of word: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard Self.isLatin(latin), let first = word.first, 0xCE...0xD3 ~= first else { return false }
-    func matches(_ index: Int, _ depth: Int) -> Bool {
-      if depth == word.count { return index == latin.count }
-      var indices = depth > 0 ? Array(starts[Self.omittedLetters]..<starts[Self.omittedLetters + 1]) : []
-      if index < latin.count {
-        let letter = Int(latin[index] - UInt8(ascii: "a"))
-        indices += starts[letter]..<starts[letter + 1]
+  ///
+  /// - Parameter isBeginning: a Boolean value that indicates whether the Latin word may be the beginning of one.
+  /// - Complexity: the number of letters of one word times that of the other.
+  func isForm(
+    _ latin: ContiguousArray<UInt8>, of word: UnsafeBufferPointer<UInt8>, isBeginning: Bool = false
+  ) -> Bool {
+    guard Self.isLatin(latin), latin.count < UInt64.bitWidth, let first = word.first, 0xCE...0xD3 ~= first else {
+      return false
+    }
+    // The numbers of Latin letters that the first bytes of the word are written with, as bits, by the number of bytes.
+    var reached = ContiguousArray<UInt64>(repeating: 0, count: word.count + 1)
+    reached[0] = 1
+    for depth in word.indices where reached[depth] != 0 {
+      func follow(_ numbers: Range<Int>, from index: Int) {
+        for form in forms[numbers]
+        where latin[index...].starts(with: form.latin) && word[depth...].starts(with: form.letters) {
+          reached[depth + form.letters.count] |= 1 << UInt64(index + form.latin.count)
+        }
       }
-      return indices.contains { number in
-        let form = forms[number]
-        return latin[index...].starts(with: form.latin) && word[depth...].starts(with: form.letters)
-          && matches(index + form.latin.count, depth + form.letters.count)
+      for index in 0...latin.count where reached[depth] & 1 << UInt64(index) != 0 {
+        if index < latin.count {
+          let letter = Int(latin[index] - UInt8(ascii: "a"))
+          follow(starts[letter]..<starts[letter + 1], from: index)
+        }
+        if depth > 0 { follow(starts[Self.omittedLetters]..<starts[Self.omittedLetters + 1], from: index) }
       }
     }
-    return matches(0, 0)
+    let end: UInt64 = 1 << UInt64(latin.count)
+    return isBeginning ? reached.contains { $0 & end != 0 } : reached[word.count] & end != 0
   }
 
   /// A walk through the words of a dictionary with common beginnings.
@@ -202,19 +222,9 @@ struct LatinLetters: @unchecked Sendable {
     let starts: UnsafeBufferPointer<Int>
     let word: UnsafeBufferPointer<UInt8>
     let isBeginning: Bool
+    let maximumSteps: Int
     var steps = 0
     var found: ContiguousArray<Range<Int>> = []
-
-    init(
-      dictionary: WordDictionary, forms: UnsafeBufferPointer<Form>, starts: UnsafeBufferPointer<Int>,
-      word: UnsafeBufferPointer<UInt8>, isBeginning: Bool
-    ) {
-      self.dictionary = dictionary
-      self.forms = forms
-      self.starts = starts
-      self.word = word
-      self.isBeginning = isBeginning
-    }
 
     /// Visits the words of a range, which have their first bytes in common.
     ///
@@ -238,7 +248,7 @@ struct LatinLetters: @unchecked Sendable {
     }
 
     private mutating func follow(_ numbers: Range<Int>, _ range: Range<Int>, depth: Int, index: Int) {
-      for number in numbers where begins(forms[number].latin, at: index) && steps < LatinLetters.maximumSteps {
+      for number in numbers where begins(forms[number].latin, at: index) && steps < maximumSteps {
         steps += 1
         let words = dictionary.words(in: range, after: depth, beginningWith: forms[number].prefix)
         if words.isEmpty { continue }
@@ -252,6 +262,8 @@ struct LatinLetters: @unchecked Sendable {
       return true
     }
 
-    private mutating func add(_ words: Range<Int>) { if !found.contains(words) { found.append(words) } }
+    private mutating func add(_ words: Range<Int>) {
+      if found.count < LatinLetters.maximumRanges, !found.contains(words) { found.append(words) }
+    }
   }
 }

@@ -34,7 +34,7 @@ struct NameVariants {
       // Quotation marks, apostrophes, hyphens, full stops, ampersands, and the first bytes of Latin letters with
       // diacritics, of Hebrew letters and of typographic apostrophes and hyphens.
       switch byte {
-      case 0x22, 0x27, 0x2D, 0x2E, 0x26, 0xC3, 0xD7, 0xE2: true
+      case 0x22, 0x27, 0x2D, 0x2E, 0x26, 0xC3, 0xCA, 0xD7, 0xE2: true
       default: false
       }
     }

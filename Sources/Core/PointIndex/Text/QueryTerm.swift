@@ -60,7 +60,8 @@ struct QueryTerm: Sendable {
 
   /// Returns a Boolean value that indicates whether a word stands for this one: of the table, or of other letters.
   func hasEquivalent(_ word: UnsafeBufferPointer<UInt8>) -> Bool {
-    equivalents.contains { $0.elementsEqual(word) } || LatinLetters.shared.isForm(bytes, of: word)
+    equivalents.contains { $0.elementsEqual(word) }
+      || LatinLetters.shared.isForm(bytes, of: word, isBeginning: isIncomplete)
   }
 
   /// Returns a Boolean value that indicates whether the same words match this term and another.

@@ -168,6 +168,12 @@ struct CategoryNames: Sendable {
   /// Returns the words of a category's name.
   func words(of category: Int) -> ContiguousArray<Int> { wholeNames[category] }
 
+  /// Returns the categories whose name is a text.
+  func categories(named words: ContiguousArray<Int>) -> Set<UInt32> {
+    guard let last = words.last, let names = names[last] else { return [] }
+    return Set(names.filter { $0.words.elementsEqual(words) }.map(\.category))
+  }
+
   /// Returns the categories whose name is the end of a text, and the least number of words of these names.
   func categories(endingText words: ContiguousArray<Int>) -> (numbers: Set<UInt32>, wordCount: Int)? {
     guard let last = words.last, let names = names[last] else { return nil }

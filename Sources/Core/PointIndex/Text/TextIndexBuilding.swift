@@ -116,7 +116,8 @@ struct TextEntries {
         && numbers[name.entries].lazy.filter { !TextColumns.isVariant($0) }.map { $0 & TextColumns.wordMask }
           .elementsEqual(numbers[nameStart...])
     }
-    if let end = earlier.map({ $0.entries.upperBound - 1 }) {
+    if let earlier, !addsVariants(name, kind, to: earlier.entries) {
+      let end = earlier.entries.upperBound - 1
       numbers.removeLast(count)
       if TextColumns.kind(ofNameEndingWith: numbers[end]).rawValue > kind.rawValue {
         numbers[end] = numbers[end] & ~(3 << TextColumns.kindShift) | kind.rawValue << TextColumns.kindShift
@@ -126,6 +127,15 @@ struct TextEntries {
     numbers[numbers.count - 1] |= TextColumns.nameEnd | kind.rawValue << TextColumns.kindShift
     if kind == .whole, NameVariants.mayBe(in: name) { insertVariants(of: name, at: nameStart) }
     names.append((hash.value, nameStart..<numbers.count))
+  }
+
+  /// Returns a Boolean value that indicates whether a name has variants that an earlier one of the same words has not:
+  /// `Köln` beside `Koln`.
+  private mutating func addsVariants(
+    _ name: UnsafeBufferPointer<UInt8>, _ kind: NameKind, to earlier: Range<Int>
+  ) -> Bool {
+    kind == .whole && NameVariants.mayBe(in: name) && !numbers[earlier].contains(where: TextColumns.isVariant)
+      && !variants.variants(of: name, text.words).isEmpty
   }
 
   /// Inserts the variants of the words of a name before them.

@@ -40,6 +40,9 @@ struct TextPart {
 
   private let limit: SearchLimit
 
+  /// A Boolean value that indicates whether the words of places outside of the query's restriction must not decide.
+  private let isRestricted: Bool
+
   /// The slots that match the filters, where they are few: computed when first needed.
   private var narrowSlots: [UInt32]??
 
@@ -54,8 +57,9 @@ struct TextPart {
 
   init(
     _ part: PointSnapshot.Part, number: Int, terms: ContiguousArray<QueryTerm>, plannedSlots: [UInt32]? = nil,
-    _ limit: SearchLimit
+    isRestricted: Bool, _ limit: SearchLimit
   ) {
+    self.isRestricted = isRestricted
     self.plannedSlots = plannedSlots
     self.limit = limit
     self.number = UInt32(number)
@@ -87,7 +91,8 @@ struct TextPart {
   /// Returns the words that stand for a term: those of other letters, and those of the table.
   private func lookedUpEquivalents(of term: QueryTerm) -> ContiguousArray<Range<Int>> {
     var found = LatinLetters.shared.words(
-      for: term.bytes, isBeginning: term.isIncomplete, in: index.wordsOfOtherLetters, of: columns.dictionary, limit)
+      for: term.bytes, isBeginning: term.isIncomplete, in: index.wordsOfOtherLetters, of: columns.dictionary,
+      isRestricted: isRestricted, limit)
     if term.equivalents.isEmpty { return found }
     limit.spend(Self.stepsPerEquivalent * term.equivalents.count)
     let all = 0..<columns.dictionary.count

@@ -241,13 +241,12 @@ struct MatchedName {
     guard limit.spend(Self.stepsPerTerm * text.words.count * terms.count) else { return nil }
     let misspelled = termsWithoutWord
     guard limit.spend(Self.stepsPerMisspelledTerm * text.words.count * misspelled.count) else { return nil }
-    let byVariants = name.withUTF8 { NameVariants.mayBe(in: $0) ? wordsWithVariants(in: $0) : [] }
+    let byVariants = name.withUTF8 { NameVariants.mayBe(in: $0) ? wordsWithVariants(in: $0) : [:] }
     for (index, word) in text.words.enumerated() {
       letters += Int(word.letters)
-      let best = byVariants.contains(index) ? nil : bestMatch(of: word, misspelled: misspelled)
-      if let best { found.insert(best.term) }
-      guard let (count, isWhole) = byVariants.contains(index) ? (Int(word.letters), true) : best.map({ ($0.0, $0.1) })
-      else { continue }
+      let byVariant = byVariants[index].map { (Int(word.letters), true, $0) }
+      guard let (count, isWhole, term) = byVariant ?? bestMatch(of: word, misspelled: misspelled) else { continue }
+      found.insert(term)
       covered += count
       let start = Int(word.sourceStart)
       var end = Int(word.sourceEnd)
@@ -264,13 +263,18 @@ struct MatchedName {
     return covered == 0 ? nil : (Double(covered) / Double(letters), ranges)
   }
 
-  /// Returns the positions of the words of a name of which another form is a term.
-  private mutating func wordsWithVariants(in name: UnsafeBufferPointer<UInt8>) -> Set<Int> {
-    var found: Set<Int> = []
-    for variant in variants.variants(of: name, text.words) where terms.contains(where: { $0.bytes == variant.bytes }) {
+  /// Returns the terms that are another form of words of a name, or its beginning if they are being typed, by the
+  /// positions of these words.
+  private mutating func wordsWithVariants(in name: UnsafeBufferPointer<UInt8>) -> [Int: Int] {
+    var found: [Int: Int] = [:]
+    for variant in variants.variants(of: name, text.words) {
+      let term = terms.firstIndex {
+        $0.isIncomplete ? variant.bytes.starts(with: $0.bytes) : variant.bytes == $0.bytes
+      }
+      guard let term else { continue }
       var (word, letters) = (variant.word, variant.isJoined ? Int(variant.letters) : 1)
       while letters > 0, word < text.words.count {
-        found.insert(word)
+        found[word] = term
         letters -= Int(text.words[word].letters)
         word += 1
       }

@@ -205,7 +205,9 @@ final class TextSearch {
     otherSteps = limit.steps
     if terms.isEmpty || limit.isExpired { return }
     parts = snapshot.parts.enumerated().map {
-      TextPart($1, number: $0, terms: terms, plannedSlots: plan?.slots[$0], limit)
+      TextPart(
+        $1, number: $0, terms: terms, plannedSlots: plan?.slots[$0], isRestricted: query.filters.restriction != nil,
+        limit)
     }
     setTerms(terms)
   }
@@ -279,9 +281,12 @@ final class TextSearch {
     } else {
       searchWords()
       if !hasMatches {
+        // With as many postings as the pages after the first.
+        let postings = postingLimit
+        limitPostings(to: Self.maximumPostingsOfFallbacks)
         search(stagesOfStreets, until: Self.maximumStepsOfTypos)
         if !hasMatches { search(separatedVariants, until: .max) }
-        if !hasMatches { stage = .words }
+        if !hasMatches { (stage, postingLimit) = (.words, postings) }
       }
       if stage == .words, !top.isFull, matchesWithoutTypos < Self.enoughWithoutTypos,
         matchCount < Self.enoughWithBeginnings
@@ -674,9 +679,7 @@ extension TextSearch {
     for index in parts.indices where !limit.isExpired {
       let part = parts[index]
       var numbers = Set(named.compactMap { part.segment.categories.number(of: $0.text) }.map { UInt32($0) })
-      if let own = part.index.categoryNames.categories(endingText: part.exactWords), own.wordCount == terms.count {
-        numbers.formUnion(own.numbers)
-      }
+      numbers.formUnion(part.index.categoryNames.categories(named: part.exactWords))
       searchAll(of: numbers, in: index)
     }
     (role, searchesCategories) = (.text, false)
@@ -1008,7 +1011,7 @@ extension TextSearch {
     var known: (stage: TextQuery.Stage, share: Double)??
     func omission() -> (stage: TextQuery.Stage, share: Double)? {
       if let known { return known }
-      let found = omissionByRarity
+      let found = isExhausted(beyond: Self.maximumStepsOfFallbacks) ? nil : omissionByRarity
       known = .some(found)
       return found
     }
@@ -1034,7 +1037,9 @@ extension TextSearch {
   private var stagesOfStreets: [TextQuery.Stage] {
     let table = Equivalents.shared
     var (stages, start): ([TextQuery.Stage], Int) = ([], 0)
-    for (index, term) in terms.enumerated() where !term.isUnspaced {
+    for (index, term) in terms.enumerated() {
+      defer { start += term.scalars.count }
+      if term.isUnspaced { continue }
       if index > 0, !terms[index - 1].isUnspaced, table.isJoinable(term.bytes) || isAbbreviation(endingAt: index) {
         stages.append(.joined(word: UInt16(clamping: index)))
       }
@@ -1045,7 +1050,6 @@ extension TextSearch {
       if terms.count > 1, index < Self.maximumWordsToOmit, table.isOmissible(term.bytes) {
         stages.append(.omitted(words: 1 << UInt8(index), hasTypos: false))
       }
-      start += term.scalars.count
     }
     return Array(stages.prefix(Self.maximumAlternatives))
   }
@@ -1307,13 +1311,7 @@ extension TextSearch {
     guard (2...Self.maximumWordsToOmit).contains(terms.count), !isRestricted else { return nil }
     let places = parts.reduce(1) { $0 + $1.segment.count }
     func postings(_ term: Int) -> Int {
-      parts.reduce(0) { sum, part in
-        let word = part.exactWords[term]
-        return sum
-          + (terms[term].isIncomplete
-            ? part.columns.postingCount(of: part.prefixWords[term])
-            : word < 0 ? 0 : part.columns.postingCount(of: word..<word + 1))
-      }
+      parts.reduce(0) { $0 + $1.columns.postingCount(of: words(ofTerm: term, in: $1)) }
     }
     let counts = terms.indices.map(postings)
     let weights = terms.indices.map { term in
@@ -1371,6 +1369,14 @@ extension TextSearch {
   private static let factorOfFirst = 4.0
   private static let shareOfFirst = 0.6
 
+  /// The number of comparisons of a word with a term that take about as long as a step.
+  private static let comparisonsPerStep = 4
+
+  /// Returns the words that a term is, begins if it is being typed, or stands for.
+  private func words(ofTerm term: Int, in part: TextPart) -> [Range<Int>] {
+    terms[term].isIncomplete ? part.words(ofTerm: term) : part.wholeWords(ofTerm: term)
+  }
+
   /// Returns the terms of the name, with those of the context, that has the greatest rank of the places that have a term.
   ///
   /// - Parameter first: the first term as a bit, if it says much.
@@ -1379,26 +1385,23 @@ extension TextSearch {
   ) -> KeptTerms {
     let part = parts[index]
     let columns = part.columns
-    let words = part.exactWords
-    let driver =
-      terms[term].isIncomplete ? part.prefixWords[term] : words[term] < 0 ? 0..<0 : words[term]..<words[term] + 1
-    guard !driver.isEmpty, limit.spend(Self.stepsPerPlace * columns.postingCount(of: driver)) else {
-      return KeptTerms()
-    }
+    let words = terms.indices.map { self.words(ofTerm: $0, in: part) }
     func matching(_ entry: UInt32) -> UInt8 {
       let word = Int(entry & TextColumns.wordMask)
       var found: UInt8 = 0
-      for (index, own) in words.enumerated()
-      where own == word || (terms[index].isIncomplete && part.prefixWords[index].contains(word)) {
+      for (index, own) in words.enumerated() where own.contains(where: { $0.contains(word) }) {
         found |= 1 << UInt8(index)
       }
       return found
     }
     var best = KeptTerms()
-    for posting in Int(columns.postingStarts[driver.lowerBound])..<Int(columns.postingStarts[driver.upperBound]) {
+    for posting in words[term].lazy.flatMap({
+      Int(columns.postingStarts[$0.lowerBound])..<Int(columns.postingStarts[$0.upperBound])
+    }) {
       let slot = Int(columns.postings[posting])
       if let tombstones = part.tombstones?.pointer, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
       let entries = Int(columns.entryStarts[slot])..<Int(columns.entryStarts[slot + 1])
+      guard limit.spend(max(Self.stepsPerPlace, entries.count * terms.count / Self.comparisonsPerStep)) else { break }
       var (context, name): (UInt8, UInt8) = (0, 0)
       var (letters, covered) = (0, 0)
       for entry in entries where columns.entries[entry] & TextColumns.context != 0 {

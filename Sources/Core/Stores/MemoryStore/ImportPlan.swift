@@ -136,7 +136,11 @@ struct ImportPlan {
     places.forEachID(of: removal) { id in
       total += 1
       if meant.contains(id) { return }
-      if kept.contains(id) { report.kept += 1 } else { removals.append(id) }
+      if kept.contains(id) {
+        if removal.limit != nil { report.kept += 1 }
+      } else {
+        removals.append(id)
+      }
     }
     report.deleted = removals.count
     if let limit = removal.limit,

@@ -27,9 +27,11 @@ extension PointsService {
     in areas: RequestAreas?, for request: HTTPRequest,
     response: (TextPage, TextQuery, Landmark?) throws(Problem) -> Response
   ) async throws(Problem) -> Response {
-    let query = text.query(filters, includesMatchedNames: includesMatchedNames)
-    if !text.nearReadings.isEmpty, let landmark = try await landmark(of: text, query, in: areas, for: request) {
-      let near = text.query(query, near: landmark)
+    var query = text.query(filters, includesMatchedNames: includesMatchedNames)
+    // All searches of a request share its time.
+    let end = text.nearReadings.isEmpty ? nil : ContinuousClock.now + query.timeLimit
+    if let end, let landmark = try await landmark(of: text, query, until: end, in: areas, for: request) {
+      let near = text.query(query, near: landmark).ending(at: end)
       let found = try await matches(
         of: near, isRecorded: isRecorded, isEmptyRecorded: near.after != nil, in: areas, for: request
       ) { page throws(Problem) -> Response? in
@@ -38,6 +40,7 @@ extension PointsService {
       }
       if let found { return found }
     }
+    if let end { query = query.ending(at: end) }
     return try await matches(of: query, isRecorded: isRecorded, in: areas, for: request) { page throws(Problem) in
       try response(page, query, nil)
     }
@@ -52,11 +55,12 @@ extension PointsService {
   /// Returns the place that a text names behind a word for near; `nil` if there is none, or if a place has all words of
   /// the text in its name.
   private func landmark(
-    of text: TextArguments, _ query: TextQuery, in areas: RequestAreas?, for request: HTTPRequest
+    of text: TextArguments, _ query: TextQuery, until end: ContinuousClock.Instant, in areas: RequestAreas?,
+    for request: HTTPRequest
   ) async throws(Problem) -> Landmark? {
     if text.after != nil { return text.landmark }
     try requireTextSearch()
-    var whole = query.limited(to: Self.matchesOfWholeText)
+    var whole = query.limited(to: Self.matchesOfWholeText).ending(at: end)
     whole.includesMatchedNames = true
     let isName = try await matches(of: whole, isRecorded: false, in: nil, for: request) { page in
       page.matches.contains { $0.hasInName(query.text, isIncomplete: query.completesLastWord) }
@@ -67,8 +71,7 @@ extension PointsService {
       let isIncomplete = query.completesLastWord && !reading.isTextAtEnd
       for name in reading.names {
         let found = try await landmark(
-          named: name.text, isIncomplete: isIncomplete, near: center, timeLimit: query.timeLimit, in: areas,
-          for: request)
+          named: name.text, isIncomplete: isIncomplete, near: center, until: end, in: areas, for: request)
         if let (id, coordinate) = found {
           return Landmark(reading: UInt8(clamping: number), id: id, coordinate: coordinate)
         }
@@ -79,8 +82,8 @@ extension PointsService {
 
   /// Returns the named area or else the place of a name; of several the nearest to a coordinate.
   private func landmark(
-    named name: String, isIncomplete: Bool, near center: Coordinate?, timeLimit: Duration, in areas: RequestAreas?,
-    for request: HTTPRequest
+    named name: String, isIncomplete: Bool, near center: Coordinate?, until end: ContinuousClock.Instant,
+    in areas: RequestAreas?, for request: HTTPRequest
   ) async throws(Problem) -> (id: PointID, coordinate: Coordinate)? {
     if let area = areas?.areas.area(mentionedAs: name, isIncomplete: isIncomplete, near: center),
       let coordinate = area.draft.outline.center
@@ -89,9 +92,8 @@ extension PointsService {
     }
     if isIncomplete, NormalizedText(name).hasShortWordAlone { return nil }
     var query = TextQuery(
-      text: name, completesLastWord: isIncomplete, bias: center.map { LocationBias(center: $0) },
-      filters: PointQuery(timeLimit: timeLimit), timeLimit: timeLimit
-    ).limited(to: center == nil || isIncomplete ? 1 : Self.matchesOfName)
+      text: name, completesLastWord: isIncomplete, bias: center.map { LocationBias(center: $0) }
+    ).ending(at: end).limited(to: center == nil || isIncomplete ? 1 : Self.matchesOfName)
     let least = isIncomplete ? TextMatch.Tier.prefix : .allWords
     let found = try await matches(of: query, isRecorded: false, in: nil, for: request) { page in
       page.matches.nearestOfFirstTier(from: least)
@@ -104,6 +106,7 @@ extension PointsService {
     query.after = .init(value: Double(TextMatch.Tier.allCases.count), id: .least, stage: .areas)
     query.includesMatchedNames = true
     query.limit = Self.matchesOfName
+    query = query.ending(at: end)
     return try await matches(of: query, isRecorded: false, in: nil, for: request) { page in
       let match = page.matches.first { match in
         query.areaReadings.contains { match.hasInName($0.text, isIncomplete: isIncomplete && !$0.isAtEnd) }
@@ -131,6 +134,14 @@ extension TextArguments {
 }
 
 extension TextQuery {
+  /// Returns the query with the time until an instant.
+  fileprivate func ending(at end: ContinuousClock.Instant) -> TextQuery {
+    var query = self
+    query.timeLimit = max(.milliseconds(1), end - .now)
+    query.filters.timeLimit = query.timeLimit
+    return query
+  }
+
   /// Returns the query for the first matches by whole words and beginnings of words, the most relevant first.
   fileprivate func limited(to limit: Int) -> TextQuery {
     var query = self
@@ -182,15 +193,6 @@ extension NormalizedText {
   /// A Boolean value that indicates whether there is one word only, of too few letters to be the beginning of a name.
   fileprivate var hasShortWordAlone: Bool {
     words.count == 1 && !words[0].isUnspaced && words[0].letters < Self.lettersOfBeginning
-  }
-}
-
-extension BoundingBox {
-  /// The middle of the box.
-  fileprivate var center: Coordinate? {
-    var longitude = (west + (crossesAntimeridian ? east + 360 : east)) / 2
-    if longitude > 180 { longitude -= 360 }
-    return try? Coordinate(latitude: (south + north) / 2, longitude: longitude)
   }
 }
 
