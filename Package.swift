@@ -14,8 +14,8 @@ let computing = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 /// The libraries, which have a README each.
 let documented: Set = [
-  "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpenStreetMap", "OpeningHours",
-  "PostgresClient", "PrometheusMetrics", "TileFiles", "VectorTiles",
+  "Basics", "CQL2", "FairShares", "Geo", "Gzip", "HTTPServer", "JSONText", "OpenStreetMap", "OpeningHours",
+  "PostgresClient", "PrometheusMetrics", "SearchWords", "TextFiles", "TileFiles", "VectorTiles",
 ]
 
 /// Returns a library target in the folder of its floor, and its tests.
@@ -65,7 +65,8 @@ let package = Package(
       name: "WaymarkParts",
       targets: [
         "AreasAPI", "Basics", "CQL2", "Changes", "Duplicates", "Geo", "HTTPServer", "JSONText", "LocationsAPI",
-        "MCP", "Maps", "MemoryStore", "OGC", "OpeningHours", "Pages", "Photon", "Points", "SearchAnalytics",
+        "MCP", "ManagementAPI", "Maps", "MemoryStore", "OGC", "OpeningHours", "Pages", "Photon", "Points",
+        "SearchAnalytics", "SearchWords",
       ]),
   ],
   dependencies: [
@@ -125,7 +126,10 @@ let package = Package(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData",
         swiftSettings: computing),
       .target(
-        name: "TestSupport", dependencies: ["Basics", "CQL2", "Geo", "JSONText", "Points", "SyntheticData", logging],
+        name: "TestSupport",
+        dependencies: [
+          "Basics", "CQL2", "Geo", "Gzip", "JSONText", "PointDetails", "Points", "SyntheticData", logging,
+        ],
         path: "Tests/TestSupport", swiftSettings: computing),
       .target(
         name: "HTTPTestSupport",
@@ -141,6 +145,20 @@ let package = Package(
           .product(name: "X509", package: "swift-certificates"),
         ],
         path: "Tests/HTTPTestSupport",
+        swiftSettings: strict
+      ),
+      .target(
+        name: "ServiceTestSupport",
+        dependencies: [
+          "APIDescription", "AccessControl", "AreasAPI", "Backup", "Basics", "Changes", "Duplicates", "Geo",
+          "HTTPServer", "JSONText", "LocationsAPI", "MCP", "ManagementAPI", "Maps", "MemoryStore", "OGC", "Pages",
+          "Photon", "Points", "PostgresStore", "PostgresTestSupport", "SQLiteJournal", "SearchAnalytics",
+          "SuggestedEdits", "TestSupport", "Webhooks", logging,
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+          .product(name: "NIOPosix", package: "swift-nio"),
+        ],
+        path: "Tests/ServiceTestSupport",
         swiftSettings: strict
       ),
       .target(
@@ -160,13 +178,16 @@ let package = Package(
     module("Geo", in: "Libraries", settings: computing),
     module("Gzip", in: "Libraries", ["CZlib"], settings: computing),
     module("JSONText", in: "Libraries", ["Basics"], settings: computing),
+    module("TextFiles", in: "Libraries", ["Basics", "Gzip"], settings: computing),
+    module("SearchWords", in: "Libraries", ["Basics"], settings: computing),
     module("CQL2", in: "Libraries", ["Basics", "Geo", "JSONText"], settings: computing),
     module(
       "OpeningHours", in: "Libraries", ["Basics", "CHolidays", "CTimeZones", "Geo", "JSONText"], settings: computing),
     module("OpenStreetMap", in: "Libraries", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"], settings: computing),
     module(
-      "Points", in: "Core", ["Basics", "CQL2", "Geo", "JSONText", "OpeningHours", logging], settings: computing,
-      tests: ["MemoryStore"]),
+      "Points", in: "Core", ["Basics", "CQL2", "Geo", "JSONText", "OpeningHours", "SearchWords", logging],
+      settings: computing, tests: ["MemoryStore"]),
+    module("PointDetails", in: "Core", ["Basics", "JSONText", "Points"], settings: computing, tests: ["Geo"]),
     module(
       "TileFiles", in: "Libraries",
       [
@@ -176,7 +197,10 @@ let package = Package(
     module("VectorTiles", in: "Libraries", ["Basics"], settings: computing),
     module(
       "PointIndex", in: "Core",
-      ["Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "OpeningHours", "Points", "VectorTiles"],
+      [
+        "Basics", "CPrefetch", "CQL2", "CZlib", "Geo", "JSONText", "OpeningHours", "PointDetails", "Points",
+        "SearchWords", "VectorTiles",
+      ],
       settings: computing),
     module(
       "MemoryStore", in: "Core/Stores", ["Basics", "Geo", "PointIndex", "Points"], settings: computing,
@@ -205,7 +229,7 @@ let package = Package(
     module(
       "PointFormats", in: "Core",
       [
-        "Basics", "CBuiltInCategories", "Geo", "Gzip", "JSONText", "OpeningHours", "Points",
+        "Basics", "CBuiltInCategories", "Geo", "Gzip", "JSONText", "OpeningHours", "Points", "SearchWords", "TextFiles",
         .product(name: "Yams", package: "Yams"),
       ],
       settings: computing),
@@ -214,12 +238,20 @@ let package = Package(
       [
         "Basics", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
         .product(name: "Yams", package: "Yams"),
-      ]
+      ],
+      tests: ["SearchWords"]
     ),
+    module(
+      "FairShares", in: "Libraries",
+      [
+        "Basics",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
     module(
       "HTTPServer", in: "Libraries",
       [
-        "Basics", "CTCPInfo", "JSONText", logging,
+        "Basics", "CTCPInfo", "FairShares", "JSONText", logging,
         .product(name: "NIOExtras", package: "swift-nio-extras"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -231,91 +263,107 @@ let package = Package(
     module(
       "AccessControl", in: "Core",
       [
-        "Basics", "CQL2", "HTTPServer", "JSONText", "Points",
+        "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "Points",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ]
     ),
     module(
+      "APIDescription", in: "Core",
+      [
+        "AccessControl", "Basics", "HTTPServer", "JSONText", "PointFormats", "Points",
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ]),
+    module(
       "LocationsAPI", in: "Core",
       [
-        "AccessControl", "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "OpeningHours", "PointFormats",
-        "Points", "VectorTiles", logging,
+        "APIDescription", "AccessControl", "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText",
+        "OpeningHours", "PointDetails", "PointFormats", "Points", "SearchWords", "TextFiles", "VectorTiles",
+        logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       tests: [
-        "HTTPTestSupport", "IndexedStore", "MemoryStore", "PointIndex", "PostgresStore", "PostgresTestSupport",
-        "SQLiteJournal",
-        "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon",
-        "SearchAnalytics", "SuggestedEdits", "TileFiles", "Tokens", "Webhooks",
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "JWTKit", package: "jwt-kit"),
+        "Changes", "FairShares", "HTTPTestSupport", "IndexedStore", "ManagementAPI", "MemoryStore", "OGC", "PointIndex",
+        "PostgresStore", "PostgresTestSupport", "ServiceTestSupport", "SuggestedEdits",
         .product(name: "NIOPosix", package: "swift-nio"),
+      ]
+    ),
+    module(
+      "ManagementAPI", in: "Core",
+      [
+        "APIDescription", "AccessControl", "Basics", "Gzip", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
+        "Points", logging,
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      tests: [
+        "Geo", "MemoryStore", "ServiceTestSupport",
       ]
     ),
     [
       feature(
         "AreasAPI",
         [
-          "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
-          logging,
+          "APIDescription", "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI",
+          "ManagementAPI", "PointFormats", "Points", "ServerFeatures", "TextFiles", logging,
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "Backup",
         [
-          "HTTPServer", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          "APIDescription", "HTTPServer", "LocationsAPI", "Points", "ServerFeatures", "TextFiles",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "Changes",
         [
-          "AccessControl", "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
-          "PrometheusMetrics", "ServerFeatures",
+          "APIDescription", "AccessControl", "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
+          "Points", "PrometheusMetrics", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "Duplicates",
         [
-          "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          "APIDescription", "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "ServerFeatures",
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "MCP",
         [
-          "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
-          "ServerFeatures",
+          "APIDescription", "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
+          "Points", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "Maps",
         [
-          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
-          "VectorTiles",
+          "APIDescription", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI",
+          "PointFormats", "Points", "SearchWords", "ServerFeatures", "VectorTiles",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "OGC",
         [
-          "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
-          "Points", "ServerFeatures", "VectorTiles",
+          "APIDescription", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI",
+          "ManagementAPI", "PointFormats", "Points", "ServerFeatures", "VectorTiles",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "Pages",
         [
-          "AccessControl", "Basics", "CBaseMap", "CPages", "Geo", "Gzip", "HTTPServer", "JSONText", "LocationsAPI",
-          "Points", "ServerFeatures", "TileFiles", "VectorTiles",
+          "APIDescription", "AccessControl", "Basics", "CBaseMap", "CPages", "Geo", "Gzip", "HTTPServer", "JSONText",
+          "LocationsAPI", "Points", "ServerFeatures", "TileFiles", "VectorTiles",
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -323,20 +371,23 @@ let package = Package(
       feature(
         "Photon",
         [
-          "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          "APIDescription", "Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI",
+          "PointDetails", "PointFormats", "Points", "SearchWords", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "SearchAnalytics",
         [
-          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          "APIDescription", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "ServerFeatures",
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
       feature(
         "SuggestedEdits",
         [
-          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "ServerFeatures",
+          "APIDescription", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "ManagementAPI", "PointFormats",
+          "Points", "ServerFeatures",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
@@ -353,18 +404,33 @@ let package = Package(
       feature(
         "Webhooks",
         [
-          "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points", "PostgresClient",
-          "PrometheusMetrics", "ServerFeatures", logging,
+          "APIDescription", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "ManagementAPI", "PointFormats",
+          "Points", "PostgresClient", "PrometheusMetrics", "ServerFeatures", logging,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ] + nio),
       .testTarget(
+        name: "FeaturesTests",
+        dependencies: [
+          "APIDescription", "AccessControl", "AreasAPI", "Backup", "Basics", "CQL2", "Changes", "Duplicates", "Geo",
+          "Gzip", "HTTPServer", "HTTPTestSupport", "JSONText", "LocationsAPI", "MCP", "ManagementAPI", "Maps",
+          "MemoryStore", "OGC", "Pages", "Photon", "PointFormats", "PointIndex", "Points", "SearchAnalytics",
+          "ServiceTestSupport", "SuggestedEdits", "TestSupport", "TileFiles", "Tokens", "Webhooks", logging,
+          .product(name: "Crypto", package: "swift-crypto"),
+          .product(name: "CryptoExtras", package: "swift-crypto"),
+          .product(name: "GRDB", package: "GRDB.swift"),
+          .product(name: "JWTKit", package: "jwt-kit"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ],
+        swiftSettings: strict),
+      .testTarget(
         name: "WebhooksTests",
         dependencies: [
           "Webhooks", "Basics", "Geo", "HTTPServer", "MemoryStore", "PointIndex", "Points", "PostgresStore",
-          "PostgresTestSupport", "SQLiteJournal", "TestSupport", logging,
+          "PostgresTestSupport", "SQLiteJournal", "SearchWords", "TestSupport", logging,
           .product(name: "NIOCore", package: "swift-nio"),
         ],
         swiftSettings: strict),
@@ -373,7 +439,8 @@ let package = Package(
       .target(
         name: "ServerFeatures",
         dependencies: [
-          "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "Points", "PrometheusMetrics", logging,
+          "AccessControl", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "ManagementAPI", "Points",
+          "PrometheusMetrics", logging,
           metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -384,10 +451,10 @@ let package = Package(
       .target(
         name: "Hosting",
         dependencies: [
-          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "HTTPServer", "IndexedStore", "JSONText",
-          "LocationsAPI", "MemoryStore", "OpeningHours", "PointFormats", "PointIndex", "Points",
-          "PostgresClient", "PostgresStore", "PrometheusMetrics", "SQLiteJournal", "ServerFeatures",
-          logging, metrics,
+          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "FairShares", "HTTPServer",
+          "IndexedStore", "JSONText", "LocationsAPI", "ManagementAPI", "MemoryStore", "OpeningHours",
+          "PointFormats", "PointIndex", "Points", "PostgresClient", "PostgresStore", "PrometheusMetrics",
+          "SQLiteJournal", "SearchWords", "ServerFeatures", logging, metrics,
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -402,7 +469,7 @@ let package = Package(
         dependencies: [
           "AccessControl", "Basics", "Geo", "Gzip", "HTTPServer", "Hosting", "JSONText", "LocationsAPI", "MemoryStore",
           "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
-          "SQLiteJournal", "ServerFeatures",
+          "SQLiteJournal", "ServerFeatures", "TextFiles",
           "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon", "SearchAnalytics",
           "SuggestedEdits", "Tokens", "Webhooks",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -415,10 +482,9 @@ let package = Package(
         name: "waymarkTests",
         dependencies: [
           "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "Hosting", "IndexedStore", "JSONText",
-          "LocationsAPI", "MemoryStore", "OpenStreetMap", "Pages", "PointFormats", "PointMapping", "Points",
-          "PostgresClient",
-          "PostgresStore",
-          "PrometheusMetrics", "ServerFeatures",
+          "LocationsAPI", "ManagementAPI", "MemoryStore", "OpenStreetMap", "Pages", "PointFormats",
+          "PointMapping", "Points", "PostgresClient", "PostgresStore", "PrometheusMetrics", "SearchWords",
+          "ServerFeatures",
           "HTTPTestSupport", "TestSupport", "Tokens", "Webhooks",
           logging,
           metrics,
@@ -431,8 +497,8 @@ let package = Package(
       .executableTarget(
         name: "waymark-bench",
         dependencies: [
-          "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PointFormats", "PointIndex",
-          "Points", "SQLiteJournal", "SyntheticData",
+          "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "ManagementAPI", "MemoryStore",
+          "PointFormats", "PointIndex", "Points", "SQLiteJournal", "SearchWords", "SyntheticData",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),

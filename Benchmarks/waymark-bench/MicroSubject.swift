@@ -3,6 +3,7 @@ import Geo
 import HTTPServer
 import JSONText
 import LocationsAPI
+import ManagementAPI
 import MemoryStore
 import NIOCore
 import NIOHTTP1
@@ -31,7 +32,7 @@ struct MicroSubject: Sendable {
     continuation.yield(rows)
     continuation.finish()
     _ = try await store.load(batches)
-    api = LocationsAPI(.init(service: PointsService(store: store), version: "0")).router()
+    api = LocationsAPI(.init(service: PointsService(store: store), version: "0")).router { ManagementAPI($0).endpoints }
     centers = try QueryPoints.near(placesOf: seed, count: MicroBenchmark.inputCount)
     spots = rows.prefix(MicroBenchmark.inputCount).map(\.draft.coordinate)
     ids = try await store.page(matching: PointQuery(limit: MicroBenchmark.inputCount)).points.map(\.point.id)

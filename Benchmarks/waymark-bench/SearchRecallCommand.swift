@@ -2,6 +2,7 @@ import ArgumentParser
 import Geo
 import PointIndex
 import Points
+import SearchWords
 import SyntheticData
 
 /// `waymark-bench search-recall`: whether places are found by names with edits.

@@ -1,3 +1,4 @@
+import FairShares
 import NIOCore
 import TestSupport
 import Testing
@@ -105,7 +106,7 @@ import Testing
 
   @Test func longOrFailedBodyIsNotTakenAtOnce() {
     let long = RequestBodyStream {}
-    _ = long.append(ByteBuffer(repeating: 0, count: BodyBudget.leastBytes + 1))
+    _ = long.append(ByteBuffer(repeating: 0, count: BodyBudget<RequestSender>.leastBytes + 1))
     long.finish()
     let failed = RequestBodyStream {}
     failed.finish(.failure(.disconnected))

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import ServiceTestSupport
 import TestSupport
 import Testing
 

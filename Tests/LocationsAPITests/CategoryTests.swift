@@ -4,6 +4,8 @@ import Geo
 import MemoryStore
 import NIOHTTP1
 import Points
+import SearchWords
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Basics
 import Dispatch
+import FairShares
 import Geo
 import HTTPServer
 import HTTPTestSupport
@@ -10,6 +11,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Points
+import ServiceTestSupport
 import Synchronization
 import TestSupport
 import Testing

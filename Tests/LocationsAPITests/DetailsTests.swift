@@ -2,6 +2,7 @@ import Foundation
 import MemoryStore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

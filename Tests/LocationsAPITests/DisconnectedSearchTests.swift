@@ -6,6 +6,7 @@ import MemoryStore
 import NIOHTTP1
 import NIOPosix
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

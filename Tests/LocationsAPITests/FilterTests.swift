@@ -6,6 +6,7 @@ import JSONText
 import MemoryStore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

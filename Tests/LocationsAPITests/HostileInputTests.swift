@@ -3,6 +3,7 @@ import Gzip
 import MemoryStore
 import NIOCore
 import NIOHTTP1
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Foundation
 import MemoryStore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import MemoryStore
 import NIOCore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import HTTPServer
 import MemoryStore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import Synchronization
 import TestSupport
 import Testing

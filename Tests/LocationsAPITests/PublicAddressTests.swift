@@ -4,6 +4,7 @@ import MemoryStore
 import NIOCore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import Testing
 
 @testable import AccessControl
@@ -25,7 +26,7 @@ import Testing
         access: AccessControl(
           AccessPolicy(keys: [APIKey(name: "w", scope: .write, secret: "w")], isLoopback: true)),
         address: PublicAddress(url: url, proxies: proxies), version: "1")
-    ).router()
+    ).routerOfAllCalls()
     var headers: HTTPHeaders = ["authorization": "Bearer w", "content-type": "application/json"]
     for value in prefix { headers.add(name: "x-forwarded-prefix", value: value) }
     func send(_ method: HTTPMethod, _ target: String, json: String = "") async -> HTTPResponse {

@@ -5,6 +5,7 @@ import HTTPServer
 import JSONText
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import Points
+import SearchWords
 import Testing
 
 @testable import PointFormats

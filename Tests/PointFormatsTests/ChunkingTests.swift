@@ -1,6 +1,7 @@
 @testable import PointFormats
 import SyntheticData
 import Testing
+import TextFiles
 
 /// The rows of a text do not depend on its division into chunks.
 @Suite struct ChunkingTests {

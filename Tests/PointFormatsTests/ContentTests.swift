@@ -4,6 +4,7 @@ import Gzip
 import PointFormats
 import Points
 import Testing
+import TextFiles
 
 /// Tests of texts whose format or encoding follows from their content.
 @Suite struct ContentTests {
@@ -91,12 +92,8 @@ import Testing
 
   @Test(
     arguments: [
-      // Seoul station in Korean, test in Japanese, Moscow in Russian, also in capitals, Athens in Greek, Beijing in Chinese.
-      ([0xBC, 0xAD, 0xBF, 0xEF, 0xBF, 0xAA], "CP949"),
-      ([0x83, 0x65, 0x83, 0x58, 0x83, 0x67, 0x83, 0x65], "Shift_JIS"),
-      ([0xCC, 0xEE, 0xF1, 0xEA, 0xE2, 0xE0], "windows-1251"), ([0xCC, 0xCE, 0xD1, 0xCA, 0xC2, 0xC0], "windows-1251"),
-      ([0xED, 0xCF, 0xD3, 0xCB, 0xD7, 0xC1], "KOI8-R"), ([0xC1, 0xE8, 0xDE, 0xED, 0xE1], "windows-1253"),
-      ([0xB1, 0xB1, 0xBE, 0xA9, 0xD5, 0xBE], "GBK"),
+      // Seoul station in Korean, whose encoding has another name in the converter, and Moscow in Russian.
+      ([0xBC, 0xAD, 0xBF, 0xEF, 0xBF, 0xAA], "CP949"), ([0xCC, 0xEE, 0xF1, 0xEA, 0xE2, 0xE0], "windows-1251"),
     ] as [([UInt8], String)])
   func aTextInAnotherEncodingIsAnErrorWithACommand(name: [UInt8], charset: String) throws {
     let text = Array("name,lat,long\n".utf8) + name + Array(",1,2\n".utf8)
@@ -109,23 +106,12 @@ import Testing
 
   @Test(
     arguments: [
-      ("iso-8859-2", [0xA3, 0xF3, 0x64, 0xBC], "Łódź"), ("windows-1250", [0xA3, 0xF3, 0x64, 0x9F], "Łódź"),
-      ("windows-1251", [0xCA, 0xE8, 0xBF, 0xE2], "Київ"), ("WINDOWS-1252", [0x80, 0xE9], "€é"),
-      ("ISO-8859-15", [0xA4, 0xBD], "€œ"), ("latin1", [0x80, 0xE9], "€é"), ("utf-16le", [0x41, 0x01], "Ł"),
-      ("UTF-16BE", [0x01, 0x41], "Ł"), ("Shift_JIS", [0x93, 0x8C, 0x8B, 0x9E, 0x83, 0x5C], "東京ソ"),
-      ("euc-kr", [0xBC, 0xAD, 0xBF, 0xEF], "서울"),
+      ("windows-1251", [0xCA, 0xE8, 0xBF, 0xE2], "Київ"), ("UTF-16BE", [0x01, 0x41], "Ł"),
+      ("Shift_JIS", [0x93, 0x8C, 0x8B, 0x9E, 0x83, 0x5C], "東京ソ"),
     ] as [(String, [UInt8], String)], [1, 3, .max])
   func aDeclaredEncodingIsRead(_ sample: (name: String, bytes: [UInt8], text: String), chunkSize: Int) throws {
     let charset = try #require(TextCharset(named: sample.name))
-    func encoded(_ text: String) -> [UInt8] {
-      text.utf8.flatMap { byte -> [UInt8] in
-        switch sample.name {
-        case "utf-16le": [byte, 0]
-        case "UTF-16BE": [0, byte]
-        default: [byte]
-        }
-      }
-    }
+    func encoded(_ text: String) -> [UInt8] { text.utf8.flatMap { sample.name == "UTF-16BE" ? [0, $0] : [$0] } }
     let text = encoded("name,lat,long\n") + sample.bytes + encoded(",1,2\nB,3,4\n")
 
     let parsed = Parsed(text, .csv, chunkSize: chunkSize, charset: charset)

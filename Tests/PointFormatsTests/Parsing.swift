@@ -1,5 +1,6 @@
 import PointFormats
 import Points
+import TextFiles
 
 /// The rows, rejections and error of a parsed text.
 struct Parsed: Equatable {

@@ -3,7 +3,9 @@ import Gzip
 import PointFormats
 import Points
 import Synchronization
+import TestSupport
 import Testing
+import TextFiles
 
 @Suite struct PointFilesTests {
   @Test func rowsAreNumberedOverAllFiles() async throws {
@@ -99,16 +101,44 @@ import Testing
     await #expect(throws: FileError.self) { for try await _ in places {} }
   }
 
-  @Test func aFileIsReadInChunks() async throws {
+  @Test func theOneTableOfAnArchiveIsRead() async throws {
     let folder = try TemporaryFolder()
-    let path = try folder.file("a", "0123456789")
-
-    var chunks: [String] = []
-    for try await chunk in FileChunks(path: path, chunkSize: 4) {
-      chunks.append(String(decoding: chunk, as: UTF8.self))
+    let table = Array("name,lat,long\nCafé,1,2\n".utf8)
+    func names(_ entries: [TestArchive.Entry]) async throws -> [String] {
+      let path = try folder.file("a.zip", TestArchive.bytes(of: entries))
+      var names: [String] = []
+      for try await batch in PointFiles([.init(named: path)], onRejection: { _ in }) {
+        names += batch.map(\.draft.name)
+      }
+      return names
     }
 
-    #expect(chunks == ["0123", "4567", "89"])
+    let packed = TestArchive.Entry(name: "a.CSV", text: table, packed: try TestArchive.deflated(table), method: 8)
+    #expect(try await names([.init(name: "readme.pdf", text: [1]), packed]) == ["Café"])
+
+    for (name, reason) in [
+      ("a.bin", "the file is a ZIP archive; unpack it first"), ("a.shp", "a ZIP archive with a Shapefile"),
+      ("b.geojson", "the archive has 2 tables, 'b.geojson', 'a.CSV'; unpack"),
+      ("xl/workbook.xml", "an Excel workbook"),
+    ] {
+      let others = ["a.bin", "a.shp"].contains(name) ? [] : [packed]
+      let error = await #expect(throws: FileError.self) { try await names([.init(name: name, text: [1])] + others) }
+
+      #expect(error?.reason.contains(reason) == true, "\(reason): \(error?.reason ?? "")")
+    }
+  }
+
+  @Test func aTableThatUnpacksToTooMuchIsAnErrorOfItsFile() async throws {
+    let folder = try TemporaryFolder()
+    let lines = [UInt8](repeating: 0x0A, count: 40 << 20)
+    let entry = TestArchive.Entry(name: "a.csv", text: lines, packed: try TestArchive.deflated(lines), method: 8)
+    let path = try folder.file("a.zip", TestArchive.bytes(of: [entry]))
+
+    let error = await #expect(throws: FileError.self) {
+      for try await _ in PointFiles([.init(named: path)], onRejection: { _ in }) {}
+    }
+
+    #expect(error?.reason.contains("more than 100 times") == true)
   }
 }
 

@@ -3,6 +3,7 @@ import PointFormats
 import Points
 import Synchronization
 import Testing
+import TextFiles
 
 @Suite struct RowLineTests {
   @Test(arguments: [1, 3, 64, .max])

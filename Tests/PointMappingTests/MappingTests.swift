@@ -5,6 +5,7 @@ import JSONText
 @testable import PointFormats
 @testable import PointMapping
 import Points
+import SearchWords
 import Testing
 
 @Suite struct MappingTests {

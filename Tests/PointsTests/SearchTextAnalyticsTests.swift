@@ -3,6 +3,7 @@ import Geo
 import JSONText
 import Logging
 import MemoryStore
+import SearchWords
 import Synchronization
 import TestSupport
 import Testing

@@ -42,11 +42,15 @@ import Testing
     ("FileProgress", "a path, which tests compare"),
     ("Progress", "a path, which tests compare"),
     ("StoreReadiness.readOnly", "a message for people, which only tests compare"),
+    (".indexes", "methods and paths of this program's calls"),
+    ("NearWords.koreanParticles", "words of this program, which people type in either normal form"),
+    ("NearWords.elisions", "letters of ASCII"),
   ]
 
   /// Comparisons of something else than texts of users, by file and what is compared.
   private static let allowedComparisons = [
     ("Statement.swift", "left.name == right.name", "names of this program's statements"),
+    ("Call.swift", "$0.name == field.name", "names of header fields in this program's calls"),
     ("Route.swift", "$0.name == name", "the parameters' names in this program's templates"),
     ("RouteTable.swift", "template.text == template.text", "this program's templates"),
     ("Revalidation.swift", "source == version.source", "numbers of servers"),
@@ -57,9 +61,10 @@ import Testing
     ("SharedCounts.swift", ".key ==", "statements of this program and their parameters, which are bytes"),
   ]
 
-  private static let modules = [
+  private static let modules: Set = [
     "AccessControl", "Basics", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI", "MemoryStore", "OpenStreetMap",
-    "PointFormats", "PointIndex", "Points", "PostgresClient", "PostgresStore", "SQLiteJournal",
+    "PointDetails", "PointFormats", "PointIndex", "Points", "PostgresClient", "PostgresStore", "SQLiteJournal",
+    "SearchWords", "TextFiles",
   ]
 
   private struct Line: CustomStringConvertible {
@@ -75,15 +80,17 @@ import Testing
   /// The lines of code of the modules, comments left out.
   private static func lines() throws -> [Line] {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources").standardized
+    let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
     var lines: [Line] = []
-    for module in modules {
-      let files = try #require(
-        FileManager.default.enumerator(at: sources.appending(path: module), includingPropertiesForKeys: nil))
-      for case let file as URL in files where file.pathExtension == "swift" {
-        let text = try String(contentsOf: file, encoding: .utf8)
-        lines += try Self.lines(of: text, path: module + "/" + file.lastPathComponent)
-      }
+    var unread = modules
+    for case let file as URL in files where file.pathExtension == "swift" {
+      guard let module = file.pathComponents.dropFirst(sources.pathComponents.count).first(where: modules.contains)
+      else { continue }
+      unread.remove(module)
+      let text = try String(contentsOf: file, encoding: .utf8)
+      lines += try Self.lines(of: text, path: module + "/" + file.lastPathComponent)
     }
+    #expect(unread == [], "modules without a folder")
     return lines
   }
 

@@ -2,6 +2,7 @@ import CQL2
 package import Geo
 import Basics
 import JSONText
+import PointDetails
 package import Points
 
 /// A place as a record of a filter.

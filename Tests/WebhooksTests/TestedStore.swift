@@ -7,6 +7,7 @@ import Points
 import PostgresStore
 import PostgresTestSupport
 import SQLiteJournal
+import SearchWords
 import Synchronization
 import TestSupport
 import Testing

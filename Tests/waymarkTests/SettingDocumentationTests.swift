@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Points
+import SearchWords
 import ServerFeatures
 import Testing
 

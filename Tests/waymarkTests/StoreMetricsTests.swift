@@ -1,5 +1,6 @@
 import HTTPServer
 import LocationsAPI
+import ManagementAPI
 import MemoryStore
 import NIOCore
 import NIOHTTP1
@@ -74,7 +75,7 @@ import Testing
     let atLeast = 15.0
     let service = PointsService(store: SwitchedStore(delay: .milliseconds(delay)))
     let router = LocationsAPI(.init(service: service, version: "1"))
-      .router(middlewares: [ServerTimingMiddleware()])
+      .router(joining: { ManagementAPI($0).endpoints }, middlewares: [ServerTimingMiddleware()])
     var headers: HTTPHeaders = ["host": "localhost", "content-type": "application/json"]
     if method == .GET { headers.add(name: "if-none-match", value: "\"other\"") }
     let request = HTTPRequest(

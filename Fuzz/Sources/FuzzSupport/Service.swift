@@ -6,6 +6,7 @@ import Dispatch
 import Geo
 import HTTPServer
 @testable import LocationsAPI
+@testable import ManagementAPI
 @testable import MCP
 @testable import Maps
 @testable import MemoryStore
@@ -40,7 +41,7 @@ public struct Service: Sendable {
       let api = LocationsAPI(configuration)
       let decisions = DuplicateDecisions(store)
       let router = api.router { api in
-        MCPCalls(api).endpoints + MapCalls(api).endpoints + PageCalls(api).endpoints
+        ManagementAPI(api).endpoints + MCPCalls(api).endpoints + MapCalls(api).endpoints + PageCalls(api).endpoints
           + ChangeCalls(api, streams: ChangeStreams()).endpoints + AreasAPI(api).endpoints
           + DuplicateCalls(api, decisions: decisions).endpoints
           + SearchReportCalls(api, history: nil).endpoints

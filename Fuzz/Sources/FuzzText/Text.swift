@@ -2,6 +2,7 @@ import FuzzSupport
 import Geo
 @testable import MemoryStore
 import Points
+import SearchWords
 import Synchronization
 
 @main enum Main {

@@ -4,6 +4,7 @@ import HTTPServer
 import IndexedStore
 import LocationsAPI
 import Logging
+import ManagementAPI
 import OpeningHours
 import Points
 import PostgresStore
@@ -76,7 +77,6 @@ package struct Application {
     var api = LocationsAPI.Configuration(service: service, version: waymarkVersion)
     api.changes = store.changes
     api.areas = ObservedAreas(store.areas, observers: store.observers)
-    api.importMemory = ImportMemory(limit: AvailableMemory.ofProcess.importBytes)
     api.access = access
     api.requiresIfMatch = configuration.requiresIfMatch
     api.caching = CachePolicy(
@@ -86,9 +86,11 @@ package struct Application {
     api.address = configuration.address
     // They are recorded while nobody looks, and must not read the database.
     let statusTotals = StatusTotals(metrics, collectors: processCollectors)
+    let importMemory = ImportMemory(limit: AvailableMemory.ofProcess.importBytes)
     var core = Core(
       records: store.records, keepsRecords: store.keepsRecords, changes: store.changes, areas: store.areas,
       access: access, filtering: api.filtering, address: api.address, cors: configuration.cors,
+      importMemory: importMemory,
       bufferedBytes: configuration.http.limits.bufferedBytes,
       searches: store.searchLog, backup: store.backup, metrics: metrics, logger: logger)
     var endpointsOfFeatures: [@Sendable (LocationsAPI) -> [Endpoint]] = []
@@ -106,12 +108,15 @@ package struct Application {
       }
     }
     if let identity { reloadable.append(.certificate(identity)) }
-    api.metrics = MetricsReport(metrics, collectors: collectors)
     api.clock = clock
-    api.isDraining = { [drainState] in drainState.isDraining }
     api.settingsDigest = configuration.responseDigest
+    let report = MetricsReport(metrics, collectors: collectors)
     responder = LocationsAPI(api).router(
-      joining: { [endpointsOfFeatures] api in endpointsOfFeatures.flatMap { $0(api) } },
+      joining: { [endpointsOfFeatures, drainState] api in
+        let management = ManagementAPI(
+          api, importMemory: importMemory, metrics: report, isDraining: { drainState.isDraining })
+        return management.endpoints + endpointsOfFeatures.flatMap { $0(api) }
+      },
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }
 

@@ -1,3 +1,4 @@
+import APIDescription
 package import AccessControl
 package import HTTPServer
 package import Points
@@ -16,17 +17,11 @@ package struct LocationsAPI: Sendable {
     /// The named areas.
     package var areas: any AreaStore = NoAreas()
 
-    /// The memory of imports.
-    package var importMemory = ImportMemory()
-
     package var access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
 
     /// A Boolean value that indicates whether changes without `If-Match` are rejected.
     package var requiresIfMatch = false
     package var caching = CachePolicy()
-
-    /// The source of `GET /metrics`; without it there is no such call.
-    package var metrics: (any MetricsSource)?
 
     package var filtering = Filtering()
 
@@ -35,9 +30,6 @@ package struct LocationsAPI: Sendable {
 
     /// A monotonic time, by which readiness and metrics age.
     package var uptime: @Sendable () -> Duration = monotonicTime
-
-    /// Returns a Boolean value that indicates whether the server is shutting down, and is no longer ready.
-    package var isDraining: @Sendable () -> Bool = { false }
 
     /// The address under which clients see the service.
     package var address = PublicAddress()
@@ -119,8 +111,9 @@ package struct LocationsAPI: Sendable {
     let index = IndexRoute.call.handled { IndexRoute(linking: $0, version: version, address: address) }
     let documents = OpenAPIRoute.calls.map { openAPI, call in
       call.handled { calls in
+        let documented = calls.map(\.documented)
         let document = OpenAPIDocument(
-          openAPI: openAPI, calls: calls, serviceCalls: calls, version: version, access: access)
+          openAPI: openAPI, calls: documented, serviceCalls: documented, version: version, access: access)
         return OpenAPIRoute(document) { address.target(path: "", relative: ".", for: $0) }
       }
     }
@@ -153,7 +146,7 @@ package struct LocationsAPI: Sendable {
     let configuration = configuration
     let (service, policy, filtering) = (configuration.service, configuration.caching, configuration.filtering)
     let search = searchHandlers
-    var handlers: [any CallHandler] = [
+    let handlers: [any CallHandler] = [
       search.list, SearchRoute(search.list), search.location, search.categories,
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
@@ -166,25 +159,7 @@ package struct LocationsAPI: Sendable {
       ReverseRoute(
         service: service, revalidation: revalidation, categories: filtering.categories, clock: configuration.clock,
         areas: configuration.areas),
-      CreateRoute(service: service, address: configuration.address),
-      ReplaceRoute(service: service, address: configuration.address, requiresIfMatch: configuration.requiresIfMatch),
-      ChangeRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
-      DeleteRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
-      BatchRoute(service: service, requiresIfMatch: configuration.requiresIfMatch),
-      DeleteSourceRoute(service: service),
-      RemoveSourceRoute(service: service),
-      ImportRoute(service: service, memory: configuration.importMemory),
-      ExportRoute(
-        service: service, changes: configuration.changes, filtering: filtering, areas: configuration.areas,
-        restriction: configuration.restriction),
-      LiveRoute(),
-      ReadyRoute(
-        service: service, areas: configuration.areas, uptime: configuration.uptime, isDraining: configuration.isDraining
-      ),
     ]
-    if let metrics = configuration.metrics {
-      handlers.append(MetricsRoute(source: metrics, uptime: configuration.uptime))
-    }
     return handlers.map(\.endpoint)
   }
 }

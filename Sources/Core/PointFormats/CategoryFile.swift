@@ -1,6 +1,7 @@
 import Basics
 import CBuiltInCategories
-package import Points
+import Points
+package import SearchWords
 import Yams
 
 extension CategoryTree {

@@ -1,5 +1,6 @@
 import Basics
 import Points
+import SearchWords
 
 /// The names that people give to columns, in several languages. They count where a table has no column with the
 /// service's own name of the field.

@@ -1,5 +1,6 @@
 package import Basics
 import JSONText
+import TextFiles
 
 /// The kind of a text, recognised by its first bytes.
 enum FileContent {

@@ -1,5 +1,6 @@
 import Gzip
 package import Points
+package import TextFiles
 
 /// Places in files, read one file after another, in batches for a `PointStore`. Rows are numbered over all files. A
 /// file may be compressed with gzip.
@@ -132,7 +133,7 @@ package struct PointFiles: AsyncSequence, Sendable {
     }
 
     private mutating func readChunk(of file: File) async throws {
-      var text = self.text ?? FileText(path: file.path)
+      var text = self.text ?? FileText(path: file.path, archives: .tables)
       if let chunk = try await text.next() {
         self.text = text
         try batcher.consume(chunk)

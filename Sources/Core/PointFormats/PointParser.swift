@@ -1,5 +1,6 @@
 import Basics
 package import Points
+package import TextFiles
 
 /// An incremental parser of places: a state machine without input or output of its own. The text is UTF-8, or UTF-16
 /// with a byte-order mark or an ASCII beginning; CSV may be in Windows-1252.
@@ -137,7 +138,7 @@ package struct PointParser: Sendable {
       while !rest.isEmpty {
         let part = rest.prefix(2 * LineParser.minimumHalved)
         rest = rest[part.endIndex...]
-        try append(part)
+        try append(UnsafeBufferPointer(rebasing: part))
         try parse(isLast: false, into: &rows)
       }
     }
@@ -148,22 +149,42 @@ package struct PointParser: Sendable {
   /// - Throws: ``FormatError`` when the text ends too early.
   package mutating func finish(into rows: inout [Row]) throws(FormatError) {
     guard try begin(isLast: true) else { return }
-    try decoder?.finish(into: &window)
+    try Self.decoding { () throws(TextEncodingError) in try decoder?.finish(into: &window) }
     try parse(isLast: true, into: &rows)
   }
 
-  private mutating func append(_ part: some Sequence<UInt8>) throws(FormatError) {
+  private mutating func append(_ part: UnsafeBufferPointer<UInt8>) throws(FormatError) {
     if decoder == nil {
       window.append(contentsOf: part)
     } else {
-      try decoder?.decode(part, into: &window)
+      try Self.decoding { () throws(TextEncodingError) in try decoder?.decode(part, into: &window) }
+    }
+  }
+
+  /// Has a decoder read the text so far, but for some bytes at its beginning.
+  private mutating func decode(by decoder: any TextDecoder, after markBytes: Int = 0) throws(FormatError) {
+    let text = window
+    window = []
+    self.decoder = decoder
+    try text.withUnsafeBufferPointer { text throws(FormatError) in
+      try append(UnsafeBufferPointer(rebasing: text.dropFirst(markBytes)))
+    }
+  }
+
+  private static func decoding<Value>(
+    _ body: () throws(TextEncodingError) -> Value
+  ) throws(FormatError) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw FormatError(encoding: error)
     }
   }
 
   /// Determines the encoding and the format of the text; returns `false` if its bytes are not enough for that.
   private mutating func begin(isLast: Bool) throws(FormatError) -> Bool {
     if start == .encoding {
-      guard window.count >= 4 || isLast else { return false }
+      guard window.count >= TextEncoding.decidingBytes || isLast else { return false }
       try findEncoding()
       start = .format
     }
@@ -175,10 +196,7 @@ package struct PointParser: Sendable {
       self.format = format
       parser = makeParser(format)
       if format == .csv, decoder == nil, charset == nil, progress.start == 0 {
-        let text = window
-        window = []
-        decoder = ByteTextDecoder()
-        try append(text)
+        try decode(by: ByteTextDecoder())
       }
       start = .rows
     }
@@ -186,28 +204,14 @@ package struct PointParser: Sendable {
   }
 
   private mutating func findEncoding() throws(FormatError) {
-    if window.starts(with: [0xFF, 0xFE, 0, 0]) || window.starts(with: [0, 0, 0xFE, 0xFF]) {
-      throw FormatError(reason: "the text is in UTF-32; it must be in UTF-8 or UTF-16")
+    let encoding = try Self.decoding { () throws(TextEncodingError) in
+      try TextEncoding(ofTextBeginningWith: window, charset: charset)
     }
-    if window.starts(with: [0xEF, 0xBB, 0xBF]) {
-      progress.start = 3
-      progress.position = 3
-    } else if let decoder = UTF16Decoder(byteOrderMark: window) {
-      let text = window
-      window = []
-      self.decoder = decoder
-      try append(text.dropFirst(2))
-    } else if let charset {
-      guard let decoder = try charset.decoder() else { return }
-      let text = window
-      window = []
-      self.decoder = decoder
-      try append(text)
-    } else if let decoder = UTF16Decoder(asciiStart: window) {
-      let text = window
-      window = []
-      self.decoder = decoder
-      try append(text)
+    if let decoder = encoding.decoder {
+      try decode(by: decoder, after: encoding.markBytes)
+    } else {
+      progress.start = encoding.markBytes
+      progress.position = encoding.markBytes
     }
   }
 
@@ -263,6 +267,14 @@ package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
     row = nil
     reason = file.explanation()
     foreignFile = file
+  }
+
+  fileprivate init(encoding error: TextEncodingError) {
+    switch error {
+    case .utf32: self.init(reason: "the text is in UTF-32; it must be in UTF-8 or UTF-16")
+    case .unavailable(let charset): self.init(reason: "the encoding \(charset.name) can't be read on this machine")
+    case .undetected(let likely): self.init(.inEncoding(likely))
+    }
   }
 
   /// The message for a user.

@@ -5,6 +5,7 @@ package import CoreMetrics
 package import HTTPServer
 package import LocationsAPI
 package import Logging
+package import ManagementAPI
 package import Points
 package import PrometheusMetrics
 
@@ -157,6 +158,9 @@ package struct Core: Sendable {
   /// The pages of other origins that may call the service.
   package let cors: CORSPolicy
 
+  /// The memory of imports.
+  package let importMemory: ImportMemory
+
   /// The maximum number of bytes of responses that are buffered for slow clients.
   package let bufferedBytes: Int
 
@@ -175,9 +179,9 @@ package struct Core: Sendable {
 
   package init(
     records: any RecordStore, keepsRecords: Bool, changes: any PointFeed, areas: any AreaStore,
-    access: AccessControl, filtering: Filtering, address: PublicAddress, cors: CORSPolicy, bufferedBytes: Int,
-    searches: (any SearchHistory)?,
-    backup: BackupAction?, metrics: any MetricsFactory, logger: Logger
+    access: AccessControl, filtering: Filtering, address: PublicAddress, cors: CORSPolicy,
+    importMemory: ImportMemory, bufferedBytes: Int, searches: (any SearchHistory)?, backup: BackupAction?,
+    metrics: any MetricsFactory, logger: Logger
   ) {
     self.records = records
     self.keepsRecords = keepsRecords
@@ -187,6 +191,7 @@ package struct Core: Sendable {
     self.filtering = filtering
     self.address = address
     self.cors = cors
+    self.importMemory = importMemory
     self.bufferedBytes = bufferedBytes
     self.searches = searches
     self.backup = backup

@@ -1,20 +1,30 @@
+import APIDescription
 import Basics
 import Geo
 import Gzip
 import HTTPServer
 import JSONText
-import Logging
 package import LocationsAPI
+import Logging
+package import ManagementAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
+import TextFiles
 
 /// The calls of named areas.
 package struct AreasAPI: Sendable {
   private let api: LocationsAPI
+  private let importMemory: ImportMemory
 
-  package init(_ api: LocationsAPI) { self.api = api }
+  /// Creates the calls to the areas of an interface.
+  ///
+  /// - Parameter importMemory: the memory of imports.
+  package init(_ api: LocationsAPI, importMemory: ImportMemory = ImportMemory()) {
+    self.api = api
+    self.importMemory = importMemory
+  }
 
   package var endpoints: [Endpoint] {
     let configuration = api.configuration
@@ -28,7 +38,7 @@ package struct AreasAPI: Sendable {
       ReplaceAreaRoute(areas: areas, address: address, requiresIfMatch: requiresIfMatch),
       ChangeAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
       DeleteAreaRoute(areas: areas, requiresIfMatch: requiresIfMatch),
-      ImportAreasRoute(areas: areas, service: configuration.service, memory: configuration.importMemory),
+      ImportAreasRoute(areas: areas, service: configuration.service, memory: importMemory),
       ExportAreasRoute(areas: areas),
     ]
     return handlers.map(\.endpoint)
@@ -797,7 +807,7 @@ extension Schema {
   ).named("AreaFeatureCollection", order: 270)
 }
 
-extension Call.Group {
-  static let areas = Call.Group(
+extension CallGroup {
+  static let areas = CallGroup(
     name: "Areas", order: 100, description: "Named areas, in which places are searched.")
 }

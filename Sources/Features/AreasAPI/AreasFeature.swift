@@ -6,6 +6,6 @@ package struct AreasFeature: ServerFeature {
   package init(_ settings: Settings) {}
 
   package func parts(of core: Core) -> FeatureParts {
-    FeatureParts { AreasAPI($0).endpoints }
+    FeatureParts { AreasAPI($0, importMemory: core.importMemory).endpoints }
   }
 }

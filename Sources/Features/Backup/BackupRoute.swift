@@ -1,10 +1,11 @@
+import APIDescription
 import HTTPServer
 package import LocationsAPI
 import NIOCore
 import NIOHTTP1
-import PointFormats
 package import Points
 import Synchronization
+import TextFiles
 
 /// The call that copies the file in which places are kept.
 package struct BackupCalls: Sendable {

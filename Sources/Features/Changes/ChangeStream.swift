@@ -1,3 +1,4 @@
+import APIDescription
 import AccessControl
 import Basics
 import Geo

@@ -1,3 +1,4 @@
+import APIDescription
 import JSONText
 import LocationsAPI
 

@@ -1,3 +1,4 @@
+import APIDescription
 import AccessControl
 import Basics
 package import HTTPServer
@@ -326,7 +327,7 @@ extension Examples {
   ]
 }
 
-extension Call.Group {
-  static let assistants = Call.Group(
+extension CallGroup {
+  static let assistants = CallGroup(
     name: "Assistants", order: 40, description: "The tools of assistants.")
 }

@@ -1,3 +1,4 @@
+import APIDescription
 import Basics
 import HTTPServer
 import JSONText
@@ -6,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
+import SearchWords
 
 /// `GET /locations/facets`: the most frequent categories, groups of categories, and values of tags, of the places that
 /// match.

@@ -3,6 +3,7 @@ import CQL2
 import HTTPServer
 import JSONText
 import LocationsAPI
+import ManagementAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats

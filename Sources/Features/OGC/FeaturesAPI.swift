@@ -1,3 +1,4 @@
+import APIDescription
 import AccessControl
 import CQL2
 import HTTPServer
@@ -78,52 +79,58 @@ enum FeaturesDescription {
     }
     return call.handled { calls in
       let document = OpenAPIDocument(
-        openAPI: .v3_0, calls: described, serviceCalls: calls, version: version, access: access)
+        openAPI: .v3_0, calls: described, serviceCalls: calls.map(\.documented), version: version, access: access)
       return OpenAPIRoute(document) { FeatureLinks(context.address, for: $0).target("") }
     }
   }
 
-  /// Returns a call with its path below the landing page.
-  private static func describe(_ call: Call) -> Call {
-    var described = call
+  /// Returns the description of a call with its path below the landing page.
+  private static func describe(_ call: Call) -> CallDescription {
+    var described = call.documented
     let path = String(call.path.dropFirst(FeatureLinks.root.count))
     described.path = path.isEmpty ? "/" : path
     return described
   }
 
-  /// Returns a call with the path of a collection.
+  /// Returns the description of a call with the path of a collection.
   private static func describe(
     _ call: Call, of collection: PointCollection, _ properties: FeatureProperties
-  ) -> Call {
+  ) -> CallDescription {
     var described = describe(call)
     described.path = described.path.replacing("{collection}", with: collection.id)
     described.id += "_" + collection.id
     guard call.parameters.contains(.limit) else { return described }
-    described.shared = [
-      (
-        Parameter.limit.name,
-        .init(
-          "Maximum number of features of a page; a greater number counts as the maximum.",
-          Schema(
-            .integer, nil,
-            [
-              "minimum": 1, "maximum": .count(FeatureArguments.maximumLimit),
-              "default": .count(FeatureArguments.defaultLimit),
-            ]),
-          statesStyle: true)
-      ),
-      (
-        Parameter.box.name,
-        .init(
-          ItemsRoute.boxDescription.description,
-          Schema(.array(of: Schema(.number)), nil, ["minItems": 4, "maxItems": 6]))
-      ),
-    ]
+    described.share(
+      Parameter.limit.name,
+      .init(
+        "Maximum number of features of a page; a greater number counts as the maximum.",
+        Schema(
+          .integer, nil,
+          [
+            "minimum": 1, "maximum": .count(FeatureArguments.maximumLimit),
+            "default": .count(FeatureArguments.defaultLimit),
+          ]),
+        statesStyle: true))
+    described.share(
+      Parameter.box.name,
+      .init(
+        ItemsRoute.boxDescription.description,
+        Schema(.array(of: Schema(.number)), nil, ["minItems": 4, "maxItems": 6])))
     for property in properties.tags {
-      described.parameterNames.append(property.name)
-      described.shared.append((property.name, .property(property)))
+      described.parameters.append(
+        .init(property.name, in: .query, .property(property), isShared: true))
     }
     return described
+  }
+}
+
+extension CallDescription {
+  /// Makes a parameter of the query a component of the document, with a description.
+  fileprivate mutating func share(_ name: String, _ description: ParameterDescription) {
+    for index in parameters.indices where parameters[index].place == .query && parameters[index].name == name {
+      parameters[index].description = description
+      parameters[index].isShared = true
+    }
   }
 }
 

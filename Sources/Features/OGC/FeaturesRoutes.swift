@@ -1,3 +1,4 @@
+import APIDescription
 import Basics
 import Geo
 import HTTPServer
@@ -349,7 +350,7 @@ enum FeatureFormat: Hashable {
   }
 }
 
-extension Call.Group {
-  static let features = Call.Group(
+extension CallGroup {
+  static let features = CallGroup(
     name: "OGC API Features", order: 50, description: "The places as features, for GIS tools (OGC 17-069r4).")
 }

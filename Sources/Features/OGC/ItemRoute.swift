@@ -1,3 +1,4 @@
+import APIDescription
 import HTTPServer
 import LocationsAPI
 import NIOHTTP1

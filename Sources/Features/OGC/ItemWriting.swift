@@ -1,6 +1,8 @@
+import APIDescription
 import HTTPServer
 import JSONText
 import LocationsAPI
+import ManagementAPI
 import NIOHTTP1
 import PointFormats
 import Points

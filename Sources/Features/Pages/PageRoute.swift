@@ -1,3 +1,4 @@
+import APIDescription
 import AccessControl
 import CPages
 import HTTPServer
@@ -227,8 +228,8 @@ extension Schema {
   }
 }
 
-extension Call.Group {
-  static let pages = Call.Group(
+extension CallGroup {
+  static let pages = CallGroup(
     name: "Pages", order: 140,
     description: "The web pages, in English, Korean and German, and the files that they load.")
 }

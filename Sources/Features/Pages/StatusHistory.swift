@@ -1,3 +1,4 @@
+import APIDescription
 package import Basics
 import HTTPServer
 import JSONText

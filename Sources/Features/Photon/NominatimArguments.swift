@@ -1,3 +1,4 @@
+import APIDescription
 import Basics
 import Geo
 import HTTPServer
@@ -5,6 +6,7 @@ import JSONText
 import LocationsAPI
 import NIOHTTP1
 import Points
+import SearchWords
 
 /// The kinds of places and areas by which Nominatim filters.
 enum NominatimFeatureType: String, CaseIterable {

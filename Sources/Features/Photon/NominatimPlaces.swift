@@ -1,11 +1,14 @@
+import APIDescription
 import Basics
 import Geo
 import HTTPServer
 import JSONText
 import LocationsAPI
 import NIOCore
+import PointDetails
 import PointFormats
 import Points
+import SearchWords
 
 /// The attributions of data sets, which are read at most once in some seconds.
 struct NominatimAttributions: Sendable {

@@ -1,3 +1,4 @@
+import APIDescription
 import Basics
 import Geo
 import HTTPServer
@@ -5,8 +6,10 @@ import JSONText
 import LocationsAPI
 import NIOCore
 import NIOHTTP1
+import PointDetails
 import PointFormats
 import Points
+import SearchWords
 
 /// The searches and the encoding that the calls of Nominatim's API share.
 struct NominatimService: Sendable {
@@ -373,8 +376,8 @@ extension Schema {
   ).named("NominatimStatus", order: 86)
 }
 
-extension Call.Group {
-  static let nominatim = Call.Group(
+extension CallGroup {
+  static let nominatim = CallGroup(
     name: "Nominatim", order: 30,
     description: "The calls of Nominatim's API, for apps and libraries that are made for it.")
 }

@@ -1,3 +1,4 @@
+import APIDescription
 import Basics
 import Geo
 import HTTPServer
@@ -5,6 +6,7 @@ import JSONText
 import LocationsAPI
 import NIOHTTP1
 import Points
+import SearchWords
 
 /// The arguments of Photon's calls `/api`, `/structured` and `/reverse`, as its documentation describes them
 /// (https://github.com/komoot/photon/blob/master/docs/api-v1.md), and of those of Nominatim, which has some of them.

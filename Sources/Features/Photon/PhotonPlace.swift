@@ -4,8 +4,10 @@ import Geo
 import JSONText
 import LocationsAPI
 import NIOCore
+import PointDetails
 import PointFormats
 import Points
+import SearchWords
 import Synchronization
 
 /// A place as Photon describes it.

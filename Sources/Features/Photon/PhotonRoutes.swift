@@ -1,3 +1,4 @@
+import APIDescription
 import Basics
 import CQL2
 import Geo
@@ -6,8 +7,10 @@ import JSONText
 package import LocationsAPI
 import NIOCore
 import NIOHTTP1
+import PointDetails
 import PointFormats
 import Points
+import SearchWords
 
 /// `GET /api`: the search of Photon's API.
 struct PhotonSearchRoute: CallHandler {
@@ -592,8 +595,8 @@ extension Examples {
   ]
 }
 
-extension Call.Group {
-  static let photon = Call.Group(
+extension CallGroup {
+  static let photon = CallGroup(
     name: "Photon", order: 20,
     description:
       "The calls of Photon's API, for apps and libraries that are made for it. Languages are those of `lang`, or else"

@@ -1,8 +1,10 @@
+import APIDescription
 import Basics
 import Foundation
 import HTTPServer
 import JSONText
 package import LocationsAPI
+import ManagementAPI
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -1191,7 +1193,7 @@ extension Schema {
   ).named("SuggestedEdit", order: 570)
 }
 
-extension Call.Group {
-  static let suggestions = Call.Group(
+extension CallGroup {
+  static let suggestions = CallGroup(
     name: "Suggestions", order: 80, description: "Suggest changes of places and new ones, and decide about them.")
 }

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Basics
 import Foundation
 import HTTPServer
 import NIOCore

@@ -1,7 +1,9 @@
+import APIDescription
 import Basics
 import HTTPServer
 import JSONText
 package import LocationsAPI
+import ManagementAPI
 import NIOHTTP1
 import PointFormats
 package import Points

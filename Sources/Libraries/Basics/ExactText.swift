@@ -107,3 +107,45 @@ extension Optional: ByteComparable where Wrapped: ByteComparable {
     self?.hashBytes(into: &hasher)
   }
 }
+
+// MARK: Rules of texts
+
+extension String {
+  /// Returns the text without the white space at its ends.
+  @inlinable
+  public func trimmingWhiteSpace() -> String {
+    // Most texts begin and end with printable ASCII, which needs no look-up in Unicode's tables.
+    if let first = utf8.first, let last = utf8.last, 0x21..<0x7F ~= first, 0x21..<0x7F ~= last { return self }
+    let scalars = unicodeScalars
+    guard let first = scalars.first, let last = scalars.last else { return self }
+    if !first.properties.isWhitespace, !last.properties.isWhitespace { return self }
+    guard let start = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+      let end = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+    else { return "" }
+    return String(scalars[start...end])
+  }
+
+  /// Returns the rule of texts that people read which the text breaks, as the rest of a sentence; `nil` if there is
+  /// none.
+  ///
+  /// - Parameter maximumLength: the maximum length in Unicode scalars.
+  @inlinable
+  public func violation(maximumLength: Int) -> String? {
+    if utf8.count > maximumLength {
+      let length = unicodeScalars.count
+      if length > maximumLength { return "must have at most \(maximumLength) characters, got \(length)" }
+    }
+    return hasControlCharacters ? "must not contain control characters" : nil
+  }
+
+  /// A Boolean value that indicates whether a scalar is of the general category Cc: U+0000 to U+001F and U+007F to
+  /// U+009F, which is stable (Unicode, table 4-4).
+  @usableFromInline var hasControlCharacters: Bool {
+    var previous: UInt8 = 0
+    for byte in utf8 {
+      if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
+      previous = byte
+    }
+    return false
+  }
+}

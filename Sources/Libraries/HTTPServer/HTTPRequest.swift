@@ -1,4 +1,5 @@
-import Basics
+public import Basics
+import FairShares
 public import Logging
 public import NIOCore
 public import NIOHTTP1
@@ -271,7 +272,7 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
   /// - Throws: ``HTTPBodyError``; at once when the announced length is too much.
   public func collect() async throws(HTTPBodyError) -> ByteBuffer { try await collect(holding: nil) }
 
-  fileprivate func collect(holding share: BodyShare?) async throws(HTTPBodyError) -> ByteBuffer {
+  fileprivate func collect(holding share: BodyShare<RequestSender>?) async throws(HTTPBodyError) -> ByteBuffer {
     try checkAnnouncedLength()
     if case .bytes(let bytes) = source { return bytes }
     if case .stream(let stream) = source, let share { stream.keep(share) }

@@ -1,4 +1,5 @@
 import CTCPInfo
+package import FairShares
 package import Logging
 package import NIOCore
 import NIOExtras

@@ -9,6 +9,7 @@ import Points
 import PostgresClient
 import PostgresStore
 import ServerFeatures
+import TextFiles
 
 extension ImportCommand {
   /// Imports areas, all in one transaction.
@@ -161,7 +162,7 @@ final class AreaFiles {
   }
 
   private func text(of path: String) async throws -> [UInt8] {
-    var (file, text): (FileText, [UInt8]) = (FileText(path: path), [])
+    var (file, text): (FileText, [UInt8]) = (FileText(path: path, archives: .tables), [])
     do {
       while let chunk = try await file.next() { text += chunk }
     } catch let error as FileError {

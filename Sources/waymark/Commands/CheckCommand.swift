@@ -12,6 +12,7 @@ import PostgresClient
 import PostgresStore
 import SQLiteJournal
 import ServerFeatures
+import TextFiles
 
 /// `waymark check`: examines settings, files and the database before `waymark serve` needs them.
 struct CheckCommand: AsyncParsableCommand {

@@ -8,6 +8,7 @@ import Points
 import PostgresClient
 import PostgresStore
 import ServerFeatures
+import TextFiles
 
 /// `waymark import`: imports files of places into PostgreSQL, or sends them to a server.
 struct ImportCommand: AsyncParsableCommand {

@@ -4,6 +4,7 @@ import PointFormats
 import PointMapping
 import Points
 import Synchronization
+import TextFiles
 
 /// The files of an import, and the way in which their records become places.
 struct ImportInput: Sendable {

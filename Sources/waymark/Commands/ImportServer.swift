@@ -11,6 +11,7 @@ import PointFormats
 import Points
 import ServerFeatures
 import Synchronization
+import TextFiles
 
 /// A running server that files of places or areas are sent to.
 struct ImportServer {
@@ -231,7 +232,8 @@ private struct FileBuffers: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> Iterator {
     Iterator(
-      first: start.chunks[...], chunks: start.rest, table: start.isArchive ? FileText(path: path) : nil,
+      first: start.chunks[...], chunks: start.rest,
+      table: start.isArchive ? FileText(path: path, archives: .tables) : nil,
       onProgress: onProgress)
   }
 

@@ -10,6 +10,7 @@ import Points
 import PostgresStore
 import ServerFeatures
 import Synchronization
+import TextFiles
 
 /// The options of `waymark import` for the area of the places.
 struct AreaOptions: ParsableArguments {

@@ -1,3 +1,4 @@
+import FairShares
 import NIOPosix
 import TestSupport
 import Testing
@@ -59,7 +60,9 @@ import Testing
     let budget = Self.budget(share: .zero)
     let held = budget.reserveAtOnce(bytes: 8 * Self.mebibyte)
 
-    await #expect(throws: ShareQueue.Rejection.timedOut) { try await budget.reserve(bytes: 5 * Self.mebibyte) }
+    await #expect(throws: ShareQueue<RequestSender>.Rejection.timedOut) {
+      try await budget.reserve(bytes: 5 * Self.mebibyte)
+    }
 
     #expect(budget.heldBytes == 8 * Self.mebibyte && !budget.isShort)
     extendLifetime(held)

@@ -1,3 +1,4 @@
+import Basics
 import HTTPTestSupport
 import Logging
 import NIOCore

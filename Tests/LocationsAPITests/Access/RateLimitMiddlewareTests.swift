@@ -3,6 +3,7 @@ import MemoryStore
 import NIOCore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import Testing
 
 @testable import AccessControl
@@ -17,7 +18,7 @@ import Testing
       limiter: RateLimiter(RateLimit(requestsPerSecond: 0.1, burst: 2)) { 1 }, access: access,
       proxies: TrustedProxies(try proxies.map { try #require(IPNetwork($0)) }))
     return LocationsAPI(.init(service: PointsService(store: MemoryStore()), access: access, version: "1"))
-      .router(middlewares: [CORSPolicy(), rateLimit])
+      .router(joining: FeatureCalls().endpoints, middlewares: [CORSPolicy(), rateLimit])
   }
 
   private func send(

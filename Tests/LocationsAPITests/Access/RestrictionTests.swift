@@ -9,6 +9,7 @@ import PointIndex
 import Points
 import PostgresStore
 import PostgresTestSupport
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import HTTPServer
 import MemoryStore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

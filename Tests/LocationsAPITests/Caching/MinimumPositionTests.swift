@@ -1,6 +1,7 @@
 import MemoryStore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import Synchronization
 import TestSupport
 import Testing

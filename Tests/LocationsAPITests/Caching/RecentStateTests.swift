@@ -1,9 +1,12 @@
 import LocationsAPI
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import ManagementAPI
 
 /// Probes and scrapes cost the same at any rate.
 @Suite(.timeLimit(.minutes(5))) struct RecentStateTests {

@@ -3,6 +3,7 @@ import MemoryStore
 import NIOHTTP1
 import PointFormats
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

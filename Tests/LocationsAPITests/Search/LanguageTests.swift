@@ -2,9 +2,11 @@ import Basics
 import Foundation
 import HTTPServer
 import JSONText
+import MemoryStore
 import NIOHTTP1
 import Points
-import MemoryStore
+import SearchWords
+import ServiceTestSupport
 import TestSupport
 import Testing
 

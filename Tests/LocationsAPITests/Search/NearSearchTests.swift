@@ -6,6 +6,8 @@ import MemoryStore
 import NIOHTTP1
 import PointIndex
 import Points
+import SearchWords
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -1,9 +1,10 @@
-import Foundation
 import Basics
+import Foundation
 import Geo
 import MemoryStore
 import NIOHTTP1
 import Points
+import ServiceTestSupport
 import Synchronization
 import TestSupport
 import Testing

@@ -5,6 +5,7 @@ import MemoryStore
 import NIOHTTP1
 import PointFormats
 import Points
+import ServiceTestSupport
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Points
+import SearchWords
 import Testing
 
 @testable import PointIndex

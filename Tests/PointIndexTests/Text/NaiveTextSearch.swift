@@ -2,6 +2,7 @@ import Basics
 import Geo
 import JSONText
 import Points
+import SearchWords
 
 @testable import PointIndex
 

@@ -1,6 +1,7 @@
 import Basics
 import Geo
 import Points
+import SearchWords
 import TestSupport
 import Testing
 

@@ -1,7 +1,9 @@
 import Basics
 import CoreMetrics
+import FairShares
 import HTTPServer
 import LocationsAPI
+import ManagementAPI
 import Points
 import PostgresStore
 import PrometheusMetrics

@@ -4,6 +4,7 @@ import Foundation
 import JSONText
 import PointFormats
 package import Points
+import SearchWords
 package import ServerFeatures
 
 /// The configuration of searches for places by name and category.

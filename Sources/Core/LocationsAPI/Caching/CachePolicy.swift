@@ -1,4 +1,5 @@
 import AccessControl
+import Basics
 package import HTTPServer
 import NIOHTTP1
 import Points

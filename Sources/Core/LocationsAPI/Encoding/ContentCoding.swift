@@ -50,7 +50,7 @@ package enum ContentCoding {
   }
 
   /// Returns a Boolean value that indicates whether `Accept-Encoding` prefers gzip.
-  static func prefersGzip(_ headers: RequestFields) -> Bool {
+  package static func prefersGzip(_ headers: RequestFields) -> Bool {
     chosen(by: headers)?.coding == .gzip
   }
 

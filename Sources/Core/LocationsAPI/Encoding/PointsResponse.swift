@@ -4,7 +4,7 @@ package import JSONText
 import NIOCore
 import NIOHTTP1
 import PointFormats
-import Points
+package import Points
 
 extension HTTPResponse {
   /// Creates a response of a page of places. The caller adds the `Vary` header.
@@ -39,7 +39,7 @@ extension HTTPResponse {
   }
 
   /// Creates a response of one place. The caller adds the `Vary` header.
-  init(_ point: PointOfInterest, _ presentation: PresentationArguments) {
+  package init(_ point: PointOfInterest, _ presentation: PresentationArguments) {
     self.init(FoundPoint(point: point, distanceMetres: nil), presentation)
   }
 

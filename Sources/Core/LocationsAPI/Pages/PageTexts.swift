@@ -3,6 +3,7 @@ package import HTTPServer
 import JSONText
 import NIOHTTP1
 import Points
+import SearchWords
 
 /// The texts of all pages in a language, by names such as `map.title`.
 ///

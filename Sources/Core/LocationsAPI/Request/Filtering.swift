@@ -1,6 +1,7 @@
 package import CQL2
 import Basics
 package import Points
+package import SearchWords
 
 /// The operator's decisions about filters.
 package struct Filtering: Sendable {

@@ -2,6 +2,7 @@ import Basics
 package import HTTPServer
 import NIOHTTP1
 package import Points
+package import SearchWords
 
 /// The languages that a request prefers for names, and their origin.
 package struct LanguageNegotiation: Hashable {

@@ -1,3 +1,4 @@
+package import APIDescription
 import Basics
 
 /// A parameter of a call, in its query or as a member of a body that has the parameters of a query.

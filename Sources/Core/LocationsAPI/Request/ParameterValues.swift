@@ -1,15 +1,18 @@
+package import APIDescription
 import Basics
 package import CQL2
 package import Geo
 package import HTTPServer
 package import JSONText
 import NIOHTTP1
-import PointFormats
+import PointDetails
+package import PointFormats
 package import Points
+package import SearchWords
 
 extension [Parameter] {
   /// The parameters that filter places.
-  static let filters: [Parameter] = [
+  package static let filters: [Parameter] = [
     .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage, .within, .route,
     .status, .area,
   ]
@@ -21,7 +24,7 @@ extension [Parameter] {
   static let opening: [Parameter] = [.open, .openUnknown]
 
   /// The parameters of a place's representation in the response to a write.
-  static let presentation: [Parameter] = [.fields, .format]
+  package static let presentation: [Parameter] = [.fields, .format]
 
   /// The parameters of a place's representation in the response to a read.
   static let translation: [Parameter] = presentation + [.languages]
@@ -622,6 +625,18 @@ extension Parameter {
   }
 }
 
+extension ParameterDescription {
+  /// The languages of the labels of categories.
+  package static let labelLanguages = ParameterDescription(
+    "Preferred languages of the labels of categories (RFC 4647, look-up), separated by commas; English without a label in"
+      + " one of them.", Parameter.languages.description.schema)
+
+  /// The format of a call that offers these.
+  package static func format(_ formats: [PointFormat]) -> ParameterDescription {
+    .init(Parameter.format.description.description, .oneOf(formats.map(\.rawValue)))
+  }
+}
+
 /// The kind of a parameter's violation, by the code of its problem.
 package enum ParameterProblem: String {
   case missing = "missing-parameter"
@@ -630,24 +645,26 @@ package enum ParameterProblem: String {
 }
 
 /// The violations of the rules of a request's parameters or members, up to ``Problem/maximumErrorCount``.
-struct Violations {
-  private(set) var errors: [ProblemError] = []
+package struct Violations {
+  package private(set) var errors: [ProblemError] = []
 
   /// The kind of the first one, which is the code of the problem.
   private var kind: ParameterProblem?
 
-  var isEmpty: Bool { kind == nil }
+  package init() {}
+
+  package var isEmpty: Bool { kind == nil }
 
   /// A Boolean value that indicates whether further ones change nothing.
   var areComplete: Bool { errors.count >= Problem.maximumErrorCount }
 
-  mutating func note(_ kind: ParameterProblem, _ error: ProblemError) {
+  package mutating func note(_ kind: ParameterProblem, _ error: ProblemError) {
     if isEmpty { self.kind = kind }
     if !areComplete { errors.append(error) }
   }
 
   /// Throws a problem where there are violations.
-  func check() throws(Problem) {
+  package func check() throws(Problem) {
     if let kind { throw .badRequest(errors, code: kind) }
   }
 }
@@ -831,7 +848,7 @@ extension Parameter {
     .init(
       "`operating` leaves out the places whose tags say that they are closed, for a time or for good; `any` without"
         + " it.",
-      .oneOf(StatusFilter.allCases.map(\.rawValue)))
+      .statusFilter)
   }
 }
 
@@ -1089,7 +1106,7 @@ extension Parameter {
     .init(
       "Whether `open` has the places of which it is unknown too: without hours, or with hours that cannot be parsed"
         + " or depend on what is unknown; `exclude` without it. Needs `open`.",
-      .oneOf(UnknownHours.allCases.map(\.rawValue)))
+      .unknownHours)
   }
 }
 
@@ -1165,4 +1182,12 @@ extension Int {
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
     self = Int(text) ?? .max
   }
+}
+
+extension Schema {
+  fileprivate static let statusFilter = enumeration(StatusFilter.allCases.map(\.rawValue))
+    .named("StatusFilter", order: 860)
+
+  fileprivate static let unknownHours = enumeration(UnknownHours.allCases.map(\.rawValue))
+    .named("UnknownHours", order: 850)
 }

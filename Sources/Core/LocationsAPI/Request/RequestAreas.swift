@@ -3,6 +3,7 @@ package import Geo
 package import HTTPServer
 import NIOHTTP1
 package import Points
+import SearchWords
 import Synchronization
 
 /// The areas as a request reads them: for the one that it names by `in`, for those that the words of its text name, and

@@ -1,3 +1,4 @@
+import APIDescription
 import Basics
 import Geo
 import HTTPServer
@@ -6,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import PointFormats
 import Points
+import SearchWords
 
 /// `GET /categories`: the categories with the number of places of each, most frequent first; with `bbox`, of the places
 /// in the box. With `tree`, those of the tree of categories with their labels, each with those below it.

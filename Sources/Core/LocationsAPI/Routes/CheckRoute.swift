@@ -1,3 +1,4 @@
+import APIDescription
 import Geo
 import HTTPServer
 import JSONText

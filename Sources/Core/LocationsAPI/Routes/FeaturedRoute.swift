@@ -1,3 +1,4 @@
+import APIDescription
 import HTTPServer
 import NIOHTTP1
 import PointFormats

@@ -1,3 +1,4 @@
+import APIDescription
 import HTTPServer
 import JSONText
 import NIOHTTP1

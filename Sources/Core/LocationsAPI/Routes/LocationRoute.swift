@@ -1,10 +1,12 @@
+import APIDescription
 import Basics
-import HTTPServer
+package import HTTPServer
 import JSONText
 import NIOCore
 import NIOHTTP1
-import PointFormats
-import Points
+import PointDetails
+package import PointFormats
+package import Points
 
 /// `GET /locations/{id}`: one place, with an entity tag made from its version.
 ///
@@ -64,6 +66,17 @@ struct LocationRoute: CallHandler {
     }
     policy.expire(&response.headers, at: expiry, now: clock.now())
     return response
+  }
+}
+
+extension PointID {
+  /// Creates the id from the path of a request.
+  ///
+  /// - Throws: `Problem` 400 where it is not a UUID.
+  package init(inPathOf request: HTTPRequest) throws(Problem) {
+    let text = request.pathParameters["id"]
+    guard let id = PointID(text) else { throw .invalidParameter("id", "must be a UUID, got '\(text.prefix(50))'") }
+    self = id
   }
 }
 
@@ -162,7 +175,7 @@ extension Parameter {
     .init(
       "`details` adds the member `details`: the typed values of the tags, in one form whatever the data set. Needs"
         + " JSON.",
-      .oneOf(PlaceView.allCases.map(\.rawValue)))
+      .placeView)
   }
 }
 
@@ -172,9 +185,9 @@ package enum PlaceView: String, CaseIterable {
 }
 
 /// The arguments that select the representation of one place.
-struct PresentationArguments {
-  let fields: FieldSet
-  let format: PointFormat
+package struct PresentationArguments {
+  package let fields: FieldSet
+  package let format: PointFormat
   let languages: LanguageNegotiation
   let view: PlaceView
 
@@ -185,7 +198,7 @@ struct PresentationArguments {
   ///   - additional: the fields that the call has beside those of every place.
   ///   - parameters: the parameters of the call.
   /// - Throws: `Problem` 400 or 406.
-  init(
+  package init(
     _ request: HTTPRequest, fields fallback: FieldSet = .all, additional: FieldSet = [],
     allowing parameters: [Parameter] = .presentation
   ) throws(Problem) {
@@ -197,4 +210,8 @@ struct PresentationArguments {
     format = try .chosen(
       by: values[.format], accept: request.headers, from: view == .details ? [.json] : PointFormat.responses)
   }
+}
+
+extension Schema {
+  fileprivate static let placeView = enumeration(PlaceView.allCases.map(\.rawValue)).named("PlaceView", order: 870)
 }

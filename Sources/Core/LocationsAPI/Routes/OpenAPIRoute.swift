@@ -1,7 +1,8 @@
-import JSONText
+package import APIDescription
 import Basics
 import Crypto
 package import HTTPServer
+import JSONText
 import NIOCore
 import NIOHTTP1
 import PointFormats
@@ -84,9 +85,4 @@ package struct StaticFile: Sendable {
     response.headers.add(contentsOf: caching)
     return response
   }
-}
-
-extension Schema {
-  static let openAPIDocument = Schema(.object([.required("openapi", Schema(.string))], others: any))
-    .named("OpenAPIDocument", order: 460)
 }

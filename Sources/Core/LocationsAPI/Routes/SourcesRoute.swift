@@ -1,5 +1,6 @@
-package import HTTPServer
+import APIDescription
 import Basics
+package import HTTPServer
 import JSONText
 import NIOHTTP1
 import PointFormats
@@ -62,38 +63,6 @@ enum BuiltInData: String, CaseIterable {
       DataSource(
         name: "holidays", licence: "MIT", attribution: "Vacanza Team and individual contributors",
         url: "https://github.com/vacanza/holidays")
-    }
-  }
-}
-
-/// `DELETE /sources/{name}`: removes a data set without places and areas from the list.
-struct RemoveSourceRoute: CallHandler {
-  static let call = Call(
-    .DELETE, "/sources/{name}", scope: .write, id: "removeSource", group: .write,
-    summary: "Remove a data set without places and areas",
-    description: "`DELETE /locations` removes its places, and `DELETE /areas/{id}` an area.",
-    describing: [
-      "name": .init("Name of the data set.", .rowOption(example: "demo"), isRequired: true)
-    ],
-    responses: [.init(204, "The data set is removed.")], problems: [.init(409, .conflict)])
-
-  let service: PointsService
-
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    try ParameterValues(request, allowing: []).check()
-    let name = request.pathParameters["name"]
-    let removal = try await request.writeResult(of: await service.removeSource(named: name))
-    switch removal {
-    case .removed: return HTTPResponse(status: .noContent)
-    case .unknown: throw .notFound("there is no source '\(name.prefix(50))'")
-    case .hasPlaces:
-      throw Problem(
-        .conflict, code: "conflict",
-        detail: "the source '\(name.prefix(50))' has places; DELETE /locations?source=…&confirm=true removes them")
-    case .hasAreas:
-      throw Problem(
-        .conflict, code: "conflict",
-        detail: "the source '\(name.prefix(50))' has areas; DELETE /areas/{id} removes each of them")
     }
   }
 }

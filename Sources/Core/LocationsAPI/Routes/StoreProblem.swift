@@ -1,3 +1,4 @@
+import APIDescription
 package import HTTPServer
 import Logging
 import NIOHTTP1
@@ -116,7 +117,7 @@ extension HTTPRequest {
   }
 
   /// Logs a store's error, at a level that depends on whether operators need it.
-  func log(_ error: PointStoreError) {
+  package func log(_ error: PointStoreError) {
     // An outage and a missing privilege are logged by the store, once; here it would be a line a request.
     let level: Logger.Level =
       switch error {

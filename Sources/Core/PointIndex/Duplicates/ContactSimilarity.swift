@@ -1,5 +1,7 @@
 import Basics
+import PointDetails
 import Points
+import SearchWords
 
 /// The numbers of telephones, websites and address of a place, in the form in which they are compared.
 struct ComparedContact {

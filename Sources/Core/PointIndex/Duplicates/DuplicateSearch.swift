@@ -1,6 +1,7 @@
 import Basics
 import Geo
 public import Points
+import SearchWords
 
 extension PointSnapshot {
   /// Returns the pairs of places of two data sets that are likely the same, in any order; `nil` if their places are

@@ -1,5 +1,6 @@
 import Basics
 import Points
+import SearchWords
 
 /// The words of the names of some places, each once, with the numbers of places that have them.
 struct NameWords {

@@ -2,6 +2,7 @@ import Basics
 import CQL2
 import Geo
 import JSONText
+import PointDetails
 import Points
 
 /// The conditions of a query, without its order and position, for one place at a time.

@@ -2,6 +2,7 @@ import CQL2
 import Basics
 import JSONText
 public import Points
+import SearchWords
 
 extension PointSnapshot {
   /// Returns the counts of the most frequent values of facets. O(n) for n places in the box of the query.

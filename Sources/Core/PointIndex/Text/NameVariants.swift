@@ -1,4 +1,5 @@
 import Points
+import SearchWords
 
 /// The other forms of words of a name by which people look for it.
 ///

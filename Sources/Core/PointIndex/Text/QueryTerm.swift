@@ -1,4 +1,5 @@
 import Points
+import SearchWords
 
 /// A word of a query.
 struct QueryTerm: Sendable {

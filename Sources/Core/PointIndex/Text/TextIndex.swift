@@ -2,6 +2,7 @@ import Basics
 import Geo
 import JSONText
 import Points
+import SearchWords
 
 /// An index of the words of a segment's places, immutable.
 ///

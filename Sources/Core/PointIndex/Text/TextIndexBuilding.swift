@@ -1,5 +1,6 @@
 import Basics
 import Points
+import SearchWords
 
 /// The words of places by slot, name by name, while a ``TextIndex`` is built.
 struct TextEntries {

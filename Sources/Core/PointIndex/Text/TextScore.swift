@@ -1,5 +1,6 @@
 import Geo
 import Points
+import SearchWords
 
 /// The score of a match: the number of its tier, and a fraction below 1.
 ///

@@ -1,6 +1,7 @@
 import Basics
 import Geo
 import Points
+import SearchWords
 
 /// The marks of a set of slots, which takes memory by the number of these rather than of all places.
 ///

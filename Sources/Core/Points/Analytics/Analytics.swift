@@ -1,5 +1,6 @@
 public import Geo
 public import Basics
+import SearchWords
 
 /// A recorder of searches, for statistics. No response depends on it.
 public protocol Analytics: Sendable {

@@ -1,5 +1,6 @@
 public import Basics
 public import Geo
+public import SearchWords
 
 /// The kinds of named areas.
 public enum AreaKind: String, CaseIterable, Hashable, Sendable {

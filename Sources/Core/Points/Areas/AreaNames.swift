@@ -1,5 +1,6 @@
 import Basics
 import Geo
+import SearchWords
 
 /// The names of areas in the form in which texts are compared, and the parts of texts that are such names.
 struct AreaNames: Sendable {

@@ -1,5 +1,6 @@
 import Basics
 public import Geo
+import SearchWords
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,5 +1,6 @@
 public import Basics
 public import Geo
+import SearchWords
 
 /// The part of a point of interest that clients set; the service adds the id, the version and the times.
 ///
@@ -24,7 +25,7 @@ public struct PointDraft: Hashable, Sendable {
   public static let maximumNameLength = 500
 
   /// The maximum length of a category, in Unicode scalars.
-  public static let maximumCategoryLength = 100
+  public static let maximumCategoryLength = CategoryTree.maximumNameLength
 
   /// The maximum length of a source and of an id in it, in Unicode scalars each.
   public static let maximumOriginLength = 200
@@ -139,39 +140,6 @@ extension SourceReference {
       let origin = try? PointDraft(name: "-", coordinate: coordinate, source: source, sourceID: sourceID).origin
     else { return nil }
     self = origin
-  }
-}
-
-extension String {
-  func trimmingWhiteSpace() -> String {
-    // Most texts begin and end with printable ASCII, which needs no look-up in Unicode's tables.
-    if let first = utf8.first, let last = utf8.last, 0x21..<0x7F ~= first, 0x21..<0x7F ~= last { return self }
-    let scalars = unicodeScalars
-    guard let first = scalars.first, let last = scalars.last else { return self }
-    if !first.properties.isWhitespace, !last.properties.isWhitespace { return self }
-    guard let start = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
-      let end = scalars.lastIndex(where: { !$0.properties.isWhitespace })
-    else { return "" }
-    return String(scalars[start...end])
-  }
-
-  func violation(maximumLength: Int) -> String? {
-    if utf8.count > maximumLength {
-      let length = unicodeScalars.count
-      if length > maximumLength { return "must have at most \(maximumLength) characters, got \(length)" }
-    }
-    return hasControlCharacters ? "must not contain control characters" : nil
-  }
-
-  /// A Boolean value that indicates whether a scalar is of the general category Cc: U+0000 to U+001F and U+007F to
-  /// U+009F, which is stable (Unicode, table 4-4).
-  private var hasControlCharacters: Bool {
-    var previous: UInt8 = 0
-    for byte in utf8 {
-      if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
-      previous = byte
-    }
-    return false
   }
 }
 

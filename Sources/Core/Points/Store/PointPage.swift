@@ -1,5 +1,6 @@
 public import Basics
 public import Geo
+package import SearchWords
 
 /// A place that a query found.
 public struct FoundPoint: Hashable, Sendable {
@@ -219,5 +220,22 @@ public struct CategoryCount: Hashable, Sendable {
   public init(category: String, count: Int) {
     self.category = category
     self.count = count
+  }
+}
+
+extension CategoryTree {
+  /// Returns the numbers of places of each category and those below it, and the counts of the categories that are not
+  /// in the tree, in their order.
+  package func totals(of counts: [CategoryCount]) -> (totals: [Int], others: [CategoryCount]) {
+    var own = Array(repeating: 0, count: categories.count)
+    var others: [CategoryCount] = []
+    for count in counts {
+      if let number = number(ofNameInData: ExactText(count.category)) {
+        own[number] += count.count
+      } else {
+        others.append(count)
+      }
+    }
+    return (totals(of: own), others)
   }
 }

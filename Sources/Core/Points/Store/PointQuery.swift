@@ -1,6 +1,7 @@
 public import Basics
 public import CQL2
 public import Geo
+package import SearchWords
 
 /// A query for places: conditions, order and page.
 ///

@@ -1,5 +1,6 @@
 public import Basics
 public import Geo
+package import SearchWords
 
 /// An index of a store's places in memory, which finds them by text, computes the tiles of maps and runs long searches.
 ///

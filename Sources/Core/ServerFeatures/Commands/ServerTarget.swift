@@ -1,6 +1,7 @@
 package import AsyncHTTPClient
+package import Basics
 package import Foundation
-package import HTTPServer
+import HTTPServer
 package import NIOCore
 package import NIOHTTP1
 import NIOSSL

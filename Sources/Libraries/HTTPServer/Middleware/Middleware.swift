@@ -1,4 +1,4 @@
-package import Basics
+public import Basics
 import NIOCore
 public import NIOHTTP1
 import Synchronization

@@ -1,3 +1,4 @@
+import FairShares
 import NIOCore
 import Synchronization
 
@@ -20,7 +21,7 @@ final class RequestBodyStream: Sendable {
     var end: Result<Void, HTTPBodyError>?
     var waiting: Reader?
     /// The memory of what the reader has taken, kept as long as the body.
-    var share: BodyShare?
+    var share: BodyShare<RequestSender>?
     /// A Boolean value that indicates whether the reader's next demand is passed to the connection.
     var wantsDemand = true
   }
@@ -75,7 +76,7 @@ final class RequestBodyStream: Sendable {
   /// Takes the rest of the body, if it has arrived to its end and is short; else returns `nil`.
   func takeShort() -> ByteBuffer? {
     state.withLock { state in
-      guard case .success? = state.end, state.bufferedBytes <= BodyBudget.leastBytes else { return nil }
+      guard case .success? = state.end, state.bufferedBytes <= BodyBudget<RequestSender>.leastBytes else { return nil }
       var whole = state.chunks.popFirst() ?? ByteBuffer()
       while let chunk = state.chunks.popFirst() { whole.writeImmutableBuffer(chunk) }
       state.bufferedBytes = 0
@@ -84,7 +85,7 @@ final class RequestBodyStream: Sendable {
   }
 
   /// Keeps the memory of what is read until the request has ended.
-  func keep(_ share: BodyShare) { state.withLock { $0.share = share } }
+  func keep(_ share: BodyShare<RequestSender>) { state.withLock { $0.share = share } }
 
   func next() async throws(HTTPBodyError) -> ByteBuffer? {
     let result = await withTaskCancellationHandler {

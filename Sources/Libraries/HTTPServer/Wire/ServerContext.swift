@@ -1,3 +1,4 @@
+import FairShares
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -11,8 +12,8 @@ final class ServerContext: Sendable {
   let encoder: ResponseEncoder
   let isSecure: Bool
   let budget: OutputBudget
-  let bodies: BodyBudget
-  let computations: ComputationQueue
+  let bodies: BodyBudget<RequestSender>
+  let computations: ComputationQueue<RequestSender, SocketAddress?>
 
   let connections = Atomic(0)
   let requestsInFlight = Atomic(0)
@@ -39,7 +40,8 @@ final class ServerContext: Sendable {
     self.budget = OutputBudget(configuration.limits, configuration.timeouts, eventLoop: eventLoop)
     bodies = BodyBudget(limit: configuration.limits.bufferedBytes / 4)
     computations = ComputationQueue(
-      configuration.limits, timeout: configuration.timeouts.computation, eventLoop: eventLoop)
+      threads: configuration.limits.computations, capacity: configuration.limits.waitingComputations,
+      timeout: configuration.timeouts.computation, eventLoop: eventLoop)
     self.responder = responder
     self.logger = logger
     self.encoder = ResponseEncoder(serverName: configuration.serverName)

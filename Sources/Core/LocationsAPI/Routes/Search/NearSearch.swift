@@ -3,6 +3,7 @@ import Geo
 import HTTPServer
 import NIOHTTP1
 import Points
+import SearchWords
 
 /// The place or named area that a text names behind a word for near.
 struct Landmark: Hashable {

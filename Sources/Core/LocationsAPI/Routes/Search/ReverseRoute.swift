@@ -1,8 +1,10 @@
+import APIDescription
 import Geo
 import HTTPServer
 import NIOHTTP1
 import PointFormats
 import Points
+import SearchWords
 
 /// `GET /locations/reverse`: the nearest place to a coordinate, with its name and address as a label.
 struct ReverseRoute: AreaCallHandler {

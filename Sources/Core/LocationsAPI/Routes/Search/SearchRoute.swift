@@ -1,3 +1,4 @@
+package import APIDescription
 import AccessControl
 import HTTPServer
 import JSONText

@@ -1,9 +1,11 @@
-import HTTPServer
+import APIDescription
 import Basics
+import HTTPServer
 import JSONText
 import NIOHTTP1
 import PointFormats
 import Points
+import SearchWords
 import Synchronization
 
 /// `GET /locations/suggest`: categories and places for a text that is being typed, with a few fields each.

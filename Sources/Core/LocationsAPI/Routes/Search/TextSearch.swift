@@ -1,9 +1,12 @@
+import APIDescription
+package import Basics
 import Geo
 import HTTPServer
-package import Basics
 import NIOHTTP1
+import PointDetails
 import PointFormats
 import Points
+import SearchWords
 
 /// The arguments that only a search for a text has.
 struct TextArguments: Hashable {
@@ -70,7 +73,7 @@ extension Parameter {
   static let sort = Parameter("sort", order: 160) {
     .init(
       "Order of the matches of `q`: `relevance` without it; `distance` needs `lat` and `long`. Needs `q`.",
-      .oneOf(TextArguments.Sort.allCases.map(\.rawValue)))
+      .textOrder)
   }
 }
 
@@ -192,4 +195,9 @@ extension [FoundPoint] {
     }
     return opening.map { $0.isNow && !$0.isOfFirstPage } ?? true ? end : nil
   }
+}
+
+extension Schema {
+  fileprivate static let textOrder = enumeration(TextArguments.Sort.allCases.map(\.rawValue))
+    .named("TextOrder", order: 770)
 }

@@ -1,3 +1,4 @@
+package import APIDescription
 package import Basics
 import CQL2
 package import Geo
