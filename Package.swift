@@ -150,7 +150,7 @@ let package = Package(
       .target(
         name: "ServiceTestSupport",
         dependencies: [
-          "APIDescription", "AccessControl", "AreasAPI", "Backup", "Basics", "Changes", "Duplicates", "Geo",
+          "APIDescription", "AccessControl", "AreasAPI", "Backup", "Basics", "Changes", "Duplicates", "Edits", "Geo",
           "HTTPServer", "JSONText", "LocationsAPI", "MCP", "ManagementAPI", "Maps", "MemoryStore", "OGC", "Pages",
           "Photon", "Points", "PostgresStore", "PostgresTestSupport", "SQLiteJournal", "SearchAnalytics",
           "SuggestedEdits", "TestSupport", "Webhooks", logging,
@@ -272,7 +272,7 @@ let package = Package(
     module(
       "APIDescription", in: "Core",
       [
-        "AccessControl", "Basics", "HTTPServer", "JSONText", "PointFormats", "Points",
+        "AccessControl", "Basics", "HTTPServer", "JSONText", "PointDetails", "PointFormats", "Points",
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ]),
     module(
@@ -295,7 +295,7 @@ let package = Package(
       "ManagementAPI", in: "Core",
       [
         "APIDescription", "AccessControl", "Basics", "Gzip", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats",
-        "Points", logging,
+        "Points", "TextFiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -332,6 +332,13 @@ let package = Package(
         "Duplicates",
         [
           "APIDescription", "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
+          "ServerFeatures",
+          .product(name: "NIOHTTP1", package: "swift-nio"),
+        ]),
+      feature(
+        "Edits",
+        [
+          "APIDescription", "Basics", "HTTPServer", "JSONText", "LocationsAPI", "PointFormats", "Points",
           "ServerFeatures",
           .product(name: "NIOHTTP1", package: "swift-nio"),
         ]),
@@ -417,7 +424,8 @@ let package = Package(
           "APIDescription", "AccessControl", "AreasAPI", "Backup", "Basics", "CQL2", "Changes", "Duplicates", "Geo",
           "Gzip", "HTTPServer", "HTTPTestSupport", "JSONText", "LocationsAPI", "MCP", "ManagementAPI", "Maps",
           "MemoryStore", "OGC", "Pages", "Photon", "PointFormats", "PointIndex", "Points", "SearchAnalytics",
-          "ServiceTestSupport", "SuggestedEdits", "TestSupport", "TileFiles", "Tokens", "Webhooks", logging,
+          "SearchWords", "ServiceTestSupport", "SuggestedEdits", "TestSupport", "TileFiles", "Tokens", "Webhooks",
+          logging,
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "CryptoExtras", package: "swift-crypto"),
           .product(name: "GRDB", package: "GRDB.swift"),
@@ -470,8 +478,8 @@ let package = Package(
           "AccessControl", "Basics", "Geo", "Gzip", "HTTPServer", "Hosting", "JSONText", "LocationsAPI", "MemoryStore",
           "OpenStreetMap", "PointFormats", "PointIndex", "PointMapping", "Points", "PostgresClient", "PostgresStore",
           "SQLiteJournal", "ServerFeatures", "TextFiles",
-          "AreasAPI", "Backup", "Changes", "Duplicates", "MCP", "Maps", "OGC", "Pages", "Photon", "SearchAnalytics",
-          "SuggestedEdits", "Tokens", "Webhooks",
+          "AreasAPI", "Backup", "Changes", "Duplicates", "Edits", "MCP", "Maps", "OGC", "Pages", "Photon",
+          "SearchAnalytics", "SuggestedEdits", "Tokens", "Webhooks",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),

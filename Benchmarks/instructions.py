@@ -89,6 +89,18 @@ def demangled(names):
         return names
 
 
+def source_files(program, functions):
+    """Returns the project's source files of functions, by the debug information, which has none of inlined ones."""
+    symbols = subprocess.run(["nm", "--defined-only", program], capture_output=True, text=True, check=True).stdout
+    addresses = {fields[2]: fields[0] for line in symbols.splitlines() if len(fields := line.split()) == 3}
+    # callgrind adds an apostrophe and a number to the names of recursive functions.
+    known = [addresses[name] for name in {name.split("'")[0] for name in functions if name} if name in addresses]
+    command = ["addr2line", "--exe", program]
+    places = subprocess.run(command, input="\n".join(known), capture_output=True, text=True, check=True).stdout
+    files = {pathlib.Path(line.rsplit(":", 1)[0]) for line in places.splitlines()}
+    return sorted(file for file in files if "Sources" in file.parts and ".build" not in file.parts and file.exists())
+
+
 class Counts:
     """The counts of a program, whose server starts with the places in files, as loading them takes long."""
 
@@ -158,12 +170,18 @@ def main():
     parser.add_argument("--clock", required=True, help="path of the library with the slow clock")
     parser.add_argument("--functions", type=int, default=0, metavar="N", help="print the N functions with the most")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FILE", help="keep the counts, for callgrind_annotate")
+    parser.add_argument("--files", action="store_true", help="print the source files of the functions")
     parser.add_argument("--idle", type=int, default=60, metavar="SECONDS", help="count an idle server; 0 for not")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="waymark-instructions.") as name:
         counts = Counts(options, pathlib.Path(name))
         functions = counts.of_requests()
         print(f"nearest 20: {functions.total() / COUNTED:,.0f} instructions a request")
+        files = source_files(options.waymark, functions)
+        lines = sum(len(file.read_text().splitlines()) for file in files)
+        print(f"the files of its functions, but inlined ones: {len(files)}, with {lines:,} lines")
+        if options.files:
+            print(*files, sep="\n")
         common = functions.most_common(options.functions)
         for (_, count), name in zip(common, demangled([name or "?" for name, _ in common])):
             print(f"{count / COUNTED:9,.0f}  {name[:150]}")

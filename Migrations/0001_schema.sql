@@ -73,13 +73,44 @@ CREATE INDEX points_category ON points (category);
 CREATE INDEX points_shuffle ON points (uuid_hash_extended(id, 0));
 
 -- The ids of deleted places, so that a place of the same origin gets its id again, and references to it stay valid.
--- Nothing else of a deleted place is kept. Rows may be deleted at any time.
+-- Beside them, only edits keep something of a deleted place: that and when a client deleted it. Rows may be deleted at
+-- any time.
 CREATE TABLE former_ids (
   source text COLLATE "C",
   source_id text COLLATE "C",
   id uuid NOT NULL,
   PRIMARY KEY (source, source_id)
 );
+
+-- The edits of places of a data set by clients, which imports keep: a row for each edited field, and one for a deletion.
+CREATE TABLE edits (
+  -- Of the place, or of the deleted place. No foreign key: that would cost each import a look-up for each place.
+  id uuid,
+  -- name, category, position, tags. with the key of a tag, or deleted.
+  field text COLLATE "C",
+  -- As those of the place. The edits of a place end with its origin.
+  source text COLLATE "C" NOT NULL,
+  source_id text COLLATE "C" NOT NULL,
+
+  -- The value that the data set gave last, which is not that of the place; all null for none.
+  base text COLLATE "C",
+  base_lat double precision CHECK (base_lat BETWEEN -90 AND 90),
+  base_long double precision CHECK (base_long BETWEEN -180 AND 180),
+  since timestamptz NOT NULL,
+  -- Whether the data set has changed its value since the edit.
+  is_conflict boolean NOT NULL DEFAULT false,
+  PRIMARY KEY (id, field),
+  CHECK ((base_lat IS NULL) = (base_long IS NULL) AND (base_lat IS NULL OR base IS NULL)),
+  CONSTRAINT edits_times_check CHECK (
+    since BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00')
+);
+
+-- Lists of the edits of a data set, and of those in conflict.
+CREATE INDEX edits_source ON edits (source, id);
+CREATE INDEX edits_conflict ON edits (id) WHERE is_conflict;
+
+-- The deletion of the place that had an origin.
+CREATE INDEX edits_deleted ON edits (source, source_id) WHERE field = 'deleted';
 
 -- The data sets that places come from, with licence and attribution.
 CREATE TABLE sources (

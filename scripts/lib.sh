@@ -135,10 +135,10 @@ raise_descriptor_limit() {
   ulimit -Sn $preferred
 }
 
-# The options of debug builds. On a machine of CI nobody debugs or edits, so that the build writes neither debug information
-# nor an index: it is faster, and takes a fraction of the disk.
+# The options of debug builds. Nobody debugs on a machine of CI: without debug information the build takes less of the disk.
+# The index stays, since SwiftPM looks for tests in it.
 DEBUG_BUILD=()
-[ "${CI:-}" != true ] || DEBUG_BUILD=(--disable-index-store -debug-info-format none)
+[ "${CI:-}" != true ] || DEBUG_BUILD=(-debug-info-format none)
 
 # The options of release builds. They are linked statically with the Swift runtime, as in the container image and the
 # packages: calls into it are faster then. The checks of exclusive access to memory are those of the tests, which run

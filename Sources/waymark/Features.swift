@@ -2,6 +2,7 @@ import AreasAPI
 import Backup
 import Changes
 import Duplicates
+import Edits
 import MCP
 import Maps
 import OGC
@@ -18,8 +19,8 @@ import Webhooks
 enum Features {
   static let all: [any ServerFeature.Type] = [
     MCPFeature.self, MapsFeature.self, PagesFeature.self,
-    ChangesFeature.self, AreasFeature.self, DuplicatesFeature.self, SuggestedEditsFeature.self, WebhookFeature.self,
-    SearchAnalyticsFeature.self, BackupFeature.self, OGCFeature.self, PhotonFeature.self,
+    ChangesFeature.self, AreasFeature.self, DuplicatesFeature.self, EditsFeature.self, SuggestedEditsFeature.self,
+    WebhookFeature.self, SearchAnalyticsFeature.self, BackupFeature.self, OGCFeature.self, PhotonFeature.self,
     TokensFeature.self,
   ]
 }

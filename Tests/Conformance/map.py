@@ -769,6 +769,28 @@ def suggested_edits_are_reviewed_with_the_keyboard_alone(pages):
     pages.patch(pages.place("museum"), name=museum["name"], lat=museum["lat"])
 
 
+def conflicts_of_edits_with_their_source_are_decided(pages):
+    museum = pages.place("museum")
+    row = {name: museum[name] for name in ("category", "lat", "long", "tags", "source", "sourceId") if name in museum}
+
+    def load(name):
+        pages.call("/locations/import", "POST", [{**row, "name": name}], {"Content-Type": "application/json"})
+
+    pages.patch(museum, name="Museum of the People")
+    for key, of_source, decided in [("a", "Museum of Stones", "Museum of the People"), ("r", "Museum of Bones", "Museum of Bones")]:
+        load(of_source)
+        with pages.tab(MUSEUM + "&review=true") as screen:
+            panel = screen.element("review")
+            screen.wait_until(lambda: of_source in panel.inner_text(), "the conflict")
+            expect("Museum of the People" in panel.locator("table").inner_text(), "the present name is not shown")
+            expect(not low_contrast(screen.page) and unnamed(screen.page) == [], "the panel is not accessible")
+            screen.press(key)
+            screen.wait_until(lambda: "nothing to review" in panel.inner_text(), "the end")
+        expect(pages.place("museum")["name"] == decided, f"the name is {pages.place('museum')['name']!r}")
+        expect(pages.call("/edits?conflict=true") == [], "the conflict is still there")
+    load(museum["name"])
+
+
 def everything_is_reached_with_tab_in_the_order_of_the_page(pages):
     with pages.tab(MUSEUM) as screen:
         order = focus_order(screen.page)
@@ -1248,6 +1270,7 @@ OPEN_CHECKS = [
     a_place_is_dragged_and_moved_with_arrow_keys,
     a_conflict_is_explained_and_the_change_applied_to_the_current_place, an_invalid_place_is_explained,
     a_place_is_created_and_deleted, suggested_edits_are_reviewed_with_the_keyboard_alone,
+    conflicts_of_edits_with_their_source_are_decided,
     everything_is_reached_with_tab_in_the_order_of_the_page,
     roles_and_names_are_in_the_accessibility_tree, texts_have_enough_contrast_in_light_and_dark,
     the_page_fits_a_narrow_screen, nothing_covers_suggestions, the_list_is_a_sheet_on_a_narrow_screen, controls_are_large_enough_for_fingers,

@@ -21,7 +21,7 @@ import Testing
     try await database.run(
       """
       GRANT SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, sources, source_imports,
-        former_ids, index_anchors, change_anchors, areas, area_state, records
+        former_ids, index_anchors, change_anchors, areas, area_state, records, edits
       TO \(role)
       """)
     let reader = try await WaymarkProcess.run(["check"], environment: clerk)

@@ -18,7 +18,7 @@ import Testing
 
     #expect(found.status == 200)
     #expect(try found.places.count == 5)
-    for path in ["/changes", "/areas", "/duplicates", "/webhooks", "/suggestions"] {
+    for path in ["/changes", "/areas", "/duplicates", "/edits", "/webhooks", "/suggestions"] {
       #expect(try await driver.get(path).status == 404, "\(path)")
     }
     server.send(SIGTERM)

@@ -34,11 +34,11 @@ import Testing
 
   private static let reading =
     "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, former_ids, index_anchors, change_anchors, "
-    + "areas, area_state, records"
+    + "areas, area_state, records, edits"
 
   /// The privileges in the documentation's table.
   private static let serving = [
-    "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, idempotency_keys",
+    "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, edits, idempotency_keys",
     "SELECT, DELETE ON changes", "SELECT, UPDATE ON changes_pruned", "USAGE, UPDATE ON SEQUENCE point_versions",
     "SELECT, INSERT, UPDATE, DELETE ON sources",
     "SELECT, INSERT, UPDATE, DELETE ON source_imports", "SELECT ON former_ids",

@@ -43,6 +43,44 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
+  @Test(arguments: StoreKind.allCases)
+  func editsStayThroughImportsAndARestartUnlessTheSourceIsPreferred(kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    var server = try await store.serve()
+    var driver = ServerDriver(port: try await server.port())
+    func load(_ name: String, _ arguments: [String] = []) async throws -> String {
+      let file = try store.folder.write("source,sourceId,name,lat,long\nt,a,\(name),1,1\n", to: "a.csv")
+      let target = kind == .memory ? ["--url", "http://127.0.0.1:\(driver.port)"] : []
+      let outcome = try await WaymarkProcess.run(
+        ["import"] + target + arguments + [file], environment: kind == .memory ? [:] : store.environment)
+      #expect(outcome.status == 0, "\(outcome.log)")
+      return outcome.output
+    }
+    _ = try await load("A")
+    let id = try #require(try await driver.get("/locations?source=t").places.first?.id)
+    let patched = try await driver.send(
+      "PATCH", "/locations/\(id)", headers: ["Content-Type": "application/merge-patch+json"],
+      body: Data(#"{"name":"edited"}"#.utf8))
+    try #require(patched.status == 200)
+
+    let kept = try await load("A")
+    server.send(SIGTERM)
+    try #require(try await server.outcome().status == 0)
+    server = try await store.serve()
+    driver = ServerDriver(port: try await server.port())
+    let conflict = try await load("B")
+    let conflicts = try await driver.get("/edits?source=t&conflict=true").places
+    let taken = try await load("C", ["--conflicts", "source"])
+    let names = try await driver.get("/locations?source=t").places.map(\.name)
+
+    let unchanged = "1 rows: 0 created, 0 updated, 1 unchanged, 0 rejected\n"
+    #expect(kept == unchanged + "edits: 1 place keeps them, 0 in a new conflict with the source\n")
+    #expect(conflict == unchanged + "edits: 1 place keeps them, 1 in a new conflict with the source\n")
+    #expect(conflicts.map(\.name) == ["edited"])
+    #expect(taken == "1 rows: 0 created, 1 updated, 0 unchanged, 0 rejected\n" && names == ["C"])
+    withExtendedLifetime(server) {}
+  }
+
   @Test func standardInputIsStreamed() async throws {
     let (server, url, store) = try await serving()
     let input = try store.folder.write(lines, to: "a")

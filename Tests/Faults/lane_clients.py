@@ -256,6 +256,16 @@ class Writer:
             except (SessionLost, StatementFailed):
                 await asyncio.sleep(0.2)
 
+    async def forget_edits(self):
+        """Forgets the edits of the lane, so that an import replaces its places and brings back the deleted ones."""
+        while True:
+            try:
+                if self.session.process is None:
+                    await self.session.connect()
+                return await self.session.run(f"DELETE FROM edits WHERE source = '{source_of(self.lane)}'")
+            except (SessionLost, StatementFailed):
+                await asyncio.sleep(0.2)
+
     async def commit(self, kind, sql, changes, commit):
         """Runs the statement that commits a change in a session, records its outcome, and reads the result."""
         self.lane.begin(commit, changes)
@@ -320,6 +330,7 @@ class PlaceWriter(Writer):
     async def import_some(self):
         slots = [slot for slot in self.lane.slots.values() if slot.number < SMALL_PLACES]
         slots = self.some(slots, 10)
+        await self.forget_edits()
         commit = self.lane.reserve()
         rows = "".join(json.dumps(body_of(slot, commit, id=slot.id)) + "\n" for slot in slots)
         headers = {"Content-Type": "application/x-ndjson"}

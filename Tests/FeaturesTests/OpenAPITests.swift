@@ -46,7 +46,7 @@ import Testing
 
   /// The table at the head of the guide has each call, but of OGC API Features the first alone, and no files of pages.
   @Test func theGuideListsTheCalls() throws {
-    let guide = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/api.md")
+    let guide = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/api.md")
     let rows = try String(contentsOf: guide.standardized, encoding: .utf8).split(separator: "\n")
       .drop { !$0.hasPrefix("|") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
     var listed: Set<String> = []
@@ -118,10 +118,11 @@ import Testing
     let order = [
       "lat", "long", "radius", "category", "bbox", "limit", "cursor", "fields", "f", "mode", "dryRun", "source",
       "sourceId", "confirm", "idField", "nameField", "unknownFields", "since", "until", "replaceSource",
-      "maxDeletions", "licence", "attribution", "attributionUrl", "lang", "q", "autocomplete", "sort",
+      "maxDeletions", "conflicts", "assumeEditedSince", "licence", "attribution", "attributionUrl", "lang", "q",
+      "autocomplete", "sort",
       "filter", "filter-lang", "filter-crs", "crs", "bbox-crs", "datetime", "tags", "zoom", "by", "within",
       "route", "open", "openUnknown", "from", "days", "wait", "tree", "status", "view", "in", "kind", "ids",
-      "atomic", "other", "minScore", "states", "state", "place",
+      "atomic", "other", "minScore", "states", "state", "place", "as", "conflict",
     ]
 
     for call in DescribedService.calls where ![.photon, .nominatim].contains(call.group) {
@@ -157,7 +158,7 @@ import Testing
     let others = "distance alongMetres tags source sourceId version createdAt updatedAt \(derived)"
     let ignored = "distance version createdAt updatedAt"
 
-    #expect(try Self.members("Place") == "id name category lat long \(others) details")
+    #expect(try Self.members("Place") == "id name category lat long \(others) details edits")
     #expect(try Self.members("Feature", "properties") == "name category \(others)")
     #expect(try Self.members("FeatureItem", "properties") == "name! category \(others)")
     #expect(try Self.members("PlaceDraft") == "id name! category lat! long! tags source sourceId \(ignored)")
@@ -200,7 +201,7 @@ import Testing
   @Test func groupsHaveNamesAndPlacesOfTheirOwn() {
     let groups = Set(DescribedService.calls.map(\.group))
 
-    #expect(groups.count == 14)
+    #expect(groups.count == 15)
     #expect(Set(groups.map(\.name)).count == groups.count)
     #expect(Set(groups.map(\.order)).count == groups.count)
   }
@@ -390,6 +391,12 @@ import Testing
     _ = try await store.deleteBatch(ofSource: "demo", after: nil)
   }
 
+  private static func editPlace(of id: PointID, in store: MemoryStore) async throws {
+    _ = try await store.importRows([.sample("a", 1, 2, source: "demo", sourceID: "1", id: id)])
+    _ = try await store.put(
+      try ImportRow.sample("edited", 1, 2, source: "demo", sourceID: "1").draft, id: id, if: .none)
+  }
+
   @Test(arguments: DescribedService.calls.map { "\($0.method.rawValue) \($0.path)" })
   func describedExamplesGetDescribedResponses(name: String) async throws {
     let call = try Self.call(name)
@@ -421,6 +428,8 @@ import Testing
         let example = medium.example ?? medium.schema.component?.schema.example
         // Only a data set without places is removed.
         if call.path == "/sources/{name}" { try await Self.registerEmptySource(in: store) }
+        // Only a place that was edited is given back.
+        if call.path == "/edits/{id}" { try await Self.editPlace(of: id, in: store) }
         let response = try await Self.send(
           call.method, target, headers: medium.type.isEmpty ? [:] : ["content-type": medium.type],
           body: example.map(Self.text) ?? "", to: router)
@@ -530,9 +539,11 @@ import Testing
 extension String {
   /// The path with the parameters of examples.
   fileprivate var concrete: String {
-    replacing("{id}", with: Examples.id).replacing("{collection}", with: PointCollections.everything)
-      .replacing("{name}", with: "demo").replacing("{pair}", with: Examples.pair)
-      .replacing(#/\{([xyz]|tileMatrix|tileRow|tileCol)\}/#, with: "0")
+    replacing("{id}", with: Examples.id).replacing("{place}", with: Examples.id).replacing(
+      "{collection}", with: PointCollections.everything
+    )
+    .replacing("{name}", with: "demo").replacing("{pair}", with: Examples.pair)
+    .replacing(#/\{([xyz]|tileMatrix|tileRow|tileCol)\}/#, with: "0")
   }
 }
 

@@ -183,7 +183,8 @@ import Testing
   @Test func withoutALocationNamesComeBeforeSynonyms() async throws {
     let response = try await driver().send(.GET, "/locations?q=Apotheke")
 
-    #expect(try response.names == ["Apotheke am Ring", "Adler", "Walgreens"])
+    #expect(try response.names.first == "Apotheke am Ring")
+    #expect(Set(try response.names) == ["Apotheke am Ring", "Adler", "Walgreens"])
   }
 
   @Test func reportsNameTheCategoriesThatWereAskedFor() async throws {

@@ -194,6 +194,59 @@ import Testing
     #expect(try await store.point(id: .sample(9))?.draft.name == "imported")
   }
 
+  @Test(.timeLimit(.minutes(5))) func editDuringThePlanOfAnImportIsKept() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    try await store.importRows([.sample("old", 1, 2, source: "s", sourceID: "1", id: .sample(9))])
+    let rows = [try ImportRow.sample("new", 1, 2, category: "bar", source: "s", sourceID: "1")]
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    _ = try await store.put(try .sample("mine", sourceID: "1"), id: .sample(9), if: .none)
+    plan.release()
+
+    let report = try await imported
+    #expect((report.updated, report.keptEdits, report.conflicts) == (1, 1, 1))
+    #expect(try await store.point(id: .sample(9))?.draft == (try .sample("mine", category: "bar", sourceID: "1")))
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importIsPlannedAgainWhenADeletionWasForgotten() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    let rows = try [8, 9].map {
+      try ImportRow.sample("old", 1, 2, source: "s", sourceID: "\($0)", id: .sample($0), number: Int($0))
+    }
+    try await store.importRows(rows)
+    try await store.delete(id: .sample(8), if: .none)
+    async let imported = store.importRows(rows.inOneBatch, options: plan.options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    _ = try await store.forgetEdits(of: .sample(8))
+    plan.release()
+
+    let report = try await imported
+    #expect((report.created, report.unchanged, report.keptEdits) == (1, 1, 0))
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importIsPlannedAgainWhenAConflictWasConfirmed() async throws {
+    let (store, plan) = (MemoryStore(), HeldPlan())
+    let rows = try ["old", "new"].map {
+      [try ImportRow.sample($0, 1, 2, source: "s", sourceID: "1", id: .sample(9))]
+    }
+    try await store.importRows(rows[0])
+    let mine = try PointDraft.sample("mine", sourceID: "1")
+    _ = try await store.put(mine, id: .sample(9), if: .none)
+    try await store.importRows(rows[1])
+    var options = plan.options
+    options.conflicts = .source
+    async let imported = store.importRows(rows[1].inOneBatch, options: options)
+    while plan.heldCount == 0 { await Task.yield() }
+
+    _ = try await store.put(mine, id: .sample(9), if: .none)
+    plan.release()
+
+    #expect(try await imported.keptEdits == 1)
+    #expect(try await store.point(id: .sample(9))?.draft == mine)
+  }
+
   @Test(.timeLimit(.minutes(5))) func importIsPlannedAgainWhenAPlaceCameIntoTheDataSetThatItReplaces() async throws {
     let (store, plan) = (MemoryStore(), HeldPlan())
     var options = plan.options

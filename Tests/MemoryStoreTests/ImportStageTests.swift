@@ -182,7 +182,7 @@ import Testing
     _ stage: ImportStage, into snapshot: PointSnapshot, version: Int64 = version, at time: Timestamp = time
   ) throws -> ImportPlan {
     try ImportPlan(
-      stage, options: ImportOptions(), into: snapshot, version: version, at: time)
+      stage, options: ImportOptions(), into: snapshot, edits: EditTable(), version: version, at: time)
   }
 
   private static func snapshot(of rows: [ImportRow]) throws -> PointSnapshot {

@@ -59,7 +59,7 @@ import Testing
     try await store.importRows([row])
     let former = try #require(try await store.allPoints().first)
 
-    try await store.delete(id: former.id, if: .none)
+    _ = try await store.deleteBatch(ofSource: "s", after: nil)
     try await store.importRows([row])
 
     let point = try #require(try await store.allPoints().first)

@@ -37,6 +37,26 @@ import Testing
     #expect(parsed.rows.map(\.draft.tags.json) == ["{}", #"{"note":"z"}"#])
   }
 
+  private static let weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+
+  @Test(
+    arguments: [
+      (columns: [], tags: [], hasCategory: false), (["category", "fax"], ["fax"], true),
+      (weekdays, weekdays + ["opening_hours"], false), (["source", "sourceId"], ["source"], false),
+      (["fax", "tags"], nil, false),
+    ] as [(columns: [String], tags: [String]?, hasCategory: Bool)])
+  func rowsTellTheFieldsOfTheHeader(columns: [String], tags: [String]?, hasCategory: Bool) throws {
+    let header = (["name", "lat", "long"] + columns).joined(separator: ",")
+    let line = (["A", "1", "2"] + columns.map { $0 == "tags" ? "" : "9-17" }).joined(separator: ",")
+
+    let row = try #require(Parsed("\(header)\n\(line)\n", .csv).rows.first)
+    let other = try #require(Parsed(#"{"name":"A","lat":1,"long":2}"#, .ndjson).rows.first)
+
+    let keys = tags.map { Set($0.map { ExactText($0) }) }
+    #expect(row.given == GivenFields(hasCategory: hasCategory, tagKeys: keys))
+    #expect(other.given == .all)
+  }
+
   @Test func columnsOfTwoNormalFormsAreTwo() throws {
     let row = try #require(Parsed("name,lat,long,\u{E9},e\u{301}\nA,1,2,composed,decomposed\n", .csv).rows.first)
 

@@ -10,8 +10,8 @@ import Testing
     let rejections = [RejectedRow(number: 2, detail: "a \"b\"\n\u{0}\u{10FFFD}"), RejectedRow(number: 9, detail: "")]
     return try #require(
       ImportReport(
-        created: 1, updated: 0, unchanged: 1 << 53, deleted: deleted, kept: deleted == nil ? 0 : 3, rejected: 150,
-        rejections: rejections))
+        created: 1, updated: 0, unchanged: 1 << 53, deleted: deleted, kept: deleted == nil ? 0 : 3,
+        keptEdits: deleted == nil ? 5 : 0, conflicts: deleted == nil ? 4 : 0, rejected: 150, rejections: rejections))
   }
 
   @Test func outcomeOfEachKindIsReadAsItWasWritten() throws {
@@ -47,6 +47,7 @@ import Testing
     #"{"imported":[1,2,3,-4],"rejected":[]}"#, #"{"imported":[1,2,3,9007199254740993],"rejected":[]}"#,
     #"{"imported":[1,2,3,"4"],"rejected":[]}"#, #"{"imported":[1,2,3,4],"deleted":null,"rejected":[]}"#,
     #"{"imported":[1,2,3,4],"kept":-1,"rejected":[]}"#, #"{"imported":[1,2,3,4],"kept":"1","rejected":[]}"#,
+    #"{"imported":[1,2,3,4],"keptEdits":-1,"rejected":[]}"#, #"{"imported":[1,2,3,4],"conflicts":null,"rejected":[]}"#,
     #"{"imported":[1,2,3,4],"rejected":[[1]]}"#, #"{"imported":[1,2,3,4],"rejected":[["1","a"]]}"#,
     #"{"applied":"deleted"}"#, #"{"applied":[1]}"#, #"{"applied":["created"]}"#,
   ])

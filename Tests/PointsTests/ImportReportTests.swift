@@ -32,12 +32,14 @@ import Testing
     whole.created = 1
     for number in 1...99 { whole.reject(RejectedRow(number: number, detail: "bad")) }
     var part = ImportReport()
-    (part.created, part.updated, part.unchanged) = (2, 3, 4)
+    (part.created, part.updated, part.unchanged, part.keptEdits, part.conflicts) = (2, 3, 4, 2, 1)
+    whole.keptEdits = 5
     for number in 100...103 { part.reject(RejectedRow(number: number, detail: "bad")) }
 
     whole.add(part)
 
     #expect([whole.created, whole.updated, whole.unchanged, whole.rejected] == [3, 3, 4, 103])
+    #expect([whole.keptEdits, whole.conflicts] == [7, 1])
     #expect(whole.rejections.map(\.number) == Array(1...100))
   }
 

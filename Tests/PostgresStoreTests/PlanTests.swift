@@ -171,6 +171,34 @@ import Testing
     #expect(lines[batch + 2].hasPrefix("->  Index Scan using points_origin"))
   }
 
+  @Test(arguments: [false, true]) func placeIsCreatedWithoutAScanOfTheEdits(hasKey: Bool) async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    try await database.run(
+      """
+      INSERT INTO edits (id, field, source, source_id, since)
+      SELECT gen_random_uuid(), CASE WHEN number % 10 = 0 THEN 'deleted' ELSE 'category' END, 's', number, now()
+      FROM generate_series(1, 20000) AS number
+      """)
+    try await database.run("VACUUM ANALYZE edits")
+    let draft = try ImportRow.sample("new", 1, 1, source: "s", sourceID: "7").draft
+    let parameters = Parameters {
+      $0.add(PointID.sample(1))
+      $0.add(draft)
+      if hasKey {
+        $0.add("key")
+        $0.add(Int64(1))
+      }
+      for _ in 0..<(hasKey ? 3 : 2) { $0.add(true) }
+    }
+
+    let plan = try await plan((hasKey ? WriteStatements.createOnce : WriteStatements.create, parameters), in: store)
+
+    #expect(plan.contains("Index Scan on edits_pkey"))
+    #expect(plan.contains("Index Scan on edits_deleted"))
+    #expect(!plan.contains("Seq Scan on edits"))
+  }
+
   @Test func categoriesOfASmallBoxAreCountedFromTheSpatialIndex() async throws {
     let box = try BoundingBox(west: 16.3, south: 48.1, east: 16.5, north: 48.3)
 

@@ -2,6 +2,7 @@ import AreasAPI
 import Backup
 package import Changes
 package import Duplicates
+import Edits
 package import HTTPServer
 package import LocationsAPI
 import MCP
@@ -76,6 +77,7 @@ package struct FeatureCalls: Sendable {
       PageCalls(api, baseMap: baseMap, history: history, hasSearches: searches != nil).endpoints
     endpoints += ChangeCalls(api, streams: streams).endpoints + AreasAPI(api, importMemory: importMemory).endpoints
     if let decisions { endpoints += DuplicateCalls(api, decisions: decisions).endpoints }
+    endpoints += EditCalls(api).endpoints
     if let suggestions { endpoints += SuggestedEditCalls(api, suggestions: suggestions).endpoints }
     endpoints += WebhookCalls(api, sender: webhooks, sources: messageSources).endpoints
     endpoints += SearchReportCalls(api, history: searches).endpoints + BackupCalls(backup).endpoints

@@ -74,7 +74,7 @@ package struct RefusingStore: ForwardingStore {
   }
 
   package func create(
-    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool, as author: WriteAuthor
   ) async throws(PointWriteError) -> PointOfInterest {
     let error = refusals.creations.withLock { creations in
       guard creations.rest > 0 else { return PointWriteError?.none }
@@ -82,14 +82,14 @@ package struct RefusingStore: ForwardingStore {
       return creations.error
     }
     if let error { throw error }
-    return try await store.create(place, once: key, reusingID: reusesID)
+    return try await store.create(place, once: key, reusingID: reusesID, as: author)
   }
 
   package func put(
-    _ place: PointDraft, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     if let error = refusals.changeError, case .versions = condition { throw error }
-    return try await store.put(place, id: id, if: condition)
+    return try await store.put(place, id: id, if: condition, as: author)
   }
 
   package func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError)
@@ -115,15 +115,25 @@ extension ForwardingStore {
   package func sources() async throws(PointStoreError) -> [DataSource] { try await store.sources() }
 
   package func create(
-    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool, as author: WriteAuthor
   ) async throws(PointWriteError) -> PointOfInterest {
-    try await store.create(place, once: key, reusingID: reusesID)
+    try await store.create(place, once: key, reusingID: reusesID, as: author)
   }
 
   package func put(
-    _ place: PointDraft, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    try await store.put(place, id: id, if: condition)
+    try await store.put(place, id: id, if: condition, as: author)
+  }
+
+  package func edits(of id: PointID) async throws(PointStoreError) -> PlaceEdits? { try await store.edits(of: id) }
+
+  package func edits(matching query: EditQuery) async throws(PointStoreError) -> EditPage {
+    try await store.edits(matching: query)
+  }
+
+  package func forgetEdits(of id: PointID) async throws(PointWriteError) -> PointOfInterest? {
+    try await store.forgetEdits(of: id)
   }
 
   package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {

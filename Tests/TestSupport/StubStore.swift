@@ -95,13 +95,23 @@ package struct StubStore: PointStore {
 
   package func sources() async throws(PointStoreError) -> [DataSource] { [] }
 
+  package func edits(of id: PointID) async throws(PointStoreError) -> PlaceEdits? { nil }
+
+  package func edits(matching query: EditQuery) async throws(PointStoreError) -> EditPage {
+    EditPage(places: [], hasMore: false)
+  }
+
   package func create(
-    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool, as author: WriteAuthor
   ) async throws(PointWriteError) -> PointOfInterest { throw unexpectedWrite() }
 
   package func put(
-    _ place: PointDraft, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) { throw unexpectedWrite() }
+
+  package func forgetEdits(of id: PointID) async throws(PointWriteError) -> PointOfInterest? {
+    throw unexpectedWrite()
+  }
 
   package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     throw unexpectedWrite()

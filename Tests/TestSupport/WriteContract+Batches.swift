@@ -229,6 +229,7 @@ extension WriteContract {
         .sample("hidden", 1, 1, category: "hidden", source: "s", sourceID: "5", id: .sample(5)),
       ])
       for number in 1...5 as ClosedRange<UInt64> { try await store.delete(id: .sample(number), if: .none) }
+      _ = try await store.forgetEdits(of: .sample(4))
       let key = IdempotencyKey(text: "t:k", requestHash: 5)
       var batch = PointBatch([.create(try .sample("new", sourceID: "1"))])
       batch.admits = { points in points.map { $0.draft.category != "hidden" } }

@@ -321,6 +321,7 @@ extension WriteContract {
       let created = try await store.create(try .sample("1", sourceID: "1"), once: nil)
       let keyed = try await store.create(
         try .sample("2", sourceID: "2"), once: IdempotencyKey(text: "client/7", requestHash: 1))
+      for number in 3...6 { _ = try await store.forgetEdits(of: try #require(ids["\(number)"])) }
       _ = try await store.importRows(try rows(3...6).inOneBatch, options: ImportOptions())
       let imported = try await places()
       _ = try await store.deleteBatch(ofSource: "s", after: nil)
@@ -379,6 +380,7 @@ extension WriteContract {
       try await store.delete(id: .sample(1), if: .none)
       _ = try await store.put(try .sample("again", sourceID: "2"), id: .sample(2), if: .none)
       try await store.delete(id: .sample(2), if: .none)
+      _ = try await store.forgetEdits(of: .sample(2))
       let report = try await store.importRows(
         [try .sample("two", 1, 1, source: "s", sourceID: "2", number: 1), named].inOneBatch, options: ImportOptions())
 

@@ -31,7 +31,7 @@ package struct WriteContract: Sendable {
   /// The complete contract.
   package static let all =
     creations + replacements + removals + keys + races + batches + bulk + importKeys + versions + growth + sources
-    + replacing + restrictedImports
+    + replacing + restrictedImports + edits
 }
 
 extension WriteContract: CustomTestStringConvertible {

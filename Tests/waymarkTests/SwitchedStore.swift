@@ -39,13 +39,13 @@ final class SwitchedStore: PointStore {
   private func checkWrite() throws(PointWriteError) { if let error = errors.withLock({ $0.write }) { throw error } }
 
   func create(
-    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool, as author: WriteAuthor
   ) async throws(PointWriteError) -> PointOfInterest {
     try await put(place, id: .sample(1), if: .none).point
   }
 
   func put(
-    _ place: PointDraft, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     await wait()
     try checkWrite()
@@ -56,6 +56,21 @@ final class SwitchedStore: PointStore {
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     await wait()
     try checkWrite()
+  }
+
+  func edits(of id: PointID) async throws(PointStoreError) -> PlaceEdits? {
+    try checkRead()
+    return nil
+  }
+
+  func edits(matching query: EditQuery) async throws(PointStoreError) -> EditPage {
+    try checkRead()
+    return EditPage(places: [], hasMore: false)
+  }
+
+  func forgetEdits(of id: PointID) async throws(PointWriteError) -> PointOfInterest? {
+    try checkWrite()
+    throw .notFound
   }
 
   func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {

@@ -333,6 +333,37 @@ extension Schema {
   private static let ignoredMembers = PointField.members.filter { $0 == .distance || $0.giver == .service }
     .map { Property.optional($0.name, ignored) }
 
+  /// The edits of a place.
+  package static let placeEdits = Schema(
+    .array(of: placeEdit), "The fields that a call has changed, if `view` asks for them; imports keep their values.",
+    ["minItems": 1])
+
+  private static let placeEdit = Schema(
+    .object(
+      [
+        .required(
+          "field",
+          Schema(
+            .string,
+            "`name`, `category`, `position`, `tags.` with the key of a tag, or `deleted` for a place that was deleted.",
+            example: "tags.opening_hours")),
+        .optional(
+          "source",
+          Schema(
+            .anyOf([
+              Schema(.string),
+              Schema(.object([.required("lat", latitude), .required("long", longitude)], others: nil)),
+            ]), "The value of the source; `null` if it has none, and absent for `deleted`."
+          ).orNull),
+        .required("since", Schema(.string, "Time of the last edit of the field.", ["format": "date-time"])),
+        .optional(
+          "conflict",
+          Schema(.boolean, "`true` if the source has changed the field to another value after the edit.")),
+      ], others: nil),
+    "A field that was edited.",
+    example: ["field": "name", "source": "Café Corner", "since": "2026-11-20T10:15:00Z", "conflict": true]
+  ).named("PlaceEdit", order: 970)
+
   /// The typed values of the tags of a place.
   static let placeDetails: Schema = {
     func texts(_ description: String, _ format: String? = nil) -> Schema {
@@ -413,7 +444,8 @@ extension Schema {
   ).named("Match", order: 140)
 
   package static let place = Schema(
-    .object(members(PointField.members) + [.optional("details", .placeDetails)], others: nil),
+    .object(
+      members(PointField.members) + [.optional("details", .placeDetails), .optional("edits", .placeEdits)], others: nil),
     "A place, with the fields that were asked for. Absent values are left out.", example: Examples.place
   ).named("Place", order: 10)
 

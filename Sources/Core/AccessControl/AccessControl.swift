@@ -85,6 +85,11 @@ package final class AccessControl: Sendable {
     return try await currentGrant(for: credential).principal(for: scope)
   }
 
+  /// Returns a Boolean value that indicates whether the sender of a request has the access of a scope.
+  package func grants(_ scope: AccessScope, to request: HTTPRequest) async -> Bool {
+    (try? await principal(of: request, for: scope)) != nil
+  }
+
   /// Returns the sender that the credentials of a request prove, if it has a restriction; otherwise `nil`.
   private func restrictedSender(of request: HTTPRequest) async -> Principal? {
     guard mayRestrict.load(ordering: .relaxed), let credential = try? Credential(request.headers) else { return nil }

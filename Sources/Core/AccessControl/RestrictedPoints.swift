@@ -60,6 +60,50 @@ struct RestrictedStore: PointStore {
 
   func checkReadiness() async throws(PointStoreError) -> StoreReadiness { try await store.checkReadiness() }
 
+  /// Returns the edits of a place of the restriction, if it would be one with the values of its data set too: these may
+  /// be of a time when it was outside. A deletion is not visible, as what the place was is not known.
+  func edits(of id: PointID) async throws(PointStoreError) -> PlaceEdits? {
+    guard let edits = try await store.edits(of: id), !edits.isDeletion, let point = try await committedPoint(id: id),
+      try judge.admits(point.undoing(edits))
+    else { return nil }
+    return edits
+  }
+
+  /// Returns a page of the places of the restriction with edits; see ``edits(of:)``. All edits are read until the page is
+  /// full, for at most as long as a filter may take, so that it may end without a place.
+  func edits(matching query: EditQuery) async throws(PointStoreError) -> EditPage {
+    let end = ContinuousClock.now + restriction.timeLimit
+    var (query, found) = (query, [PlaceEdits]())
+    let limit = query.limit
+    while true {
+      let page = try await store.edits(matching: query)
+      for place in try await visible(page.places.filter { !$0.isDeletion }) {
+        if found.count == limit { return EditPage(places: found, hasMore: true) }
+        found.append(place)
+      }
+      guard let next = page.next, ContinuousClock.now < end else { return EditPage(places: found, next: page.next) }
+      query.after = next
+    }
+  }
+
+  /// Returns those of the edits of some places that are visible.
+  private func visible(_ edits: [PlaceEdits]) async throws(PointStoreError) -> [PlaceEdits] {
+    var points: [PointID: PointOfInterest] = [:]
+    var rest = edits.map(\.id)[...]
+    while !rest.isEmpty {
+      var query = PointQuery(limit: min(rest.count, PointQuery.maximumIDs))
+      query.ids = Array(rest.prefix(query.limit))
+      let page = try await page(matching: query)
+      for found in page.points { points[found.point.id] = found.point }
+      // A page of long places ends early.
+      let next = page.hasMore ? page.points.last.flatMap { last in rest.firstIndex(of: last.point.id) } : nil
+      rest = next.map { rest[($0 + 1)...] } ?? rest.dropFirst(query.limit)
+    }
+    let known = edits.filter { points[$0.id] != nil }
+    let admitted = try judge.admitted(known.compactMap { edits in points[edits.id]?.undoing(edits) })
+    return zip(known, admitted).filter(\.1).map(\.0)
+  }
+
   func exportPoints(
     matching query: PointQuery, for client: String?,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
@@ -71,13 +115,13 @@ struct RestrictedStore: PointStore {
 
   /// The id is never that of a deleted place, which may have been outside of the restriction.
   func create(
-    _ draft: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+    _ draft: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool, as author: WriteAuthor
   ) async throws(PointWriteError) -> PointOfInterest {
     var generator = SystemRandomNumberGenerator()
     try check(draft, id: PointID(at: clock.now(), using: &generator), replacing: nil)
     let point: PointOfInterest
     do throws(PointWriteError) {
-      point = try await store.create(draft, once: key, reusingID: false)
+      point = try await store.create(draft, once: key, reusingID: false, as: author)
     } catch {
       throw await visible(error, draft.origin)
     }
@@ -87,7 +131,7 @@ struct RestrictedStore: PointStore {
   }
 
   func put(
-    _ draft: PointDraft, id: PointID, if condition: WriteCondition
+    _ draft: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     try await retrying(atMost: PointsService.maximumAttempts, orThrow: .store(.overloaded)) {
       () async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool)? in
@@ -97,14 +141,46 @@ struct RestrictedStore: PointStore {
         throw .takenID
       }
       guard condition.holds(of: current?.version) else { throw .conditionFailed(currentVersion: current?.version) }
-      try check(draft, id: id, replacing: current)
+      try check(try await merged(draft, onto: current, as: author), id: id, replacing: current)
       do throws(PointWriteError) {
-        return try await store.put(draft, id: id, if: current.map { .versions([$0.version]) } ?? .absent)
+        return try await store.put(draft, id: id, if: current.map { .versions([$0.version]) } ?? .absent, as: author)
       } catch .conditionFailed {
         return nil
       } catch {
         throw await visible(error, draft.origin)
       }
+    }
+  }
+
+  /// Returns the values that a place will have after a write: those of its data set are merged with its edits.
+  private func merged(
+    _ draft: PointDraft, onto current: PointOfInterest?, as author: WriteAuthor
+  ) async throws(PointWriteError) -> PointDraft {
+    guard author == .source, let current, draft.hasSameOrigin(as: current.draft),
+      let edits = try await PointWriteError.wrapping(await store.edits(of: current.id)), !edits.isDeletion
+    else { return draft }
+    return edits.merging(draft, onto: current.draft).draft
+  }
+
+  /// Forgets the edits of a place of the restriction, which remains one.
+  func forgetEdits(of id: PointID) async throws(PointWriteError) -> PointOfInterest? {
+    try await retrying(atMost: PointsService.maximumAttempts, orThrow: .store(.overloaded)) {
+      () async throws(PointWriteError) -> PointOfInterest? in
+      let edits = try await PointWriteError.wrapping(await store.edits(of: id))
+      let current = try await PointWriteError.wrapping(await committedPoint(id: id))
+      guard let edits, !edits.isDeletion, let current else { throw .notFound }
+      let point: PointOfInterest
+      do throws(PointWriteError) {
+        // A field that gets the value of its data set is no edit any more.
+        point = try await put(
+          edits.undone(in: current.draft), id: id, if: .versions([current.version]), as: .client
+        ).point
+      } catch .conditionFailed {
+        return nil
+      }
+      // An import may have changed a value of the data set without a new version of the place.
+      let rest = try await PointWriteError.wrapping(await store.edits(of: id))
+      return rest.map { $0.undone(in: point.draft) == point.draft } ?? true ? point : nil
     }
   }
 
@@ -128,8 +204,10 @@ struct RestrictedStore: PointStore {
     guard try admits(point) else { throw .outside }
   }
 
-  /// Returns an error as the caller may know it: that of a taken origin tells nothing of the other place.
+  /// Returns an error as the caller may know it: that of a taken origin tells nothing of the other place, nor of a
+  /// deleted one.
   private func visible(_ error: PointWriteError, _ origin: SourceReference?) async -> PointWriteError {
+    if case .deletedByClient = error { return .hiddenOwner }
     guard error == .originTaken else { return error }
     if let origin {
       let owner = PointQuery(source: .init(name: origin.source, sourceID: origin.sourceID), limit: 1)
@@ -162,6 +240,7 @@ struct RestrictedStore: PointStore {
     let ids = found.points.map(\.point.id)
     guard let last = ids.last else { return DeletedBatch(count: 0, next: nil) }
     var batch = PointBatch(ids.map { .delete(id: $0, if: .none) })
+    batch.forgetsDeletions = true
     batch.admits = { [admitted] points throws(PointStoreError) in
       // A place may have changed since it was found.
       zip(points, try admitted(points)).map { $0.draft.origin?.source.hasSameBytes(as: source) == true && $1 }
@@ -191,6 +270,14 @@ struct RestrictedStore: PointStore {
 extension PointWriteError {
   /// The error of a change of places that are not known one by one.
   fileprivate static let unjudged = forbidden(reason: "this is not for keys and tokens with a filter or areas")
+}
+
+extension PointOfInterest {
+  /// Returns the place with the values of its data set.
+  fileprivate func undoing(_ edits: PlaceEdits) -> PointOfInterest {
+    PointOfInterest(
+      id: id, draft: edits.undone(in: draft), version: version, createdAt: createdAt, updatedAt: updatedAt)
+  }
 }
 
 extension PointPage {

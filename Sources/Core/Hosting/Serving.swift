@@ -67,7 +67,8 @@ extension ServingError {
     case .unavailable(let reason), .readOnly(let reason), .outcomeUnknown(let reason):
       self.init(reason: reason, code: .unavailable)
     case .schemaMismatch(let reason): self.init(reason: reason, code: .badData)
-    case .overloaded, .uploadTooSlow, .keysExhausted, .timeout, .indexRequired, .indexNotReady, .filterTimeout,
+    case .overloaded, .uploadTooSlow, .keysExhausted, .editsExhausted, .timeout, .indexRequired, .indexNotReady,
+      .filterTimeout,
       .stepLimit:
       self.init(reason: "the places could not be opened in time", code: .unavailable)
     case .misconfigured(let reason), .unexpected(let reason): self.init(reason: reason, code: .badData)

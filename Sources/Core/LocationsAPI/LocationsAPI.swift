@@ -121,7 +121,7 @@ package struct LocationsAPI: Sendable {
   }
 
   /// The calls that find and read places, for other interfaces whose calls are implemented by these. They are not in
-  /// the description, and run without middlewares.
+  /// the description, run without middlewares, and show no edits.
   package var searchRouter: Router {
     let search = searchHandlers
     let handlers: [any CallHandler] = [SearchRoute(search.list), search.location, search.categories]
@@ -146,8 +146,10 @@ package struct LocationsAPI: Sendable {
     let configuration = configuration
     let (service, policy, filtering) = (configuration.service, configuration.caching, configuration.filtering)
     let search = searchHandlers
+    var location = search.location
+    location.access = configuration.access
     let handlers: [any CallHandler] = [
-      search.list, SearchRoute(search.list), search.location, search.categories,
+      search.list, SearchRoute(search.list), location, search.categories,
       HoursRoute(service: service, policy: policy, clock: configuration.clock),
       CheckRoute(service: service, revalidation: revalidation),
       FeaturedRoute(service: service, policy: policy, clock: configuration.clock),

@@ -266,6 +266,9 @@ private struct CSVHeader {
   /// Boolean values that indicate whether the columns may hold opening hours in another form than a text.
   let mayBeSchedule: [Bool]
 
+  /// The fields of a place that the columns give. A column of tags as an object may give any tag.
+  let given: GivenFields
+
   /// Creates a header from the names of the columns.
   ///
   /// - Throws: ``FormatError`` that names the column that has no name, stands twice or is missing.
@@ -309,6 +312,12 @@ private struct CSVHeader {
     let tags = columns.map { if case .tag(let key) = $0 { key } else { String?.none } }
     let schedule = Set(ScheduleFields(names: tags)?.indices ?? [])
     mayBeSchedule = columns.indices.map(schedule.contains)
+    var tagKeys = Set(tags.compactMap { $0.map { ExactText($0) } })
+    if !schedule.isEmpty { tagKeys.insert("opening_hours") }
+    // Without a sourceId beside it, a source may be a tag.
+    if fields.contains(.source) { tagKeys.insert(ExactText(PointField.source.name)) }
+    given = GivenFields(
+      hasCategory: fields.contains(.category), tagKeys: fields.contains(.tags) ? nil : tagKeys)
   }
 
   /// Returns the meanings of columns: the fields by their own names, then those that are missing by other names.
@@ -522,6 +531,7 @@ private struct CSVRowDecoder: Sendable {
     _ number: Int, of text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field], _ header: CSVHeader
   ) -> PointParser.Row {
     var draft = RowDraft()
+    draft.given = header.given
     tags.removeAll()
     var tagsObject: Int?
     for (index, column) in header.columns.enumerated() {

@@ -360,7 +360,8 @@ struct ParseProgress {
         rows.append(
           .success(
             ImportRow(
-              number: nextRow + row.number, id: row.id, draft: row.draft, unreadableHours: row.unreadableHours)))
+              number: nextRow + row.number, id: row.id, draft: row.draft, unreadableHours: row.unreadableHours,
+              given: row.given)))
       case .failure(let row):
         var location = row.location
         location.line = location.line.map { linesBefore + $0 }

@@ -26,6 +26,9 @@ struct RowDraft {
   /// The first of them that cannot be parsed.
   var unreadableHours: String?
 
+  /// The fields that the file of the row has.
+  var given = GivenFields.all
+
   /// A Boolean value that indicates whether the row says that it has no geometry.
   var hasNullGeometry = false
 
@@ -156,7 +159,8 @@ struct RowDraft {
   /// Returns the row, or its rejection with every rule that it breaks.
   func row(_ number: Int) -> PointParser.Row {
     do {
-      return .success(ImportRow(number: number, id: id, draft: try place(), unreadableHours: unreadableHours))
+      return .success(
+        ImportRow(number: number, id: id, draft: try place(), unreadableHours: unreadableHours, given: given))
     } catch {
       var detail = Self.detail(of: error.violations)
       if let latitude, let longitude, SwappedCoordinates.areLikely(latitude: latitude, longitude: longitude) {

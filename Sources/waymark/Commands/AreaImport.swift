@@ -106,6 +106,7 @@ extension ImportCommand {
   private func checkOptionsOfAreas() throws {
     let others = [
       exclusive ? "--exclusive" : nil, charset == nil ? nil : "--charset",
+      edits.conflicts == nil ? nil : "--conflicts", edits.assumeEditedSince == nil ? nil : "--assume-edited-since",
       rows.unknownFields == "tags" ? nil : "--unknown-fields", mapping.mapping == nil ? nil : "--mapping",
       area.bbox == nil ? nil : "--bbox", area.polygon == nil ? nil : "--polygon",
     ].compactMap(\.self)

@@ -71,6 +71,8 @@ extension Exit {
     case .schemaMismatch(let reason): because("the schema is not current: \(reason)", failed)
     case .misconfigured(let reason): because("\(reason); \(outcome)", failed)
     case .indexRequired, .indexNotReady: because("the call needs the index of places in memory", failed)
+    case .editsExhausted:
+      because("the database has as many edits as EDITS_MAX allows; \(outcome)", failed)
     case .overloaded, .uploadTooSlow, .keysExhausted, .timeout, .filterTimeout, .stepLimit:
       because("the database took too long", unavailable)
     case .outcomeUnknown(let reason): because("the outcome is unknown: \(reason)", unavailable)

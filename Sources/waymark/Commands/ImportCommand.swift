@@ -31,6 +31,10 @@ struct ImportCommand: AsyncParsableCommand {
       a source that the files no longer have, at most a fifth of them unless --max-deletions allows more. The place of a \
       rejected row is kept if the row has its id; otherwise the row counts as one deletion more.
 
+      Fields and tags of a source's places that were changed by requests keep their values, and places that were deleted \
+      by requests stay deleted; the summary counts both. Where the source has changed such a field too, --conflicts \
+      source takes its value.
+
       --areas imports named areas instead: GeoJSON, GeoJSON text sequences and NDJSON of polygons, and the named \
       boundaries of OpenStreetMap's files. --source, --id-field, --replace-source and --licence are as for places, but \
       --replace-source does not keep the area of a rejected row.
@@ -98,6 +102,8 @@ struct ImportCommand: AsyncParsableCommand {
       valueName: "limit"))
   var maxDeletions: String?
 
+  @OptionGroup(title: "Edited places") var edits: EditOptions
+
   @OptionGroup var rows: RowOptionFlags
 
   @OptionGroup(title: "Foreign data sets") var mapping: MappingOptions
@@ -164,7 +170,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
     return ImportInput(
       contents: contents, mapping: mapping, options: options, charset: try textCharset(), sources: sources,
-      removal: removal)
+      removal: removal, conflicts: try edits.policy(), assumeEditedSince: try edits.time())
   }
 
   private func textCharset() throws -> TextCharset? {
@@ -201,9 +207,12 @@ struct ImportCommand: AsyncParsableCommand {
   var takesAllOrNothing: Bool { atomic || strict && replaceSource != nil }
 
   private func options(_ input: ImportInput) -> ImportOptions {
-    ImportOptions(
+    var options = ImportOptions(
       mode: takesAllOrNothing ? .atomic : .partial, dryRun: dryRun, removal: input.removal,
       sources: input.sources, isExclusive: exclusive)
+    options.conflicts = input.conflicts
+    options.assumeEditedSince = input.assumeEditedSince
+    return options
   }
 
   // MARK: Server
@@ -323,6 +332,45 @@ struct ImportCommand: AsyncParsableCommand {
   }
 }
 
+/// The options of `waymark import` for places that were edited.
+struct EditOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Values of fields that were edited and that the source has changed since: edits or source. (default: edits)",
+      valueName: "edits|source"))
+  var conflicts: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Take fields that differ from the files as edited, of places whose last change is not before this time.",
+      discussion: "For changes of the time before the service kept edits. Places with edits are left out.",
+      valueName: "time"))
+  var assumeEditedSince: String?
+
+  /// Returns the treatment of conflicts.
+  ///
+  /// - Throws: the exit code 64 for an invalid value, after an error message.
+  func policy() throws -> ConflictPolicy {
+    guard let conflicts else { return .edits }
+    guard let policy = ConflictPolicy(rawValue: conflicts.lowercased()) else {
+      throw Exit.because("--conflicts must be edits or source, got '\(conflicts)'", Exit.usage)
+    }
+    return policy
+  }
+
+  /// Returns the time from which changes are taken as edits; `nil` if none are.
+  ///
+  /// - Throws: the exit code 64 for an invalid value, after an error message.
+  func time() throws -> Timestamp? {
+    guard let text = assumeEditedSince else { return nil }
+    guard let time = Timestamp(rfc3339: text) else {
+      throw Exit.because(
+        "--assume-edited-since must be a time such as 2026-11-21T10:15:00Z, got '\(text)'", Exit.usage)
+    }
+    return time
+  }
+}
+
 /// The options of `waymark import` for the parsing of rows.
 struct RowOptionFlags: ParsableArguments {
   @Option(
@@ -367,7 +415,7 @@ struct ImportSummary {
   let report: ImportReport
   let isDryRun: Bool
 
-  /// A line of counts, then one for each rejection with details.
+  /// A line of counts, one for the edits that were kept, if any, then one for each rejection with details.
   var lines: [String] {
     let rows = report.created + report.updated + report.unchanged + report.rejected
     let deleted = report.deleted.map { "\($0) deleted, " } ?? ""
@@ -376,6 +424,10 @@ struct ImportSummary {
     var lines = [
       "\(rows) rows: \(counts)\(deleted)\(kept)\(report.rejected) rejected\(isDryRun ? " (dry run: nothing was changed)" : "")"
     ]
+    if report.keptEdits > 0 {
+      let places = report.keptEdits == 1 ? "1 place keeps" : "\(report.keptEdits) places keep"
+      lines.append("edits: \(places) them, \(report.conflicts) in a new conflict with the source")
+    }
     lines += Self.lines(of: report)
     return lines
   }

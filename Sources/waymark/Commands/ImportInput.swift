@@ -31,12 +31,18 @@ struct ImportInput: Sendable {
   /// The places to delete; `nil` for none.
   let removal: ImportRemoval?
 
+  /// The values of fields that were edited and that the source has changed too.
+  let conflicts: ConflictPolicy
+
+  /// The time from which changes of places without edits are taken as edits; `nil` if none are.
+  let assumeEditedSince: Timestamp?
+
   /// The counts of the rows that are read.
   let counts: ImportCounts
 
   init(
     contents: Contents, mapping: Mapping?, options: RowOptions, charset: TextCharset?,
-    sources: [DataSource], removal: ImportRemoval?
+    sources: [DataSource], removal: ImportRemoval?, conflicts: ConflictPolicy, assumeEditedSince: Timestamp?
   ) {
     self.contents = contents
     self.mapping = mapping
@@ -44,6 +50,8 @@ struct ImportInput: Sendable {
     self.charset = charset
     self.sources = sources
     self.removal = removal
+    self.conflicts = conflicts
+    self.assumeEditedSince = assumeEditedSince
     counts = ImportCounts(tally: mapping?.tally ?? ImportTally(), listsCategories: mapping != nil)
   }
 

@@ -64,6 +64,8 @@ struct ImportServer {
       options.nameField.map { "nameField=\(PercentEncoding.encode($0))" },
       importOptions.removal.map { "replaceSource=\(PercentEncoding.encode($0.source))" },
       importOptions.removal?.limit.map { "maxDeletions=\(PercentEncoding.encode($0.description))" },
+      importOptions.conflicts == .edits ? nil : "conflicts=\(importOptions.conflicts.rawValue)",
+      importOptions.assumeEditedSince.map { "assumeEditedSince=\(PercentEncoding.encode($0.description))" },
       source?.licence.map { "licence=\(PercentEncoding.encode($0))" },
       source?.attribution.map { "attribution=\(PercentEncoding.encode($0))" },
       source?.url.map { "attributionUrl=\(PercentEncoding.encode($0))" },
@@ -346,6 +348,8 @@ struct ServerReport: Decodable {
   let unchanged: Int
   let deleted: Int?
   let kept: Int?
+  let keptEdits: Int?
+  let conflicts: Int?
   let rejected: Int
   let errors: [Row]
   let warnings: [String]?
@@ -353,7 +357,8 @@ struct ServerReport: Decodable {
 
   /// A Boolean value that indicates whether the numbers can be those of an import. Their sums do not overflow.
   var isPlausible: Bool {
-    let counts = [created, updated, unchanged, deleted ?? 0, kept ?? 0, rejected, implausible ?? 0]
+    let counts =
+      [created, updated, unchanged, rejected] + [deleted, kept, keptEdits, conflicts, implausible].map { $0 ?? 0 }
     return (counts + errors.map(\.row) + errors.compactMap(\.line)).allSatisfy { 0...1 << 53 ~= $0 }
   }
 
@@ -363,7 +368,7 @@ struct ServerReport: Decodable {
   func counted(after rows: Int, in file: PointFiles.File, before counter: RowCounter? = nil) -> ImportReport {
     var report = ImportReport()
     (report.created, report.updated, report.unchanged, report.deleted) = (created, updated, unchanged, deleted)
-    report.kept = kept ?? 0
+    (report.kept, report.keptEdits, report.conflicts) = (kept ?? 0, keptEdits ?? 0, conflicts ?? 0)
     let errors = errors.filter { $0.row <= counter?.valid ?? .max }
     for error in errors { report.reject(error.rejection(after: rows, in: file)) }
     report.reject(count: max(0, rejected - (counter?.rejected ?? 0) - errors.count))

@@ -33,8 +33,8 @@ enum SettingsDocumentation {
       `health`, and without `--url` `search`, \(commands) and `backup`, read `HTTP_HOST`, `HTTP_PORT` and \
       `TLS_CERTIFICATE_FILE` to find the server on this machine. The commands that work on a database (`migrate`, \
       `import`, `export`, `sources`, `duplicates`, and `follow --to postgresql://…`) read the settings of \
-      [PostgreSQL](#postgresql) as `serve` does, and an invalid one stops them too; all but `export` also read \
-      `MIGRATIONS_PATH`. Of these settings the two that they need, `DATABASE_URL` and `MIGRATIONS_PATH`, are options as \
+      [PostgreSQL](#postgresql) and `EDITS_MAX` as `serve` does, and an invalid one stops them too; all but `export` \
+      also read `MIGRATIONS_PATH`. Of these settings the two that they need, `DATABASE_URL` and `MIGRATIONS_PATH`, are options as \
       well; `follow` has the address in `--to` alone. `check` reads all settings of the server.
 
       Exit codes: 0 done, 1 failed, 64 bad usage, 65 bad data, 69 store unavailable.

@@ -199,7 +199,10 @@ struct StoreCopy: FollowCopy {
         continuation.yield(rows)
         continuation.finish()
       }
-      guard try await store.importRows(batches).rejected > 0 else { return }
+      // Fields that were edited in the copy stay until the server changes them, and so do deletions.
+      var options = ImportOptions()
+      options.conflicts = .source
+      guard try await store.importRows(batches, options: options).rejected > 0 else { return }
       for row in rows { try await put(row, followed) }
     }
   }
@@ -235,9 +238,10 @@ struct StoreCopy: FollowCopy {
       for (index, id) in ids.enumerated() {
         if index >= Self.concurrentDeletions { try await group.next() }
         group.addTask {
-          do throws(PointWriteError) {
-            try await store.delete(id: id, if: .none)
-          } catch .notFound {}
+          // No edit of the copy: a later change of the server brings the place back.
+          var batch = PointBatch([.delete(id: id, if: .none)])
+          batch.forgetsDeletions = true
+          _ = try await store.apply(batch)
         }
       }
       try await group.waitForAll()
@@ -247,11 +251,16 @@ struct StoreCopy: FollowCopy {
   /// Replaces or creates a place that an import did not take.
   ///
   /// If another place that was copied has its origin, the server has given that place another one, or deleted it: its
-  /// own change follows.
+  /// own change follows. A place that someone deleted in the copy stays away.
   private func put(_ row: ImportRow, _ followed: Set<PointID>) async throws {
     guard let id = row.id else { return }
+    func put() async throws(PointWriteError) {
+      do throws(PointWriteError) {
+        _ = try await store.put(row.draft, id: id, if: .none, as: .source)
+      } catch .deletedByClient {}
+    }
     do throws(PointWriteError) {
-      _ = try await store.put(row.draft, id: id, if: .none)
+      try await put()
     } catch .originTaken {
       guard let origin = row.draft.origin else { return }
       let query = PointQuery(source: .init(name: origin.source, sourceID: origin.sourceID), limit: 1)
@@ -259,7 +268,7 @@ struct StoreCopy: FollowCopy {
         return StandardError.warn("place \(id) was not copied: another place has its source and sourceId")
       }
       try await delete([owner])
-      _ = try await store.put(row.draft, id: id, if: .none)
+      try await put()
     }
   }
 

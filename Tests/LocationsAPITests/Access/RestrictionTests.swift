@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Geo
 import HTTPServer
@@ -127,6 +128,8 @@ import Testing
     let world = try await World(hasHidden: true)
     let before = Set(Self.hiddenIDs.map(\.description))
     for id in Self.hiddenIDs { try await world.store.delete(id: id, if: .none) }
+    // Else the import would leave the place deleted.
+    _ = try await world.store.forgetEdits(of: .sample(105))
     func place(_ number: Int) -> String {
       #"{"name":"new","lat":1,"long":1,"source":"vault","sourceId":"\#(number)"}"#
     }
@@ -162,7 +165,7 @@ import Testing
       "/locations?within=POLYGON((-5%20-5,60%20-5,60%205,-5%205,-5%20-5))&limit=100",
       "/locations?fields=name,attribution&limit=3",
     ],
-    "listSources": ["/sources"],
+    "listSources": ["/sources"], "listEdits": ["/edits", "/edits?source=vault"],
     "getLocation": ["/locations/\(shown)", "/locations/\(concealed)", "/locations/\(concealed)?view=details"],
     "getHours": ["/locations/\(shown)/hours", "/locations/\(concealed)/hours"],
     "listAreasOfLocation": ["/locations/\(shown)/areas", "/locations/\(concealed)/areas"],
@@ -204,7 +207,7 @@ import Testing
 
   private static let writes = [
     "createLocation", "replaceLocation", "changeLocation", "deleteLocation", "changeLocations", "deleteSource",
-    "importLocations", "createItem", "replaceItem", "changeItem", "deleteItem",
+    "importLocations", "forgetEdits", "createItem", "replaceItem", "changeItem", "deleteItem",
   ]
 
   /// The calls whose responses have boxes or choices of places, which are others for a key with a restriction.
@@ -578,6 +581,64 @@ import Testing
     #expect(names.sorted() == (try await part.send(.GET, "/locations?limit=100", as: "all").names).sorted())
     #expect(names.contains("last") && names.contains("newer"))
     #expect(try await world.store.count(matching: PointQuery(source: .init(name: "vault"))) == 13)
+  }
+
+  @Test func editsOfPlacesInsideAreSeenAndForgottenAlone() async throws {
+    let world = try await World(hasHidden: true)
+    for id in [Self.shown, Self.concealed, .sample(2), .sample(4)] {
+      let place = try #require(try await world.store.point(id: id))
+      let draft = place.draft
+      _ = try await world.store.put(
+        PointDraft(
+          name: "edited", category: draft.category, coordinate: draft.coordinate, tags: draft.tags,
+          source: draft.origin?.source, sourceID: draft.origin?.sourceID), id: id, if: .none)
+    }
+    try await world.store.delete(id: .sample(4), if: .none)
+    let outside = try await world.store.importRows([
+      .sample("moved", 0.2, 50, source: "open", sourceID: "2", id: .sample(2))
+    ])
+    #expect(outside.updated == 1)
+    _ = try await world.store.put(
+      PointDraft(
+        name: "edited", coordinate: Coordinate(latitude: 0.2, longitude: 1), source: "open", sourceID: "2"),
+      id: .sample(2), if: .none)
+
+    let listed = try await world.send(.GET, "/edits")
+    let moved = try await world.send(.GET, "/locations/\(PointID.sample(2))?view=details")
+    let hidden = try await world.send(.DELETE, "/edits/\(Self.concealed)")
+    let deleted = try await world.send(.DELETE, "/edits/\(PointID.sample(4))")
+    let leaving = try await world.send(.DELETE, "/edits/\(PointID.sample(2))")
+    let forgotten = try await world.send(.DELETE, "/edits/\(Self.shown)")
+
+    // The data set has the second place outside.
+    #expect(try listed.array.compactMap { $0["id"] as? String } == ["\(Self.shown)"])
+    #expect(try moved.status == 200 && moved.object["edits"] == nil)
+    #expect([hidden, deleted, leaving, forgotten].map(\.status) == [404, 404, 403, 200])
+    #expect(try forgotten.object["name"] as? String == "Cafe Mozart", "\(forgotten.text)")
+    #expect(try await world.store.edits(of: Self.shown) == nil)
+    let others = try await world.store.edits(matching: EditQuery(limit: 10)).places.map(\.id)
+    #expect(others == [.sample(2), .sample(4), Self.concealed])
+  }
+
+  @Test func pageOfEditsThatTakesTooLongEndsWhereTheNextBegins() async throws {
+    let store = MemoryStore.countingFromOne()
+    try await store.importRows(try Self.visible)
+    for id in (1...12).map({ PointID.sample($0) }) {
+      let draft = try #require(try await store.point(id: id)).draft
+      _ = try await store.put(draft.setting([.name: .text("edited")]) ?? draft, id: id, if: .none)
+      if id != .sample(5), id != .sample(12) { try await store.delete(id: id, if: .none) }
+    }
+    let restriction = PointRestriction(filter: nil, area: nil, timeLimit: .zero, queryables: Queryables())
+    let restricted = RestrictionJudge(restriction: restriction, feed: store.changes)
+      .restricted(store, clock: SystemClock())
+
+    var (query, pages) = (EditQuery(limit: 2), [EditPage]())
+    repeat {
+      pages.append(try await restricted.edits(matching: query))
+      query.after = pages.last?.next
+    } while query.after != nil
+
+    #expect(pages.count == 6 && pages.flatMap(\.places).map(\.id) == [.sample(5), .sample(12)])
   }
 
   @Test func importsLeaveTheLicencesOfSources() async throws {

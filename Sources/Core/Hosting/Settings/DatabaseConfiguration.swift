@@ -24,6 +24,9 @@ package struct DatabaseConfiguration: Hashable {
 
   let index: IndexConfiguration
 
+  /// The maximum number of edits that the store keeps.
+  let maximumEdits: Int
+
   /// Creates the configuration of the settings, of which `DATABASE_URL` is required.
   package init(_ settings: Settings) throws(ConfigurationError) {
     guard let conninfo = settings[Setting.postgres.url] else {
@@ -40,6 +43,7 @@ package struct DatabaseConfiguration: Hashable {
     preparedStatements = try settings.choice(Setting.postgres.preparedStatements)
     waitTime = try settings.duration(Setting.postgres.requestDeadline)
     index = try IndexConfiguration(settings)
+    maximumEdits = try settings.integer(Setting.places.maximumEdits)
     migrationsPath = settings[Setting.places.migrationsPath]
   }
 }
@@ -91,7 +95,8 @@ extension DatabaseConfiguration {
   ///
   /// - Throws: ``ConfigurationError``, or `MigrationError` if the migrations can't be read.
   package func makeStore() throws -> PostgresStore {
-    try PostgresStore(configuration: PostgresConfiguration(self), migrations: migrations())
+    try PostgresStore(
+      configuration: PostgresConfiguration(self), migrations: migrations(), maximumEdits: maximumEdits)
   }
 }
 

@@ -46,6 +46,9 @@ package struct ServeConfiguration {
   /// The time for which changes are kept.
   let changesRetention: Duration
 
+  /// The maximum number of edits that the store keeps.
+  let maximumEdits: Int
+
   package let features: [any ServerFeature]
 
   package let access: AccessConfiguration
@@ -129,6 +132,7 @@ package struct ServeConfiguration {
     drainTimeout = try settings.duration(Setting.shutdown.timeout)
     let analytics = try settings.choice(Setting.observability.analytics)
     analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
+    maximumEdits = try settings.integer(Setting.places.maximumEdits)
     changesRetention = .seconds(86_400 * (try settings.integer(Setting.places.changesRetention)))
     self.features = try features.map { feature throws(ConfigurationError) in try feature.init(settings) }
     self.analytics = isUnitTesting ? .off : analytics

@@ -49,6 +49,11 @@ package struct PlacesSettings: SettingGroup {
     "Folder in which the index is kept, so that a start, or a restart of the database, continues from it.",
     details: "The folder is created if its parent exists, and belongs to one process. It needs some 400 bytes for each "
       + "place and its texts, twice while it is written. See [Index files](operations.md#index-files).")
+  let maximumEdits = Setting.Key(
+    "EDITS_MAX", .integer(1...100_000_000), affects: .operation, default: .value("\(PlaceEdits.defaultMaximumCount)"),
+    "Maximum number of edits that the store keeps. At the maximum, the first edit of another place is 503.",
+    details: "An edited field of a place of a data set is an edit, and so is the deletion of such a place. See "
+      + "[Keeping a source up to date](nightly.md#limits).")
   let changesRetention = Setting.Key(
     "CHANGES_RETENTION_DAYS", .integer(1...3650), affects: .operation, default: "30",
     "Days for which clients of /changes may be away; their positions are valid for so long.",

@@ -98,8 +98,7 @@ final class OutageLog: StoreObserver {
         logBeginning(reason)
       }
     case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .uploadTooSlow, .keysExhausted,
-      .timeout,
-      .outcomeUnknown, .unexpected:
+      .editsExhausted, .timeout, .outcomeUnknown, .unexpected:
       break
     }
   }
@@ -112,7 +111,7 @@ final class OutageLog: StoreObserver {
 /// The operations that need the same privileges of a database's role.
 private enum Privilege: UInt16 {
   case search, lookUp, readiness, export, create, put, delete, batch, `import`, sources, changes, areas, areaChanges
-  case records
+  case records, edits
 
   init(_ operation: StoreOperation) {
     self =
@@ -131,6 +130,7 @@ private enum Privilege: UInt16 {
       case .areas: .areas
       case .areaChanges: .areaChanges
       case .records: .records
+      case .edits: .edits
       }
   }
 
@@ -153,6 +153,7 @@ private enum Privilege: UInt16 {
     case .areas: "areas"
     case .areaChanges: "changes of areas"
     case .records: "records of features"
+    case .edits: "edits"
     }
   }
 }

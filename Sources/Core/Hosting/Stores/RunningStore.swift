@@ -79,11 +79,13 @@ struct RunningStore: Service {
     switch configuration.store {
     case .memory(let files, keptIn: nil, _):
       return try await buildVolatile(
-        files, text: configuration.search.textIndex, clock: clock, metrics: metrics, logger: logger)
+        files, text: configuration.search.textIndex, maximumEdits: configuration.maximumEdits, clock: clock,
+        metrics: metrics, logger: logger)
     case .memory(let files, keptIn: let path?, let indexPath):
       return try await buildJournaled(
         path, files, indexPath: indexPath, changesRetention: configuration.changesRetention,
-        text: configuration.search.textIndex, clock: clock, metrics: metrics, logger: logger)
+        text: configuration.search.textIndex, maximumEdits: configuration.maximumEdits, clock: clock,
+        metrics: metrics, logger: logger)
     case .postgres(let database):
       return try buildPostgres(
         database, configuration.search, keepsSearches: configuration.analytics == .postgres,
@@ -94,9 +96,10 @@ struct RunningStore: Service {
   // MARK: Memory
 
   private static func buildVolatile(
-    _ files: [String], text: TextIndexConfiguration, clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
+    _ files: [String], text: TextIndexConfiguration, maximumEdits: Int, clock: MonotoneClock,
+    metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
-    let memory = MemoryStore(text: text, clock: clock)
+    let memory = MemoryStore(text: text, maximumEdits: maximumEdits, clock: clock)
     try await memory.load(files: files.isEmpty ? [MemoryStore.sampleName] : files, logger: logger)
     logger.info("places are in memory only")
     var running = RunningStore(
@@ -109,13 +112,14 @@ struct RunningStore: Service {
 
   private static func buildJournaled(
     _ path: String, _ files: [String], indexPath: String?, changesRetention: Duration, text: TextIndexConfiguration,
-    clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
+    maximumEdits: Int, clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
     let start = ContinuousClock.now
     let journal = try await SQLiteJournal.open(path: path, damagedRows: DamagedRows(logger: logger))
     // While the file is open, no other process uses the files of its index.
     let indexFiles = Self.indexFiles(indexPath, logger: logger)
-    let memory = try await MemoryStore(journal: journal, files: indexFiles, text: text, clock: clock)
+    let memory = try await MemoryStore(
+      journal: journal, files: indexFiles, text: text, maximumEdits: maximumEdits, clock: clock)
     log(memory.indexOrigin, of: memory, in: ContinuousClock.now - start, logger)
     // The file is open, so that no other process makes a copy.
     SQLiteJournal.removeCopy(at: path + backupSuffix)
@@ -187,7 +191,7 @@ struct RunningStore: Service {
     let migrations = try Self.migrations(of: database)
     let store = try PostgresStore(
       configuration: try PostgresConfiguration(database), migrations: migrations,
-      damagedRows: DamagedRows(logger: logger))
+      damagedRows: DamagedRows(logger: logger), maximumEdits: database.maximumEdits)
     logger.info("places are in PostgreSQL", metadata: ["pool_size": .stringConvertible(database.poolSize)])
     var running = try withIndex(
       of: store, database, changesRetention: changesRetention, text: search.textIndex, metrics: metrics, logger: logger)

@@ -16,6 +16,9 @@ package struct CachePolicy: Sendable {
   /// A Boolean value that indicates whether a response is for its sender alone, because reading needs a key.
   let isPrivate: Bool
 
+  /// A Boolean value that indicates whether another sender may get another response.
+  private var variesBySender: Bool
+
   /// A Boolean value that indicates whether nothing may be kept, so that responses get no entity tags either.
   package let isOff: Bool
 
@@ -30,6 +33,7 @@ package struct CachePolicy: Sendable {
     var names = directives.split(separator: ",").map { $0.drop { $0 == " " || $0 == "\t" } }
     isOff = names.contains { $0.lowercased().hasPrefix("no-store") }
     isPrivate = readsNeedKey
+    variesBySender = readsNeedKey
     if readsNeedKey {
       names.removeAll { ["public", "private"].contains($0.lowercased()) }
       names.insert("private", at: 0)
@@ -39,6 +43,13 @@ package struct CachePolicy: Sendable {
 
   /// The policy of responses that are for their sender alone.
   var madePrivate: CachePolicy { CachePolicy(directives: cacheControl, readsNeedKey: true) }
+
+  /// The policy of responses that senders without further access get, while others get another one.
+  var madeVaryingBySender: CachePolicy {
+    var policy = self
+    policy.variesBySender = true
+    return policy
+  }
 
   /// Returns the policy of responses that may be used again for a few seconds without revalidation.
   func allowing(maximumAgeSeconds seconds: Int64) -> CachePolicy {
@@ -75,7 +86,7 @@ package struct CachePolicy: Sendable {
   }
 
   /// The value of `Vary` on responses that may be kept.
-  var vary: String { isPrivate ? "accept, accept-encoding, authorization" : "accept, accept-encoding" }
+  var vary: String { variesBySender ? "accept, accept-encoding, authorization" : "accept, accept-encoding" }
 
   /// Returns a Boolean value that indicates whether a text is a list of directives (RFC 9111, section 5.2): names, some
   /// with `=` and a token or a quoted string, separated by commas. A directive that is a time has whole seconds, up to

@@ -1,4 +1,5 @@
 import APIDescription
+import AccessControl
 import Basics
 package import HTTPServer
 import JSONText
@@ -15,6 +16,9 @@ package import Points
 /// no `If-Match` accepts it.
 ///
 /// The place as it is stored has a tag of its version alone; a translation or an attribution depends on more.
+///
+/// The values of a data set that were edited may have been removed on purpose, so that only those who may write see
+/// them.
 struct LocationRoute: CallHandler {
   static let call = Call(
     .GET, "/locations/{id}", scope: .read, joinsRestriction: true, id: "getLocation", group: .search, link: "location",
@@ -31,6 +35,9 @@ struct LocationRoute: CallHandler {
   let policy: CachePolicy
   let program: ProgramTag
   let clock: any WallClock
+
+  /// The access by which a sender may see the edits of a place; `nil` if nobody sees them.
+  var access: AccessControl?
 
   /// Returns the response with a place as it is stored in an index.
   func respondAtOnce(to request: HTTPRequest) throws(Problem) -> HTTPResponse? {
@@ -50,6 +57,11 @@ struct LocationRoute: CallHandler {
     let point = try await service.place(try PointID(inPathOf: request), for: request)
     let isTranslated = arguments.languages.languages != nil
     let changes = arguments.changeByThemselves
+    var (policy, seesEdits) = (policy, false)
+    if arguments.view == .details, let access {
+      seesEdits = await access.grants(.write, to: request)
+      policy = seesEdits ? policy.madePrivate : policy.madeVaryingBySender
+    }
     var expiry: Int64?
     var response = try await request.response(
       version: point.version, in: arguments.format, isTranslated || changes ? program : .none, isWeak: isTranslated,
@@ -60,7 +72,9 @@ struct LocationRoute: CallHandler {
       expiry = found.addStates(in: arguments.fields, by: clock)
       let language = arguments.languages.translate(&found)
       var response = HTTPResponse(found[0], arguments)
-      if arguments.view == .details { try await addDetails(to: &response, of: point, for: request) }
+      if arguments.view == .details {
+        try await addDetails(to: &response, of: point, withEdits: seesEdits, for: request)
+      }
       response.addContentLanguage(language)
       return response
     }
@@ -89,21 +103,28 @@ extension PresentationArguments {
 }
 
 extension LocationRoute {
-  /// Adds the member `details` to the JSON of a place.
+  /// Adds the members `details` and, if there are some that the sender sees, `edits` to the JSON of a place.
   ///
   /// - Throws: `Problem` of the store's error.
   private func addDetails(
-    to response: inout HTTPResponse, of point: PointOfInterest, for request: HTTPRequest
+    to response: inout HTTPResponse, of point: PointOfInterest, withEdits: Bool, for request: HTTPRequest
   ) async throws(Problem) {
     guard case .bytes(var bytes) = response.body, bytes.readableBytes >= 2 else { return }
     let sources = try await request.result(of: await service.sources())
     let source = point.draft.origin.flatMap { origin in sources.first { $0.name.hasSameBytes(as: origin.source) } }
+    let mayHaveEdits = withEdits && point.draft.origin != nil
+    let edits = mayHaveEdits ? try await request.result(of: await service.edits(of: point.id)) : nil
     var json = JSONWriter()
+    json.write(name: "details")
     PlaceDetails(point.draft).write(source, to: &json)
+    if let edits {
+      json.write(name: "edits")
+      EditJSON.write(edits, to: &json)
+    }
     // Before the brace at the end.
     let isEmpty = bytes.readableBytes == 2
     bytes.moveWriterIndex(to: bytes.writerIndex - 1)
-    bytes.writeString((isEmpty ? "" : ",") + #""details":"#)
+    if !isEmpty { bytes.writeString(",") }
     bytes.writeBytes(json.sink)
     bytes.writeString("}")
     response.body = .bytes(bytes)
@@ -173,8 +194,8 @@ extension PlaceDetails {
 extension Parameter {
   package static let view = Parameter("view", mayDifferBetweenPages: true) {
     .init(
-      "`details` adds the member `details`: the typed values of the tags, in one form whatever the data set. Needs"
-        + " JSON.",
+      "`details` adds the member `details`: the typed values of the tags, in one form whatever the data set; and, for"
+        + " senders that may write, `edits` if fields differ from the data set because they were edited. Needs JSON.",
       .placeView)
   }
 }
@@ -191,6 +212,9 @@ package struct PresentationArguments {
   let languages: LanguageNegotiation
   let view: PlaceView
 
+  /// The author of what a write changes.
+  package let author: WriteAuthor
+
   /// Creates the arguments from a request.
   ///
   /// - Parameters:
@@ -206,12 +230,24 @@ package struct PresentationArguments {
     fields = values.fields(default: fallback, additional: additional)
     languages = LanguageNegotiation(parameter: values.languages())
     view = values.choice(.view, default: .standard)
+    author = values.choice(.author, default: .client)
     try values.check()
     format = try .chosen(
       by: values[.format], accept: request.headers, from: view == .details ? [.json] : PointFormat.responses)
   }
 }
 
+extension Parameter {
+  package static let author = Parameter("as") {
+    .init(
+      "`source` for a write by which a data set is kept up to date: it changes the fields that were not edited, as an"
+        + " import does, and is no edit itself. The body needs `source` and `sourceId`. `client` is the default.",
+      .writeAuthor)
+  }
+}
+
 extension Schema {
+  fileprivate static let writeAuthor = enumeration(WriteAuthor.allCases.map(\.rawValue))
+    .named("WriteAuthor", order: 1000)
   fileprivate static let placeView = enumeration(PlaceView.allCases.map(\.rawValue)).named("PlaceView", order: 870)
 }

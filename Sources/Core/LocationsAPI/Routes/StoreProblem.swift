@@ -48,6 +48,11 @@ extension Problem {
       self = overloaded(
         "this client has sent as many values of Idempotency-Key in the last day as the server keeps for one client; "
           + "they stay valid, and a new one is accepted when some of them have expired", retryAfterSeconds: 600)
+    case .editsExhausted:
+      self = overloaded(
+        "the service keeps as many edits of imported places as the setting EDITS_MAX allows; edits of places that have "
+          + "some already are accepted; DELETE /edits/{id} makes room, and so does DELETE /locations?source=…, which "
+          + "deletes the places of a data set and forgets all of its edits", retryAfterSeconds: 600)
     case .timeout:
       self.init(
         .gatewayTimeout, code: "store-timeout", title: "Store timeout",
@@ -124,7 +129,7 @@ extension HTTPRequest {
       case .unexpected: .error
       case .outcomeUnknown: .warning
       case .unavailable, .readOnly, .schemaMismatch, .misconfigured, .indexRequired, .indexNotReady, .filterTimeout,
-        .stepLimit, .overloaded, .uploadTooSlow, .keysExhausted, .timeout:
+        .stepLimit, .overloaded, .uploadTooSlow, .keysExhausted, .editsExhausted, .timeout:
         .debug
       }
     logger.log(level: level, "a call of the store failed", metadata: ["error": "\(error)"])
@@ -143,6 +148,10 @@ extension Problem {
       self.init(
         .conflict, code: "conflict", detail: "another \(resource) has this source and sourceId",
         errors: [ProblemError(.pointer("\(prefix)/sourceId"), "is already that of another \(resource)")])
+    case .deletedByClient(let id):
+      self.init(
+        .conflict, code: "conflict",
+        detail: "a call deleted the \(resource) with this source and sourceId; DELETE /edits/\(id) lets it come back")
     case .notFound:
       self = .notFound("there is no \(resource) with this id")
     case .conditionFailed(let version?):

@@ -19,10 +19,11 @@ struct ImportRoute: CallHandler {
       + " `id`, or with its `source` and `sourceId`, or else creates one. For keys and tokens with a filter or areas, a"
       + " row is rejected if its place is outside or would be. With `replaceSource`, the place with the id of a rejected"
       + " row is kept and counted as `kept`; where places are deleted, a rejected row without an id counts towards"
-      + " `maxDeletions` as one more.",
+      + " `maxDeletions` as one more. Fields and tags of a place with a source that other calls changed keep their"
+      + " values, unless `conflicts` says otherwise, and a place that was deleted by a call stays deleted.",
     parameters: [
-      .mode, .dryRun, .source, .idField, .nameField, .unknownFields, .replaceSource, .maxDeletions, .licence,
-      .attribution, .attributionURL,
+      .mode, .dryRun, .source, .idField, .nameField, .unknownFields, .replaceSource, .maxDeletions, .conflicts,
+      .assumeEditedSince, .licence, .attribution, .attributionURL,
     ],
     describing: [
       "source": .init(
@@ -83,6 +84,8 @@ struct ImportRoute: CallHandler {
       var options = ImportOptions(
         mode: arguments.isAtomic ? .atomic : .partial, dryRun: arguments.isDryRun, key: arguments.key,
         removal: arguments.removal, sources: arguments.sources)
+      options.conflicts = arguments.conflicts
+      options.assumeEditedSince = arguments.assumeEditedSince
       options.rejected = { rejections.places }
       options.client = IdempotencyKey.client(of: request)
       options.reserve = { bytes in try share.hold(staged: bytes) }
@@ -146,6 +149,8 @@ private struct ImportArguments {
   let isDryRun: Bool
   let options: RowOptions
   let removal: ImportRemoval?
+  let conflicts: ConflictPolicy
+  let assumeEditedSince: Timestamp?
   let sources: [DataSource]
   let key: ImportKey?
 
@@ -158,6 +163,8 @@ private struct ImportArguments {
     isDryRun = values.flag(.dryRun)
     options = values.rowOptions()
     removal = values.removal()
+    conflicts = values.choice(.conflicts, default: .edits)
+    assumeEditedSince = values.assumeEditedSince()
     sources = values.dataSources(options, removal)
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }) else {
@@ -210,6 +217,20 @@ extension Parameter {
       Schema(
         .string, nil,
         ["pattern": "^([0-9]{1,15}|(100|[0-9]{1,2})%)$", "default": .string(DeletionLimit.standard.description)]))
+  }
+
+  static let conflicts = Parameter("conflicts") {
+    .init(
+      "The values of fields that were edited and that the source has changed since: `edits`, the default, keeps those of"
+        + " the edits, and `GET /edits?conflict=true` lists the places; `source` takes those of the source.",
+      .conflictPolicy)
+  }
+
+  static let assumeEditedSince = Parameter("assumeEditedSince") {
+    .init(
+      "For places that were edited before the service kept edits: fields of a place whose last change is not before this"
+        + " time, and that differ from its row, become edits. Places with edits are left out.",
+      Schema(.string, nil, ["format": "date-time"], example: "2026-11-21T10:15:00Z"))
   }
 
   package static let licence = Parameter("licence") {
@@ -282,6 +303,16 @@ extension ParameterValues {
     }
   }
 
+  /// Returns the time of `assumeEditedSince`; `nil` if it is absent or invalid. An invalid value is noted.
+  fileprivate mutating func assumeEditedSince() -> Timestamp? {
+    guard let text = self[.assumeEditedSince] else { return nil }
+    if let time = Timestamp(rfc3339: text) { return time }
+    note(
+      .invalid, Parameter.assumeEditedSince.name,
+      "must be a time such as 2026-11-21T10:15:00Z, got \(quoted(text))")
+    return nil
+  }
+
   /// Returns the data set of the parameter `source`, or else of `replaceSource`, with its licence and attribution. Invalid
   /// values are noted.
   package mutating func dataSources(_ options: RowOptions, _ removal: ImportRemoval?) -> [DataSource] {
@@ -330,8 +361,8 @@ extension Problem {
 }
 
 package enum ImportReportJSON {
-  /// Returns the JSON object of a report; `kept` is left out where it is 0, `warnings` where there are none, and so is
-  /// `implausible`, the number of those about implausible coordinates.
+  /// Returns the JSON object of a report; `kept`, `keptEdits` and `conflicts` are left out where they are 0, `warnings`
+  /// where there are none, and so is `implausible`, the number of those about implausible coordinates.
   package static func text(
     of report: ImportReport, warnings: [String] = [], implausible: Int = 0
   ) -> JSONWriter<[UInt8]> {
@@ -342,6 +373,8 @@ package enum ImportReportJSON {
     json.write(member: "unchanged", report.unchanged)
     if let deleted = report.deleted { json.write(member: "deleted", deleted) }
     if report.kept > 0 { json.write(member: "kept", report.kept) }
+    if report.keptEdits > 0 { json.write(member: "keptEdits", report.keptEdits) }
+    if report.conflicts > 0 { json.write(member: "conflicts", report.conflicts) }
     json.write(member: "rejected", report.rejected)
     json.write(name: "errors")
     json.writeArray(of: report.rejections) { row, json in
@@ -362,6 +395,9 @@ package enum ImportReportJSON {
 }
 
 extension Schema {
+  fileprivate static let conflictPolicy = enumeration(ConflictPolicy.allCases.map(\.rawValue))
+    .named("ConflictPolicy", order: 990)
+
   package static let importReport = Schema(
     .object(
       [
@@ -372,6 +408,17 @@ extension Schema {
           Schema(
             .integer, "The number of places that `replaceSource` did not delete, as a rejected row has their id.",
             ["minimum": 1])),
+        .optional(
+          "keptEdits",
+          Schema(
+            .integer, "The number of places of which rows left edits, or their deletion by a call, as they are.",
+            ["minimum": 1])),
+        .optional(
+          "conflicts",
+          Schema(
+            .integer,
+            "The number of those places of which this import found that the source has changed an edited field. Conflicts"
+              + " that earlier imports found are not counted again.", ["minimum": 1])),
         .required("rejected", count),
         .required(
           "errors",

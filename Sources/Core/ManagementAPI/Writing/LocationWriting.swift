@@ -11,18 +11,22 @@ struct CreateRoute: CallHandler {
   static let call = Call(
     .POST, "/locations", scope: .write, joinsRestriction: true, id: "createLocation", group: .write,
     summary: "Create a place",
-    description: "The service gives the id; one in the body is ignored.", parameters: .presentation, body: .draft,
+    description: "The service gives the id; one in the body is ignored.", parameters: .presentation + [.author],
+    body: .draft,
     responses: [.written(201, "The new place.", media: .place)])
 
   let service: PointsService
   let address: PublicAddress
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let presentation = try PresentationArguments(request)
+    let presentation = try PresentationArguments(request, allowing: Self.call.parameters)
     let (document, body) = try await PointBody.read(request)
-    let key = try IdempotencyKey.read(request, of: request.principal, body: body)
+    let author = presentation.author
+    try author.check(document.draft)
+    let key = try IdempotencyKey.read(
+      request, of: request.principal, body: body, variant: author == .source ? "as source" : nil)
 
-    let point = try await request.writeResult(of: await service.create(document.draft, once: key))
+    let point = try await request.writeResult(of: await service.create(document.draft, once: key, as: author))
 
     let relative = "locations/\(point.id)"
     let location = address.target(path: "/" + relative, relative: relative, for: request)
@@ -44,7 +48,7 @@ extension HTTPResponse {
 struct ReplaceRoute: CallHandler {
   static let call = Call(
     .PUT, "/locations/{id}", scope: .write, joinsRestriction: true, id: "replaceLocation", group: .write,
-    summary: "Replace a place, or create it with this id", parameters: .presentation, body: .draft,
+    summary: "Replace a place, or create it with this id", parameters: .presentation + [.author], body: .draft,
     responses: [
       .written(200, "The replaced place.", media: .place), .written(201, "The new place.", media: .place),
     ])
@@ -54,17 +58,29 @@ struct ReplaceRoute: CallHandler {
   let requiresIfMatch: Bool
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let presentation = try PresentationArguments(request)
+    let presentation = try PresentationArguments(request, allowing: Self.call.parameters)
     let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
     let document = try await PointBody.read(request).document
     try id.check(document.id, isForeign: document.hasForeignID)
+    try presentation.author.check(document.draft)
 
     let (point, wasCreated) = try await request.writeResult(
-      of: await service.put(document.draft, id: id, if: condition))
+      of: await service.put(document.draft, id: id, if: condition, as: presentation.author))
 
     let location = address.target(path: "/locations/\(point.id)", relative: "\(point.id)", for: request)
     return HTTPResponse(written: point, createdAt: wasCreated ? location : nil, presentation)
+  }
+}
+
+extension WriteAuthor {
+  /// Checks that a place that is written as its source has one.
+  ///
+  /// - Throws: `Problem` 422.
+  fileprivate func check(_ draft: PointDraft) throws(Problem) {
+    guard self == .client || draft.origin != nil else {
+      throw Problem(InvalidPoint([.init(pointer: "/source", detail: "must be given, with sourceId, if as is source")]))
+    }
   }
 }
 

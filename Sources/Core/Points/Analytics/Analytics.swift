@@ -100,31 +100,3 @@ extension PointQuery {
     requestedCategories.isEmpty ? categories : requestedCategories
   }
 }
-
-extension String {
-  /// Returns the text with the letters of Korean joined into syllables (Unicode Standard, section 3.12.3); the normal
-  /// form for searches has them one by one.
-  fileprivate func composingHangul() -> String {
-    var composed = UnicodeScalarView()
-    for scalar in unicodeScalars {
-      let value = scalar.value
-      if let last = composed.last?.value {
-        var syllable: UInt32?
-        if (0x1100..<0x1113).contains(last), (0x1161..<0x1176).contains(value) {
-          syllable = 0xAC00 + ((last - 0x1100) * 21 + value - 0x1161) * 28
-        } else if (0xAC00..<0xD7A4).contains(last), (last - 0xAC00).isMultiple(of: 28),
-          (0x11A8..<0x11C3).contains(value)
-        {
-          syllable = last + value - 0x11A7
-        }
-        if let syllable = syllable.flatMap(Unicode.Scalar.init) {
-          composed.removeLast()
-          composed.append(syllable)
-          continue
-        }
-      }
-      composed.append(scalar)
-    }
-    return String(composed)
-  }
-}

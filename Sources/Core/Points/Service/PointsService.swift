@@ -264,16 +264,22 @@ public final class PointsService: Sendable {
 
   // MARK: Changes
 
-  /// Creates a place under a new id; see ``PointStore/create(_:once:)``.
-  public func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    try await observe(.create) { () throws(PointWriteError) in try await store.create(draft, once: key) }
+  /// Creates a place under a new id; see ``PointStore/create(_:once:reusingID:as:)``.
+  public func create(
+    _ draft: PointDraft, once key: IdempotencyKey?, as author: WriteAuthor = .client
+  ) async throws(PointWriteError) -> PointOfInterest {
+    try await observe(.create) { () throws(PointWriteError) in
+      try await store.create(draft, once: key, reusingID: true, as: author)
+    }
   }
 
-  /// Replaces the place of an id, or creates it; see ``PointStore/put(_:id:if:)``.
+  /// Replaces the place of an id, or creates it; see ``PointStore/put(_:id:if:as:)``.
   public func put(
-    _ draft: PointDraft, id: PointID, if condition: WriteCondition
+    _ draft: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor = .client
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    try await observe(.put) { () throws(PointWriteError) in try await store.put(draft, id: id, if: condition) }
+    try await observe(.put) { () throws(PointWriteError) in
+      try await store.put(draft, id: id, if: condition, as: author)
+    }
   }
 
   /// Deletes the place of an id; see ``PointStore/delete(id:if:)``.
@@ -336,6 +342,25 @@ public final class PointsService: Sendable {
       try await put(changed, id: id, if: condition).point
     }
   }
+
+  // MARK: Edits
+
+  /// Returns the edits of the place of an id, or `nil`; see ``PointStore/edits(of:)``.
+  package func edits(of id: PointID) async throws(PointStoreError) -> PlaceEdits? {
+    try await observed(.edits, await store.edits(of: id))
+  }
+
+  /// Returns a page of the places with edits; see ``PointStore/edits(matching:)``.
+  package func edits(matching query: EditQuery) async throws(PointStoreError) -> EditPage {
+    try await observed(.edits, await store.edits(matching: query))
+  }
+
+  /// Gives the place of an id the values of its source back; see ``PointStore/forgetEdits(of:)``.
+  package func forgetEdits(of id: PointID) async throws(PointWriteError) -> PointOfInterest? {
+    try await observe(.put) { () throws(PointWriteError) in try await store.forgetEdits(of: id) }
+  }
+
+  // MARK: Imports and exports
 
   /// Imports all rows except those it rejects, or none when the sequence or the store fails; see
   /// ``PointStore/importRows(_:options:)``.
@@ -487,13 +512,13 @@ public enum StoreOperation: Int, CaseIterable, Sendable {
   case page, matches, count, point, shuffled, categories, sources, version, readiness
   case tile, clusters, facets, duplicates
   case create, put, delete, batch, deletions, `import`, export, changes, areas, areaChanges
-  case records
+  case records, edits
 
   public var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .batch, .deletions, .import, .areaChanges: true
     case .page, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
-      .clusters, .facets, .duplicates, .export, .changes, .areas, .records:
+      .clusters, .facets, .duplicates, .export, .changes, .areas, .records, .edits:
       false
     }
   }

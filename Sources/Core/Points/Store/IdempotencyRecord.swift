@@ -80,8 +80,9 @@ extension IdempotencyRecord.Outcome {
 
   /// The outcome as a JSON object, for stores that keep it: `{"created":"<id>","version":7}`, without the version for
   /// records of other collections than the places; `{"imported":[1,0,0,2],"deleted":3,"rejected":[[5,"<detail>"]]}`,
-  /// with the numbers of created, updated, unchanged and rejected rows, the number of deletions if there may be any, and as
-  /// `kept` that of places kept for rejected rows if there are any;
+  /// with the numbers of created, updated, unchanged and rejected rows, the number of deletions if there may be any, and
+  /// if there are any, as `kept` that of places kept for rejected rows, as `keptEdits` that of places that keep edits
+  /// and as `conflicts` that of places with a new conflict;
   /// `{"applied":["<text of a result>"]}`.
   package var json: String {
     var json = JSONWriter()
@@ -96,7 +97,10 @@ extension IdempotencyRecord.Outcome {
       for count in [report.created, report.updated, report.unchanged, report.rejected] { json.write(integer: count) }
       json.endArray()
       if let deleted = report.deleted { json.write(member: "deleted", deleted) }
-      if report.kept > 0 { json.write(member: "kept", report.kept) }
+      let others: [(name: StaticString, count: Int)] = [
+        ("kept", report.kept), ("keptEdits", report.keptEdits), ("conflicts", report.conflicts),
+      ]
+      for (name, count) in others where count > 0 { json.write(member: name, count) }
       json.write(name: "rejected")
       json.beginArray()
       for row in report.rejections {
@@ -131,11 +135,14 @@ extension IdempotencyRecord.Outcome {
         return RejectedRow(number: Int(number), detail: detail)
       }
       let (numbers, deleted) = (counts.compactMap(\.integer).map { Int($0) }, value["deleted"].map(\.integer))
-      let kept = value["kept"].map(\.integer) ?? 0
-      guard counts.count == 4, numbers.count == 4, rejections.count == rows.count, deleted != .some(nil), let kept,
+      let others = ["kept", "keptEdits", "conflicts"].compactMap { name -> Int? in
+        value[name].map { $0.integer.map { Int($0) } } ?? 0
+      }
+      guard counts.count == 4, numbers.count == 4, rejections.count == rows.count, deleted != .some(nil),
+        others.count == 3,
         let report = ImportReport(
           created: numbers[0], updated: numbers[1], unchanged: numbers[2], deleted: (deleted ?? nil).map { Int($0) },
-          kept: Int(kept), rejected: numbers[3], rejections: rejections)
+          kept: others[0], keptEdits: others[1], conflicts: others[2], rejected: numbers[3], rejections: rejections)
       else { return nil }
       self = .imported(report)
     } else if case .array(let texts)? = value["applied"] {

@@ -15,11 +15,17 @@ public struct ImportRow: Hashable, Sendable {
   /// The fields of the row that hold opening hours, but cannot be parsed, for a warning; `nil` if there are none.
   @ComparedByBytes public private(set) var unreadableHours: String?
 
-  public init(number: Int, id: PointID?, draft: PointDraft, unreadableHours: String? = nil) {
+  /// The fields that the file has.
+  public let given: GivenFields
+
+  public init(
+    number: Int, id: PointID?, draft: PointDraft, unreadableHours: String? = nil, given: GivenFields = .all
+  ) {
     self.number = number
     self.id = id
     self.draft = draft
     self.unreadableHours = unreadableHours
+    self.given = given
   }
 
   /// An estimate of the number of bytes that the row takes until it is imported.
@@ -106,12 +112,16 @@ public struct ImportReport: Hashable, Sendable {
   /// The number of places that were replaced by different values.
   public var updated = 0
   /// The number of rows whose places had the same values already, before the import or by an exact duplicate of the
-  /// row.
+  /// row, or were deleted by a client and stay so.
   public var unchanged = 0
   /// The number of places that were deleted; `nil` if the import does not delete any.
   public var deleted: Int?
   /// The number of places that a replacement did not delete because a rejected row has their id.
   public var kept = 0
+  /// The number of places that keep edits, or stay deleted, although a row means them.
+  public var keptEdits = 0
+  /// The number of places that have an edit which is a conflict because of the import.
+  public var conflicts = 0
   /// The number of rows that were rejected.
   public private(set) var rejected = 0
   /// The first ``maximumRejections`` of the rejected rows.
@@ -124,18 +134,23 @@ public struct ImportReport: Hashable, Sendable {
   /// - Parameters:
   ///   - deleted: the number of deleted places; `nil` if the import deleted none on purpose.
   ///   - kept: the number of places that only rejected rows mean.
+  ///   - keptEdits: the number of places that keep edits.
+  ///   - conflicts: the number of places with a new conflict.
   ///   - rejected: the number of rejected rows; at least as many as the rejections.
   ///   - rejections: the first ``maximumRejections`` of them, by their numbers.
   package init?(
-    created: Int, updated: Int, unchanged: Int, deleted: Int?, kept: Int = 0, rejected: Int, rejections: [RejectedRow]
+    created: Int, updated: Int, unchanged: Int, deleted: Int?, kept: Int = 0, keptEdits: Int = 0, conflicts: Int = 0,
+    rejected: Int, rejections: [RejectedRow]
   ) {
-    let counts = [created, updated, unchanged, deleted ?? 0, kept, rejected]
+    let counts = [created, updated, unchanged, deleted ?? 0, kept, keptEdits, conflicts, rejected]
     guard counts.allSatisfy((0...1 << 53).contains) else { return nil }
     self.created = created
     self.updated = updated
     self.unchanged = unchanged
     self.deleted = deleted
     self.kept = kept
+    self.keptEdits = keptEdits
+    self.conflicts = conflicts
     self.rejected = rejected
     self.rejections = rejections
   }
@@ -172,6 +187,8 @@ public struct ImportReport: Hashable, Sendable {
     updated = 0
     unchanged = 0
     kept = 0
+    keptEdits = 0
+    conflicts = 0
     if deleted != nil { deleted = 0 }
   }
 
@@ -182,6 +199,8 @@ public struct ImportReport: Hashable, Sendable {
     unchanged += other.unchanged
     if let count = other.deleted { deleted = (deleted ?? 0) + count }
     kept += other.kept
+    keptEdits += other.keptEdits
+    conflicts += other.conflicts
     rejected += other.rejected
     if other.rejections.isEmpty { return }
     rejections = Array((rejections + other.rejections).sorted { $0.number < $1.number }.prefix(Self.maximumRejections))
@@ -272,6 +291,13 @@ public struct ImportOptions: Sendable {
   /// The places to delete in the same transaction; `nil` for none.
   public var removal: ImportRemoval?
 
+  /// The values to take where both a client and the data set have changed a field.
+  public var conflicts = ConflictPolicy.edits
+
+  /// The time from which on a change of a place of the store without edits is taken for edits of all fields in which
+  /// its row differs; `nil` for never. For places that were edited before the store kept edits.
+  public var assumeEditedSince: Timestamp?
+
   /// Returns the places of the rows that were rejected before the store got them, once all rows have been parsed; `nil`
   /// if there are none. ``ImportRemoval/others(source:limit:)`` does not delete them.
   package var rejected: (@Sendable () -> RejectedPlaces)?
@@ -320,11 +346,11 @@ public struct ImportOptions: Sendable {
   }
 }
 
-/// The error of an exclusive import into a store that has places.
+/// The error of an exclusive import into a store that has places, or edits of deleted ones.
 package struct StoreNotEmpty: Error, Hashable, Sendable, CustomStringConvertible {
   package init() {}
 
-  package var description: String { "an exclusive import needs a store without places" }
+  package var description: String { "an exclusive import needs a store without places and edits" }
 }
 
 /// The places that an import deletes.

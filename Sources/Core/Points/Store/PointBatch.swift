@@ -20,6 +20,9 @@ public struct PointBatch: Sendable {
   /// The key that makes a repeat of the batch return the results of the first, for ``IdempotencyKey/lifetime``.
   package var key: IdempotencyKey?
 
+  /// A Boolean value that indicates whether deletions are no edits, so that the next import may bring the places back.
+  package var forgetsDeletions = false
+
   /// The client whose share of the store's connections the batch takes; `nil` for the program itself.
   package var client: String?
 
@@ -231,7 +234,7 @@ extension PointOperationResult {
   }
 }
 
-/// The places as the changes of a transaction see them: each with the effects of those before it.
+/// The places and their edits as the changes of a transaction see them: each with the effects of those before it.
 package protocol PointTransaction {
   /// The time of the changes.
   var now: Timestamp { get }
@@ -251,18 +254,37 @@ package protocol PointTransaction {
 
   /// Removes an existing place.
   mutating func remove(_ point: PointOfInterest)
+
+  /// Returns the edits of the place of an id, or its deletion; `nil` for none.
+  mutating func edits(of id: PointID) -> PlaceEdits?
+
+  /// Returns the id of the deletion of a place with a source reference; `nil` for none.
+  mutating func deletion(of origin: SourceReference) -> PointID?
+
+  /// Returns a Boolean value that indicates whether there is room for the edits of a place that has none.
+  mutating func hasRoom(forEdits count: Int) -> Bool
+
+  /// Replaces the edits of the place of an id; `nil` removes them.
+  mutating func setEdits(_ edits: PlaceEdits?, of id: PointID)
+
+  /// Notes that a client has written the values that a place has already, for a store that does not return the edits of
+  /// places. The default does nothing.
+  mutating func confirm(_ point: PointOfInterest)
 }
 
 extension PointTransaction {
+  package mutating func confirm(_ point: PointOfInterest) {}
+
   /// Creates a place under a new id, or under that of the deleted place that had its origin last.
   ///
   /// - Parameters:
   ///   - admits: the decision on the places of the sender; see ``PointBatch/admits``.
   ///   - reusesID: a Boolean value that indicates whether the id may be that of a deleted place. It is never if there is
   ///     a decision: the deleted place may not have existed for the sender.
-  /// - Throws: ``PointWriteError``: `originTaken`, or `forbidden` because of the decision.
+  /// - Throws: ``PointWriteError``: `originTaken`, `deletedByClient`, or `forbidden` because of the decision.
   package mutating func create(
-    _ draft: PointDraft, admitting admits: PointJudge? = nil, reusingID reusesID: Bool = true
+    _ draft: PointDraft, admitting admits: PointJudge? = nil, reusingID reusesID: Bool = true,
+    as author: WriteAuthor = .client
   ) throws(PointWriteError) -> PointOfInterest {
     var (owner, former): (PointID?, PointID?)
     if let origin = draft.origin {
@@ -273,38 +295,112 @@ extension PointTransaction {
     let id = former ?? PointID(at: now, using: &generator)
     try check(draft, id: id, replacing: nil, admits)
     if let owner { throw try takenOrigin(by: owner, admits) }
+    try checkDeletion(of: draft.origin, as: author)
+    forgetDeletions(at: id, draft.origin)
     return put(draft, id: id)
   }
 
-  /// Replaces the place of an id, or creates it; see ``PointStore/put(_:id:if:)``.
+  /// Replaces the place of an id, or creates it; see ``PointStore/put(_:id:if:as:)``.
   ///
   /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
-  /// - Throws: ``PointWriteError``: `originTaken`, `conditionFailed`, or `forbidden` because of the decision.
+  /// - Throws: ``PointWriteError``: `originTaken`, `deletedByClient`, `conditionFailed`, `forbidden` because of the
+  ///   decision, or ``PointStoreError/editsExhausted``.
   package mutating func replace(
-    _ draft: PointDraft, id: PointID, if condition: WriteCondition, admitting admits: PointJudge? = nil
+    _ draft: PointDraft, id: PointID, if condition: WriteCondition, admitting admits: PointJudge? = nil,
+    as author: WriteAuthor = .client
   ) throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     let former = point(id: id)
     let visible = try former.flatMap { point throws(PointWriteError) in try point.visible(admits) }
     guard condition.holds(of: visible?.version) else { throw .conditionFailed(currentVersion: visible?.version) }
     if former != nil, visible == nil { throw .takenID }
-    if let former, former.draft == draft { return (former, false) }
-    try check(draft, id: id, replacing: former, admits)
-    if let origin = draft.origin, let owner = owner(of: origin), owner != id {
-      throw try takenOrigin(by: owner, admits)
+    guard let former else {
+      try check(draft, id: id, replacing: nil, admits)
+      try checkOrigin(of: draft, id: id, admits)
+      try checkDeletion(of: draft.origin, as: author)
+      forgetDeletions(at: id, draft.origin)
+      return (put(draft, id: id), true)
     }
-    return (put(draft, id: id), former == nil)
+    let known = former.draft.origin == nil ? nil : edits(of: id)
+    var (draft, edits) = (draft, known)
+    switch author {
+    case .client: edits = PlaceEdits.afterWrite(to: id, from: former.draft, to: draft, at: now, knowing: known)
+    case .source:
+      if !draft.hasSameOrigin(as: former.draft) {
+        edits = nil
+      } else if let known {
+        let merge = known.merging(draft, onto: former.draft)
+        (draft, edits) = (merge.draft, merge.edits)
+      }
+    }
+    var point = former
+    if former.draft == draft {
+      if author == .client { confirm(former) }
+    } else {
+      try check(draft, id: id, replacing: former, admits)
+      try checkOrigin(of: draft, id: id, admits)
+      if known == nil, let edits, !hasRoom(forEdits: edits.edits.count) { throw .store(.editsExhausted) }
+      if !draft.hasSameOrigin(as: former.draft) {
+        try checkDeletion(of: draft.origin, as: author)
+        forgetDeletions(at: id, draft.origin)
+      }
+      point = put(draft, id: id)
+    }
+    if edits != known { setEdits(edits, of: id) }
+    return (point, false)
   }
 
-  /// Deletes the place of an id.
+  /// Deletes the place of an id. A deletion for which the store has no room is made too, as it may be for privacy; the
+  /// next import may then bring the place back.
   ///
-  /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  /// - Parameters:
+  ///   - admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  ///   - isForgotten: a Boolean value that indicates whether the deletion is no edit.
   /// - Throws: ``PointWriteError``: `notFound` or `conditionFailed`.
   package mutating func delete(
-    id: PointID, if condition: WriteCondition, admitting admits: PointJudge? = nil
+    id: PointID, if condition: WriteCondition, admitting admits: PointJudge? = nil, forgetting isForgotten: Bool = false
   ) throws(PointWriteError) {
     guard let point = try point(id: id)?.visible(admits) else { throw .notFound }
     guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
+    if let origin = point.draft.origin {
+      let known = edits(of: id)
+      let isKept = !isForgotten && (known != nil || hasRoom(forEdits: 1))
+      let deletion = isKept ? PlaceEdits(deletionOf: id, origin: origin, at: now) : nil
+      if deletion != known { setEdits(deletion, of: id) }
+    }
     remove(point)
+  }
+
+  /// Forgets the edits of a place; see ``PointStore/forgetEdits(of:)``.
+  ///
+  /// - Throws: ``PointWriteError``: `notFound`.
+  package mutating func forgetEdits(of id: PointID) throws(PointWriteError) -> PointOfInterest? {
+    guard let edits = edits(of: id) else { throw .notFound }
+    setEdits(nil, of: id)
+    guard let point = point(id: id) else { return nil }
+    let draft = edits.undone(in: point.draft)
+    return draft == point.draft ? point : put(draft, id: id)
+  }
+
+  /// Forgets the deletions that end as a place gets an id and an origin.
+  private mutating func forgetDeletions(at id: PointID, _ origin: SourceReference?) {
+    if edits(of: id)?.isDeletion == true { setEdits(nil, of: id) }
+    if let origin, let deleted = deletion(of: origin) { setEdits(nil, of: deleted) }
+  }
+
+  /// Checks that a write as a data set does not bring back a place that a client deleted.
+  private mutating func checkDeletion(
+    of origin: SourceReference?, as author: WriteAuthor
+  ) throws(PointWriteError) {
+    guard author == .source, let origin, let id = deletion(of: origin) else { return }
+    throw .deletedByClient(id: id)
+  }
+
+  /// Checks that no other place has the origin of a draft.
+  private mutating func checkOrigin(
+    of draft: PointDraft, id: PointID, _ admits: PointJudge?
+  ) throws(PointWriteError) {
+    guard let origin = draft.origin, let owner = owner(of: origin), owner != id else { return }
+    throw try takenOrigin(by: owner, admits)
   }
 
   /// Checks that a place will be one of the sender.
@@ -329,10 +425,13 @@ extension PointTransaction {
 
   /// Applies an operation, and returns its result. One that fails changes nothing.
   ///
-  /// - Parameter admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  /// - Parameters:
+  ///   - admits: the decision on the places of the sender; see ``PointBatch/admits``.
+  ///   - forgetsDeletions: a Boolean value that indicates whether a deletion is no edit.
+  /// - Throws: ``PointStoreError/editsExhausted``, which ends the batch.
   package mutating func apply(
-    _ operation: PointOperation, admitting admits: PointJudge? = nil
-  ) -> PointOperationResult {
+    _ operation: PointOperation, admitting admits: PointJudge? = nil, forgettingDeletions forgetsDeletions: Bool = false
+  ) throws(PointStoreError) -> PointOperationResult {
     do throws(PointWriteError) {
       switch operation {
       case .create(let draft):
@@ -350,17 +449,19 @@ extension PointTransaction {
         } catch {
           return .rejected(error)
         }
-        return .changed(id, version: try replace(draft, id: id, if: .none, admitting: admits).point.version)
+        let (point, _) = try replace(draft, id: id, if: .none, admitting: admits)
+        return .changed(id, version: point.version)
       case .delete(let id, let condition):
-        try delete(id: id, if: condition, admitting: admits)
+        try delete(id: id, if: condition, admitting: admits, forgetting: forgetsDeletions)
         return .deleted(id)
       case .rejected(let rejection): return .rejected(rejection)
       }
     } catch {
       switch error {
-      case .originTaken: return .originTaken
+      case .originTaken, .deletedByClient: return .originTaken
       case .conditionFailed(let version): return .conditionFailed(currentVersion: version)
       case .forbidden(let reason): return .forbidden(reason: ExactText(reason))
+      case .store(.editsExhausted): throw .editsExhausted
       case .store:
         return .forbidden(reason: ExactText("the filter or the areas of the key or token can't be evaluated in time"))
       case .notFound, .keyInFlight, .keyReused, .tooLarge: return .notFound

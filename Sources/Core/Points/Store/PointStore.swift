@@ -84,6 +84,17 @@ public protocol PointStore: Sendable {
   /// too.
   func knownDataVersion() -> DataVersion?
 
+  /// Returns the edits of the place of an id, or its deletion, as the last committed write left them; `nil` for none.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func edits(of id: PointID) async throws(PointStoreError) -> PlaceEdits?
+
+  /// Returns a page of the places with edits and of the deleted places that match, by id, as the last committed write
+  /// left them.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func edits(matching query: EditQuery) async throws(PointStoreError) -> EditPage
+
   /// Returns when the store is available and its schema is current.
   ///
   /// - Throws: ``PointStoreError`` with the reason where it is not.
@@ -97,20 +108,23 @@ public protocol PointStore: Sendable {
   ///   - key: makes a repeat of the call return the result of the first, for ``IdempotencyKey/lifetime``.
   ///   - reusesID: a Boolean value that indicates whether the id may be that of a deleted place. It may not for a caller
   ///     who may not have known that place.
+  ///   - author: has no effect: a new place has no edits. A deletion of a place with its origin is forgotten.
   /// - Throws: ``PointWriteError``: `originTaken`, `keyInFlight`, `keyReused` or `store`.
   func create(
-    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool, as author: WriteAuthor
   ) async throws(PointWriteError) -> PointOfInterest
 
   /// Replaces the place of an id, or creates it. A place that has the values already is left unchanged and keeps its
   /// version.
   ///
+  /// - Parameter author: the author of the values. What a client changes of a place that keeps its origin is an edit;
+  ///   see ``PlaceEdits``. A place that its data set replaces keeps its edits, as in an import.
   /// - Throws: ``PointWriteError``: `originTaken`, `conditionFailed` or `store`.
   func put(
-    _ place: PointDraft, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool)
 
-  /// Deletes the place of an id.
+  /// Deletes the place of an id. If it has an origin, the deletion is an edit: no import brings the place back.
   ///
   /// - Throws: ``PointWriteError``: `notFound`, `conditionFailed` or `store`.
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError)
@@ -123,7 +137,8 @@ public protocol PointStore: Sendable {
   func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult]
 
   /// Deletes a batch of the places of a data set. The batch is one transaction, of a size that the store chooses and at
-  /// most 1,000 places; each is deleted and logged as by ``delete(id:if:)``.
+  /// most 1,000 places; each is logged as by ``delete(id:if:)``. All edits of the data set are forgotten, also earlier
+  /// deletions: the next import brings the places back.
   ///
   /// Following ``DeletedBatch/next`` to the end deletes every place that is of the data set throughout.
   ///
@@ -133,7 +148,15 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointWriteError``: `store`. The batch was not deleted then, unless the outcome is unknown.
   func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch
 
-  /// Removes a registered data set without places and areas, and the time of its last import.
+  /// Forgets the edits of a place. Its fields have the values of its data set again, as far as these are known: a change
+  /// as any other. A deletion is only forgotten: the next import brings the place back, under its id.
+  ///
+  /// - Returns: the place; `nil` if it was deleted.
+  /// - Throws: ``PointWriteError``: `notFound` if there are no edits, or `store`.
+  func forgetEdits(of id: PointID) async throws(PointWriteError) -> PointOfInterest?
+
+  /// Removes a registered data set without places and areas, the time of its last import, and the deletions of its
+  /// places.
   ///
   /// - Throws: ``PointWriteError``: `store`.
   func removeSource(named name: String) async throws(PointWriteError) -> SourceRemoval
@@ -151,7 +174,8 @@ public protocol PointStore: Sendable {
   /// origin; where there is none, or the row has no origin, it creates a place, under the id of the deleted place that
   /// had the origin last, if any. A replaced place keeps its id and its `createdAt`, and its version grows; a place that
   /// has the row's values already is left unchanged. Of rows for the same place the last one counts and the others are
-  /// reported as rejected; so is a row whose id and origin belong to two places.
+  /// reported as rejected; so is a row whose id and origin belong to two places. Places keep their edits, and deleted
+  /// places stay deleted; see ``PlaceEdits`` and ``ImportOptions/conflicts``.
   ///
   /// A parser that rejects rows itself throws from the sequence where the mode is ``ImportMode/atomic``; see
   /// ``AllOrNothing``.
@@ -187,9 +211,18 @@ extension PointStore {
 
   public func committedPoint(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await point(id: id) }
 
-  /// Creates a place; see ``create(_:once:reusingID:)``.
-  public func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    try await create(place, once: key, reusingID: true)
+  /// Creates a place of a client; see ``create(_:once:reusingID:as:)``.
+  public func create(
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool = true
+  ) async throws(PointWriteError) -> PointOfInterest {
+    try await create(place, once: key, reusingID: reusesID, as: .client)
+  }
+
+  /// Replaces the place of an id, or creates it, for a client; see ``put(_:id:if:as:)``.
+  public func put(
+    _ place: PointDraft, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
+    try await put(place, id: id, if: condition, as: .client)
   }
 
   /// Returns every category with the number of its places; see ``categoryCounts(in:)``.
@@ -330,6 +363,9 @@ public struct IdempotencyKey: Hashable, Sendable {
 public enum PointWriteError: Error, Hashable, Sendable {
   /// Another place has the same source and source id.
   case originTaken
+  /// A client deleted the place of the source and source id, and a write as its data set does not bring it back. The id
+  /// is that of the deletion; see ``PointStore/forgetEdits(of:)``.
+  case deletedByClient(id: PointID)
   /// The place does not exist.
   case notFound
   /// The condition does not hold for the current version, if any.
@@ -421,6 +457,10 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The caller's share of the room for idempotency keys is full; nothing was done. Keys that are known stay valid.
   case keysExhausted
 
+  /// The store has as many edits as it may have; nothing was done. Edits of places that have some stay possible, and so
+  /// do deletions.
+  case editsExhausted
+
   /// The call exceeded its timeout. A write was not made, and will not be.
   case timeout
 
@@ -445,6 +485,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
     case .overloaded: "overloaded"
     case .uploadTooSlow: "upload_too_slow"
     case .keysExhausted: "keys_exhausted"
+    case .editsExhausted: "edits_exhausted"
     case .timeout: "timeout"
     case .outcomeUnknown: "outcome_unknown"
     case .unexpected: "unexpected"
@@ -460,7 +501,7 @@ extension PointStoreError: CustomStringConvertible {
       .outcomeUnknown(let reason), .unexpected(let reason):
       "\(shortDescription): \(reason)"
     case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .uploadTooSlow, .keysExhausted,
-      .timeout:
+      .editsExhausted, .timeout:
       shortDescription
     }
   }

@@ -139,6 +139,16 @@ package struct IndexedStore: PointStore, StoreIndex {
     try await follower.observers.observe(.sources) { () throws(PointStoreError) in try await database.sources() }
   }
 
+  package func edits(of id: PointID) async throws(PointStoreError) -> PlaceEdits? {
+    try await follower.observers.observe(.edits) { () throws(PointStoreError) in try await database.edits(of: id) }
+  }
+
+  package func edits(matching query: EditQuery) async throws(PointStoreError) -> EditPage {
+    try await follower.observers.observe(.edits) { () throws(PointStoreError) in
+      try await database.edits(matching: query)
+    }
+  }
+
   package func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     do {
       return try await follower.observers.observe(.shuffled) { () throws(PointStoreError) in
@@ -248,17 +258,23 @@ package struct IndexedStore: PointStore, StoreIndex {
   }
 
   package func create(
-    _ draft: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+    _ draft: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool, as author: WriteAuthor
   ) async throws(PointWriteError) -> PointOfInterest {
     try await write(.create) { () throws(PointWriteError) in
-      try await database.create(draft, once: key, reusingID: reusesID)
+      try await database.create(draft, once: key, reusingID: reusesID, as: author)
     }
   }
 
   package func put(
-    _ draft: PointDraft, id: PointID, if condition: WriteCondition
+    _ draft: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    try await write(.put) { () throws(PointWriteError) in try await database.put(draft, id: id, if: condition) }
+    try await write(.put) { () throws(PointWriteError) in
+      try await database.put(draft, id: id, if: condition, as: author)
+    }
+  }
+
+  package func forgetEdits(of id: PointID) async throws(PointWriteError) -> PointOfInterest? {
+    try await write(.put) { () throws(PointWriteError) in try await database.forgetEdits(of: id) }
   }
 
   package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {

@@ -47,6 +47,9 @@ actor GroupCommitWriter {
   /// reference that would have it copied.
   private nonisolated let formerIDs: Mutex<[SourceReference: PointID]>
 
+  /// The edits of places that are committed.
+  nonisolated let edits: Mutex<EditTable>
+
   /// The named areas that are committed.
   nonisolated let areas: Mutex<Areas>
 
@@ -98,6 +101,7 @@ actor GroupCommitWriter {
     keys: IdempotencyKeyCache,
     sources: [DataSource],
     formerIDs: [SourceReference: PointID],
+    edits: EditTable,
     areas: Areas,
     featureRecords: RecordTable,
     versions: VersionCounter,
@@ -110,6 +114,7 @@ actor GroupCommitWriter {
   ) {
     self.sources = Dictionary(sources.map { (ExactText($0.name), $0) }) { $1 }
     self.formerIDs = Mutex(formerIDs)
+    self.edits = Mutex(edits)
     self.areas = Mutex(areas)
     self.featureRecords = Mutex(featureRecords)
     self.index = index
@@ -163,8 +168,13 @@ actor GroupCommitWriter {
     let (changes, now) = (ObservedChanges(), clock.now())
     observedChanges = changes
     var versions = self.versions
-    return ImportBase(snapshot: index.snapshot, now: now, version: versions.next(at: now), changes: changes)
+    let (snapshot, edits) = placesAndEdits
+    return ImportBase(
+      snapshot: snapshot, edits: edits, now: now, version: versions.next(at: now), changes: changes)
   }
+
+  /// The places and the edits of the same moment.
+  var placesAndEdits: (PointSnapshot, EditTable) { (index.snapshot, edits.withLock { $0 }) }
 
   /// The lookup of the id of the removed place that had a source reference; `nil` if there are no such places.
   nonisolated var formerID: (@Sendable (SourceReference) -> PointID?)? {
@@ -254,14 +264,16 @@ actor GroupCommitWriter {
         for source in batch.sources { sources[ExactText(source.name)] = source }
         for name in batch.removedSources { sources[ExactText(name)] = nil }
         if !batch.formerIDs.isEmpty { formerIDs.withLock { $0.merge(batch.formerIDs) { $1 } } }
-        areas.withLock { $0 = nextAreas }
         let former = index.snapshot
-        index.replace(with: next, version: dataVersions.next())
-        if batch.hasChanges {
-          // An import need not know its own changes.
-          if !group[0].isAlone { observedChanges?.note(batch, from: former) }
-          publish(batch, from: former, to: next)
+        // An import need not know its own changes.
+        if let observedChanges, !group[0].isAlone {
+          observedChanges.note(
+            batch, from: former, edits.withLock { table in batch.edits.keys.compactMap { table[$0] } })
         }
+        if !batch.edits.isEmpty { edits.withLock { $0.apply(batch.edits) } }
+        areas.withLock { $0 = nextAreas }
+        index.replace(with: next, version: dataVersions.next())
+        if batch.hasChanges { publish(batch, from: former, to: next) }
         merge(next)
       }
       if let anchor = batch.anchor {
@@ -344,8 +356,9 @@ actor GroupCommitWriter {
       snapshot: snapshot, isJournaled: journal != nil, sources: sources,
       committedVersion: committedVersion,
       transaction: WriteTransaction(
-        on: snapshot, keys: keys, formerIDs: formerIDs.withLock { $0 }, areas: areas.withLock { $0 },
-        featureRecords: featureRecords.withLock { $0 }, versions: versions, now: clock.now()))
+        on: snapshot, keys: keys, formerIDs: formerIDs.withLock { $0 }, edits: edits.withLock { $0 },
+        areas: areas.withLock { $0 }, featureRecords: featureRecords.withLock { $0 }, versions: versions,
+        now: clock.now()))
   }
 
   private struct GroupWork: Sendable {

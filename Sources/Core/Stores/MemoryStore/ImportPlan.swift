@@ -16,6 +16,9 @@ struct ImportPlan {
   /// The places to remove.
   private(set) var removals: [PointID] = []
 
+  /// The edits of places to change.
+  private(set) var editChanges: EditChanges = [:]
+
   private let notesMeant: Bool
   private let judges: Bool
 
@@ -46,6 +49,22 @@ struct ImportPlan {
   // The numbers of the rejected rows that no later row counts instead of.
   private var refused: Set<Int> = []
 
+  // The edits before the import, which it merges its rows with if there are any, or if it takes changes for edits.
+  private let edits: EditTable
+  private let mergesEdits: Bool
+  private let conflicts: ConflictPolicy
+  private let assumesEditedSince: Timestamp?
+
+  // The ids of the places that keep edits or stay deleted, and of those that have a new conflict.
+  private var withEdits: Set<PointID> = []
+  private var withConflict: Set<PointID> = []
+
+  // The ids of the deletions that rows mean.
+  private var meantDeletions: Set<PointID> = []
+
+  // The ids of the deletions that end because places get their ids or origins, by the ids of these.
+  private var endedDeletions: [PointID: [PointID]] = [:]
+
   private let precedence: RowPrecedence
   private let owners: RowOwners
   private let places: KnownPlaces
@@ -67,15 +86,18 @@ struct ImportPlan {
   ///   - options: the options of the import. Its idempotency key and the data sets do not matter.
   ///   - snapshot: the places before the import, possibly others than those that the rows were compared with on
   ///     arrival.
+  ///   - edits: the edits of the places of the snapshot.
   ///   - formerID: returns the id of the removed place that had a source reference, which takes precedence; `nil` if
   ///     there are none.
   ///   - version: the version of all the places to put, above that of every place of the snapshot.
   ///   - now: the time of the import.
-  /// - Throws: ``EmptyReplacement``, ``TooManyDeletions``, or the error of ``ImportOptions/admits``.
+  /// - Throws: ``EmptyReplacement``, ``TooManyDeletions``, ``PointStoreError/editsExhausted``, or the error of
+  ///   ``ImportOptions/admits``.
   init(
     _ stage: consuming ImportStage,
     options: ImportOptions,
     into snapshot: PointSnapshot,
+    edits: EditTable,
     formerID: (@Sendable (SourceReference) -> PointID?)? = nil,
     version: Int64,
     at now: Timestamp
@@ -94,6 +116,10 @@ struct ImportPlan {
     owners = RowOwners(
       of: copy stage, indices: indices, counting: precedence, removal: removal, keeping: kept, among: places)
     self.snapshot = snapshot
+    self.edits = edits
+    mergesEdits = !edits.isEmpty || options.assumeEditedSince != nil
+    conflicts = options.conflicts
+    assumesEditedSince = options.assumeEditedSince
     self.formerID = formerID
     self.version = version
     self.now = now
@@ -103,9 +129,14 @@ struct ImportPlan {
     isPut = ContiguousArray(repeating: false, count: stage.heldPositions)
     self.stage = stage
     for index in indices {
+      if edits.hasDeletions, let origin = self.stage.row(at: index).draft.origin,
+        let deletion = edits.deletion(of: origin)
+      {
+        meantDeletions.insert(deletion)
+      }
       if let superseder = precedence.superseder(of: index) {
         report.reject(.superseded(self.stage.number(at: index), by: self.stage.number(at: superseder)))
-      } else if snapshot.count == 0 {
+      } else if snapshot.count == 0, !mergesEdits {
         // The row means no place, so its texts need not be read.
         create(at: index)
       } else {
@@ -118,12 +149,18 @@ struct ImportPlan {
       stage.number(at: precedence.superseder(of: $0) ?? $0)
     }
     report.add(repeats)
+    report.keptEdits = withEdits.count
+    report.conflicts = withConflict.count
+    for id in endedDeletions.values.joined() { editChanges[id] = .some(nil) }
     if options.mode == .atomic, report.rejected > 0 {
       if removal != nil { report.deleted = 0 }
       report.takeNothing()
+      editChanges = [:]
       return
     }
     if let removal { try remove(removal, unknownRows: rejected?.unknown ?? 0) }
+    if edits.hasDeletions, admits == nil, let removal { forgetDeletions(of: removal, besides: rejected) }
+    guard edits.hasRoom(for: editChanges) else { throw PointStoreError.editsExhausted }
     puts = self.stage.takePlaces(heldWhere: isPut)
     for case let point? in otherPuts { puts.append(point) }
   }
@@ -140,6 +177,7 @@ struct ImportPlan {
         if removal.limit != nil { report.kept += 1 }
       } else {
         removals.append(id)
+        if edits[id] != nil { editChanges[id] = .some(nil) }
       }
     }
     report.deleted = removals.count
@@ -149,6 +187,25 @@ struct ImportPlan {
     {
       throw error
     }
+  }
+
+  /// Forgets the deletions of places that the data set has no longer.
+  ///
+  /// - Parameter rejected: the places of rejected rows, which it may have.
+  private mutating func forgetDeletions(of removal: ImportRemoval, besides rejected: RejectedPlaces?) {
+    let ids: [PointID]
+    switch removal {
+    case .others(let source, _):
+      if let rejected {
+        guard rejected.unknown == 0 else { return }
+        meantDeletions.formUnion(rejected.ids)
+        meantDeletions.formUnion(rejected.origins.compactMap { edits.deletion(of: $0) })
+      }
+      ids = edits.deletions(ofSource: source)
+    case .places(let source, let sourceIDs):
+      ids = sourceIDs().compactMap { edits.deletion(of: SourceReference(source: source, sourceID: $0)) }
+    }
+    for id in ids where !meantDeletions.contains(id) { editChanges[id] = .some(nil) }
   }
 
   private func hasRow(ofSource source: String) -> Bool {
@@ -173,6 +230,10 @@ struct ImportPlan {
         }
         rejected.reject(RejectedRow(number: row, detail: ForbiddenChange.outside))
         refused.insert(row)
+        editChanges[point.id] = nil
+        endedDeletions[point.id] = nil
+        withEdits.remove(point.id)
+        withConflict.remove(point.id)
         if meant.remove(point.id) != nil { kept.insert(point.id) }
         if snapshot.location(of: point.id) == nil { report.created -= 1 } else { report.updated -= 1 }
       }
@@ -212,24 +273,55 @@ struct ImportPlan {
   }
 
   private mutating func replace(_ former: PointOfInterest, with row: ImportRow, at index: Int) {
-    if former.draft == row.draft {
+    let merged = mergesEdits ? merged(row, onto: former) : nil
+    if former.draft == merged ?? row.draft {
       report.unchanged += 1
       return
     }
     report.updated += 1
-    put(at: index, id: former.id, createdAt: former.createdAt, updatedAt: max(former.updatedAt, now))
+    put(at: index, merged, id: former.id, createdAt: former.createdAt, updatedAt: max(former.updatedAt, now))
   }
 
-  private mutating func put(at index: Int, id: PointID, createdAt: Timestamp, updatedAt: Timestamp) {
+  /// Merges a row with the edits of its place.
+  ///
+  /// - Returns: the values that the place gets; `nil` for those of the row.
+  private mutating func merged(_ row: ImportRow, onto former: PointOfInterest) -> PointDraft? {
+    let known = edits[former.id]
+    let merge: PlaceEdits.Merge
+    if row.draft.origin == nil || !row.draft.hasSameOrigin(as: former.draft) {
+      if known != nil { editChanges[former.id] = .some(nil) }
+      if let deletion = row.draft.origin.flatMap({ edits.deletion(of: $0) }) {
+        endedDeletions[former.id, default: []].append(deletion)
+      }
+      return nil
+    } else if let known {
+      merge = known.merging(row.draft, onto: former.draft, given: row.given, conflicts: conflicts)
+    } else if let assumesEditedSince, former.updatedAt >= assumesEditedSince {
+      merge = PlaceEdits.assuming(former, differsByEditsFrom: row.draft)
+    } else {
+      return nil
+    }
+    if merge.edits != known { editChanges[former.id] = .some(merge.edits) }
+    if merge.edits != nil { withEdits.insert(former.id) }
+    if merge.hasNewConflict { withConflict.insert(former.id) }
+    return merge.draft
+  }
+
+  /// Puts the place of a row.
+  ///
+  /// - Parameter merged: the values of the place; `nil` for those of the row.
+  private mutating func put(
+    at index: Int, _ merged: PointDraft? = nil, id: PointID, createdAt: Timestamp, updatedAt: Timestamp
+  ) {
     let put: PutPosition
-    switch stage.content(at: index) {
-    case .held(let position, _):
+    switch (stage.content(at: index), merged) {
+    case (.held(let position, _), nil):
       put = .held(Int(position))
       isPut[Int(position)] = true
       stage.setPlace(heldAt: Int(position), id: id, version: version, createdAt: createdAt, updatedAt: updatedAt)
-    case .known:
+    case (.held, _), (.known, _):
       put = .other(otherPuts.count)
-      let draft = stage.row(at: index).draft
+      let draft = merged ?? stage.row(at: index).draft
       otherPuts.append(
         PointOfInterest(id: id, draft: draft, version: version, createdAt: createdAt, updatedAt: updatedAt))
     }
@@ -237,7 +329,13 @@ struct ImportPlan {
   }
 
   private mutating func create(at index: Int) {
+    if edits.hasDeletions, let deletion = stage.row(at: index).draft.origin.flatMap({ edits.deletion(of: $0) }) {
+      withEdits.insert(deletion)
+      report.unchanged += 1
+      return
+    }
     let id = stage.id(at: index) ?? newID(at: index)
+    if edits[id] != nil { endedDeletions[id, default: []].append(id) }
     report.created += 1
     createdPlaces.insert(UInt32(createdIDs.count), hash: id.hashValue)
     createdIDs.append(id)

@@ -1,3 +1,4 @@
+import Basics
 import PointIndex
 import Points
 
@@ -41,6 +42,9 @@ struct ImportStage: Sendable {
 
   private var arrivals: UInt32 = 0
 
+  // The first rows of each file with the fields that it has. Before the first of them, rows have all fields.
+  private var givenFields: [(arrival: UInt32, fields: GivenFields)] = []
+
   // The rows with an id or a source reference.
   private var rowsByIdentity = HashIndex(capacity: 1 << 10)
   private var capacity = 1 << 10
@@ -79,6 +83,7 @@ struct ImportStage: Sendable {
   /// Adds rows after those before.
   mutating func append(_ batch: [ImportRow]) {
     for row in batch {
+      if row.given != givenFields.last?.fields ?? .all { givenFields.append((arrivals, row.given)) }
       let hash = row.identityHash
       if row.id != nil { hasIDs = true }
       if let former = position(of: row, hash: hash) {
@@ -108,11 +113,19 @@ struct ImportStage: Sendable {
     switch content(at: index) {
     case .held(let position, let hasID):
       let point = heldRows.point(at: Int(position))
-      return ImportRow(number: number(at: index), id: hasID ? point.id : nil, draft: point.draft)
+      return ImportRow(
+        number: number(at: index), id: hasID ? point.id : nil, draft: point.draft, given: given(at: index))
     case .known(let location, let hasID):
       let point = snapshot.point(at: location)
-      return ImportRow(number: number(at: index), id: hasID ? point.id : nil, draft: point.draft)
+      return ImportRow(
+        number: number(at: index), id: hasID ? point.id : nil, draft: point.draft, given: given(at: index))
     }
+  }
+
+  private func given(at index: Int) -> GivenFields {
+    if givenFields.isEmpty { return .all }
+    let next = givenFields.partitioningIndex { $0.arrival > rows[index].arrival }
+    return next == 0 ? .all : givenFields[next - 1].fields
   }
 
   /// Returns the id of a row; `nil` if it has none.

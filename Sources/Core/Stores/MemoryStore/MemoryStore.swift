@@ -36,11 +36,14 @@ package final class MemoryStore: PointStore, StoreIndex {
   ///
   /// - Parameters:
   ///   - text: the fields that texts are searched in.
+  ///   - maximumEdits: the maximum number of edits of places.
   ///   - clock: the source of the times of places and of the age of idempotency keys.
   package convenience init(
-    text configuration: TextIndexConfiguration = .init(), clock: any WallClock = SystemClock()
+    text configuration: TextIndexConfiguration = .init(),
+    maximumEdits: Int = PlaceEdits.defaultMaximumCount,
+    clock: any WallClock = SystemClock()
   ) {
-    self.init(JournalContents(), journal: nil, text: configuration, clock: clock)
+    self.init(JournalContents(), journal: nil, text: configuration, maximumEdits: maximumEdits, clock: clock)
   }
 
   /// Creates a store of the contents of a journal, to which every write is committed before it is visible or
@@ -52,12 +55,14 @@ package final class MemoryStore: PointStore, StoreIndex {
   ///   - journal: the journal, used by this store alone.
   ///   - files: the files that the index continues from if the journal has their anchor; `nil` for none.
   ///   - text: the fields that texts are searched in.
+  ///   - maximumEdits: the maximum number of edits of places.
   ///   - clock: the source of the times of places and of the age of idempotency keys.
   /// - Throws: ``Points/PointStoreError`` with the reason that the journal can't be read.
   package convenience init(
     journal: any PointJournal,
     files: IndexFiles? = nil,
     text configuration: TextIndexConfiguration = .init(),
+    maximumEdits: Int = PlaceEdits.defaultMaximumCount,
     clock: any WallClock = SystemClock()
   ) async throws(PointStoreError) {
     let (kept, rejection) = await Self.keptIndex(in: files, text: configuration)
@@ -73,7 +78,7 @@ package final class MemoryStore: PointStore, StoreIndex {
     }
     self.init(
       contents, after: kept, rejection: rejection, journal: journal, runs: runs, dropped: dropped,
-      text: configuration, clock: clock)
+      text: configuration, maximumEdits: maximumEdits, clock: clock)
   }
 
   /// An index from files, and the anchor in the journal that it stands for.
@@ -105,6 +110,7 @@ package final class MemoryStore: PointStore, StoreIndex {
     dropped: Int64 = 0,
     keyBytes: Int = IdempotencyKeyCache.maximumBytes,
     text configuration: TextIndexConfiguration = .init(),
+    maximumEdits: Int = PlaceEdits.defaultMaximumCount,
     clock: any WallClock
   ) {
     self.clock = MonotoneClock(clock)
@@ -138,6 +144,7 @@ package final class MemoryStore: PointStore, StoreIndex {
       keys: keys,
       sources: contents.sources,
       formerIDs: contents.formerIDs,
+      edits: EditTable(contents.edits.filter { $0.isCurrent(in: snapshot) }, maximumCount: maximumEdits),
       areas: Areas(contents.areas, version: max(contents.highestVersion, 0)),
       featureRecords: RecordTable(contents.featureRecords),
       versions: versions,
@@ -234,6 +241,13 @@ package final class MemoryStore: PointStore, StoreIndex {
   /// Returns at once: memory can always be read.
   @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness { .ready }
 
+  package func edits(of id: PointID) async throws(PointStoreError) -> PlaceEdits? { writer.edits.withLock { $0[id] } }
+
+  package func edits(matching query: EditQuery) async throws(PointStoreError) -> EditPage {
+    let all = writer.edits.withLock { $0 }
+    return await offThreadPool { all.page(matching: query) }
+  }
+
   package func exportPoints(
     matching query: PointQuery, for client: String?,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
@@ -245,29 +259,33 @@ package final class MemoryStore: PointStore, StoreIndex {
 
   /// Concurrent requests with one key return the same place: none fails as being in flight.
   package func create(
-    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool
+    _ place: PointDraft, once key: IdempotencyKey?, reusingID reusesID: Bool, as author: WriteAuthor
   ) async throws(PointWriteError) -> PointOfInterest {
     try await write(bytes: place.textBytes) { transaction throws(PointWriteError) in
       let keyBytes = IdempotencyRecord.Outcome.creationBytes
       if let key, let record = try transaction.record(of: key, orRoomFor: keyBytes) {
         return try record.repeated(by: key) { $0.point(place) }
       }
-      let point = try transaction.create(place, reusingID: reusesID)
+      let point = try transaction.create(place, reusingID: reusesID, as: author)
       if let key { transaction.record(.created(point.id, version: point.version), of: key) }
       return point
     }
   }
 
   package func put(
-    _ place: PointDraft, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition, as author: WriteAuthor
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     try await write(bytes: place.textBytes) { transaction throws(PointWriteError) in
-      try transaction.replace(place, id: id, if: condition)
+      try transaction.replace(place, id: id, if: condition, as: author)
     }
   }
 
   package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await write { transaction throws(PointWriteError) in try transaction.delete(id: id, if: condition) }
+  }
+
+  package func forgetEdits(of id: PointID) async throws(PointWriteError) -> PointOfInterest? {
+    try await write { transaction throws(PointWriteError) in try transaction.forgetEdits(of: id) }
   }
 
   package func apply(_ batch: PointBatch) async throws(PointWriteError) -> [PointOperationResult] {
@@ -277,7 +295,7 @@ package final class MemoryStore: PointStore, StoreIndex {
         return try batch.repeated(try record.repeated(by: key, \.results))
       }
       if batch.isTooLarge({ transaction.point(id: $0) }) { throw .tooLarge }
-      return transaction.apply(batch)
+      return try PointWriteError.wrapping(try transaction.apply(batch))
     }
   }
 
@@ -290,7 +308,8 @@ package final class MemoryStore: PointStore, StoreIndex {
     let query = PointQuery(
       source: .init(name: source), limit: PointQuery.limits.upperBound, after: last.map { .init(id: $0) })
     let (ids, hasMore) = snapshot.ids(matching: query)
-    guard !ids.isEmpty else { return DeletedBatch(count: 0, next: nil) }
+    let hasDeletions = writer.edits.withLock { $0.hasDeletions }
+    guard !ids.isEmpty || hasDeletions else { return DeletedBatch(count: 0, next: nil) }
     let count = try await write(size: ids.count) { transaction throws(PointWriteError) in
       var count = 0
       for id in ids {
@@ -299,8 +318,10 @@ package final class MemoryStore: PointStore, StoreIndex {
           origin.source.hasSameBytes(as: source)
         else { continue }
         transaction.remove(point)
+        if transaction.edits(of: id) != nil { transaction.setEdits(nil, of: id) }
         count += 1
       }
+      if !hasMore { transaction.forgetDeletions(ofSource: source) }
       return count
     }
     return DeletedBatch(count: count, next: hasMore ? ids.last.map { ExactText($0.description) } : nil)
@@ -354,8 +375,11 @@ package final class MemoryStore: PointStore, StoreIndex {
     if options.dryRun {
       let now = clock.now()
       let staged = try await staged(batches, ids: NewIDs(at: now), options.reserve)
-      let report = await offThreadPool { [snapshot] in
-        Result { try ImportPlan(staged.take(), options: options, into: snapshot, version: 0, at: now).report }
+      let (snapshot, edits) = await writer.placesAndEdits
+      let report = await offThreadPool {
+        Result {
+          try ImportPlan(staged.take(), options: options, into: snapshot, edits: edits, version: 0, at: now).report
+        }
       }
       return try report.get()
     }
@@ -404,6 +428,7 @@ package final class MemoryStore: PointStore, StoreIndex {
     let key = options.key?.hashed()
     for _ in 0..<Self.maximumPlans {
       let (base, formerID) = (await writer.importBase(), formerID(options))
+      let changes = base.changes
       let prepared = await offThreadPool {
         Result { try PreparedImport(staged.rows, options: options, formerID: formerID, onto: base) }
       }
@@ -412,9 +437,11 @@ package final class MemoryStore: PointStore, StoreIndex {
           if let report = try transaction.report(forRepeat: key) { return report }
           // An import that fails has no effect: it may have failed before the changes since.
           let prepared = try prepared.get()
-          guard prepared.isValid(after: base.changes) else { return nil }
+          guard prepared.isValid(after: changes) else { return nil }
+          guard transaction.hasRoom(for: prepared.edits) else { throw PointStoreError.editsExhausted }
           _ = staged.take()
-          transaction.apply(prepared.changes(version: transaction.nextVersion(), at: transaction.now))
+          transaction.apply(
+            prepared.changes(version: transaction.nextVersion(), at: transaction.now), prepared.edits)
           transaction.note(prepared.report, options, key)
           return prepared.report
         }
@@ -433,9 +460,9 @@ package final class MemoryStore: PointStore, StoreIndex {
       Result {
         if let report = try transaction.report(forRepeat: key) { return report }
         let plan = try ImportPlan(
-          staged.take(), options: options, into: transaction.snapshot, formerID: formerID,
+          staged.take(), options: options, into: transaction.snapshot, edits: transaction.edits, formerID: formerID,
           version: transaction.nextVersion(), at: transaction.now)
-        transaction.apply(PointChanges(puts: plan.puts, removals: plan.removals))
+        transaction.apply(PointChanges(puts: plan.puts, removals: plan.removals), plan.editChanges)
         transaction.note(plan.report, options, key)
         return plan.report
       }
@@ -515,6 +542,15 @@ extension MemoryStore: RecordStore {
     of collection: RecordCollection, keptUntil now: Timestamp
   ) async throws(PointStoreError) -> Int {
     try await writer.commit { $0.removeRecords(of: collection, keptUntil: now) }
+  }
+}
+
+extension PlaceEdits {
+  /// Returns a Boolean value that indicates whether the place still is the one that was edited, or is deleted. Another
+  /// program may have changed it.
+  fileprivate func isCurrent(in snapshot: PointSnapshot) -> Bool {
+    if isDeletion { return snapshot.location(of: id) == nil && snapshot.location(of: origin) == nil }
+    return origin == snapshot.point(id: id)?.draft.origin
   }
 }
 

@@ -102,6 +102,9 @@ package struct JournalContents: Sendable {
   /// The ids of removed places by their source references.
   package var formerIDs: [SourceReference: PointID] = [:]
 
+  /// The edits of places, and the deletions. Those of places that other programs have changed may be among them.
+  package var edits: [PlaceEdits] = []
+
   /// The named areas.
   package var areas: [Area] = []
 
@@ -155,6 +158,9 @@ package struct JournalBatch: Sendable {
   /// The ids of the places that were removed, by their source references.
   package internal(set) var formerIDs: [SourceReference: PointID] = [:]
 
+  /// The edits of places and the deletions that were changed, or `nil` for those that were removed.
+  package internal(set) var edits: EditChanges = [:]
+
   /// The areas that were created or changed, each once.
   package internal(set) var areas: [Area] = []
 
@@ -186,7 +192,7 @@ package struct JournalBatch: Sendable {
 
   /// A Boolean value that indicates whether nothing but records of features is committed.
   var hasOnlyFeatureRecords: Bool {
-    !hasChanges && records.isEmpty && sources.isEmpty && removedSources.isEmpty && areas.isEmpty
+    !hasChanges && records.isEmpty && sources.isEmpty && removedSources.isEmpty && edits.isEmpty && areas.isEmpty
       && removedAreas.isEmpty
   }
 

@@ -9,6 +9,9 @@ struct PreparedImport: Sendable {
   /// The effects in numbers.
   let report: ImportReport
 
+  /// The changes of the edits of places.
+  let edits: EditChanges
+
   private let planned: PointChanges
   private let plannedAt: Timestamp
 
@@ -27,7 +30,8 @@ struct PreparedImport: Sendable {
     onto base: ImportBase
   ) throws {
     let plan = try ImportPlan(
-      stage, options: options, into: base.snapshot, formerID: formerID, version: base.version, at: base.now)
+      stage, options: options, into: base.snapshot, edits: base.edits, formerID: formerID, version: base.version,
+      at: base.now)
     var hashes = ContiguousArray<Int>()
     for index in 0..<stage.count {
       let row = stage.row(at: index)
@@ -42,6 +46,7 @@ struct PreparedImport: Sendable {
     self.hashes = hashes
     source = options.removal.map { ExactText($0.source) }
     report = plan.report
+    edits = plan.editChanges
     plannedAt = base.now
     var changes = PointChanges(puts: plan.puts, removals: plan.removals)
     changes.index(for: base.snapshot)
@@ -71,29 +76,36 @@ struct PreparedImport: Sendable {
 /// The state of a store that an import is planned onto.
 struct ImportBase: Sendable {
   let snapshot: PointSnapshot
+  let edits: EditTable
   let now: Timestamp
 
   /// A version above those of all places. The places get a later one.
   let version: Int64
 
-  /// The places that have changed since.
+  /// The places that have changed since, or whose edits have.
   let changes: ObservedChanges
 }
 
-/// The places that have changed since an import was planned, as hashes of their ids, and of the source references that
-/// they had or have.
+/// The places that have changed since an import was planned, or whose edits have, as hashes of their ids, and of the
+/// source references that they had or have.
 final class ObservedChanges: Sendable {
   fileprivate let state = Mutex((hashes: ContiguousArray<Int>(), sources: Set<ExactText>()))
 
   /// Notes the changes of a committed batch.
   ///
-  /// - Parameter former: the snapshot before it.
-  func note(_ batch: JournalBatch, from former: PointSnapshot) {
+  /// - Parameters:
+  ///   - former: the snapshot before it.
+  ///   - formerEdits: the edits that it changes, as they were before it.
+  func note(_ batch: JournalBatch, from former: PointSnapshot, _ formerEdits: [PlaceEdits]) {
     // A removed place may have had its source reference only within the batch.
     var (ids, origins) = (batch.removals, Array(batch.formerIDs.keys))
     for point in batch.places {
       ids.append(point.id)
       if let origin = point.draft.origin { origins.append(origin) }
+    }
+    for edits in formerEdits + batch.edits.values.compactMap(\.self) {
+      ids.append(edits.id)
+      origins.append(edits.origin)
     }
     for id in ids {
       if let origin = former.point(id: id)?.draft.origin { origins.append(origin) }

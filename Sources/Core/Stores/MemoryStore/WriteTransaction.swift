@@ -15,6 +15,9 @@ struct WriteTransaction: PointTransaction, Sendable {
   /// The ids of the places that were removed before, by their source references.
   private let formerIDs: [SourceReference: PointID]
 
+  /// The edits before the first of the writes.
+  let edits: EditTable
+
   private var versions: VersionCounter
 
   // The differences from the snapshot: places by their ids, and the owners of source references; `nil` stands for none.
@@ -23,6 +26,11 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   // The ids of removed places by their source references.
   private var removedIDs: [SourceReference: PointID] = [:]
+
+  // The differences from the edits before: those of places, the deletions by their source references, and the number.
+  private var changedEdits: EditChanges = [:]
+  private var changedDeletions: [SourceReference: PointID?] = [:]
+  private var editCount: Int
 
   // The changes of an import, which is the only write of its transaction.
   private var imported = PointChanges(puts: PointBuffer())
@@ -52,7 +60,7 @@ struct WriteTransaction: PointTransaction, Sendable {
 
   /// Creates a transaction without writes.
   init(
-    on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID],
+    on snapshot: PointSnapshot, keys: IdempotencyKeyCache, formerIDs: [SourceReference: PointID], edits: EditTable,
     areas: Areas, featureRecords: RecordTable, versions: VersionCounter, now: Timestamp
   ) {
     self.snapshot = snapshot
@@ -60,6 +68,8 @@ struct WriteTransaction: PointTransaction, Sendable {
     self.featureRecords = featureRecords
     self.keys = keys
     self.formerIDs = formerIDs
+    self.edits = edits
+    editCount = edits.count
     self.versions = versions
     self.now = now
   }
@@ -82,6 +92,17 @@ struct WriteTransaction: PointTransaction, Sendable {
     guard let id = removedIDs[source] ?? formerIDs[source], point(id: id) == nil else { return nil }
     return id
   }
+
+  /// Returns the edits of the place of an id, or its deletion; `nil` for none.
+  func edits(of id: PointID) -> PlaceEdits? { changedEdits[id] ?? edits[id] }
+
+  /// Returns the id of the deletion of a place with a source reference; `nil` for none.
+  func deletion(of origin: SourceReference) -> PointID? { changedDeletions[origin] ?? edits.deletion(of: origin) }
+
+  func hasRoom(forEdits count: Int) -> Bool { editCount + count <= edits.maximumCount }
+
+  /// Returns a Boolean value that indicates whether there is room for the edits of an import, which is the only write.
+  func hasRoom(for changes: EditChanges) -> Bool { edits.hasRoom(for: changes) }
 
   /// Returns the record of an earlier request with a key; `nil` if there is none, and room for that of this request.
   ///
@@ -129,15 +150,41 @@ struct WriteTransaction: PointTransaction, Sendable {
     _ = versions.next(at: now)
   }
 
+  /// Replaces the edits of the place of an id; `nil` removes them.
+  mutating func setEdits(_ edits: PlaceEdits?, of id: PointID) {
+    let former = self.edits(of: id)
+    editCount += (edits?.edits.count ?? 0) - (former?.edits.count ?? 0)
+    if let former, former.isDeletion, deletion(of: former.origin) == id {
+      changedDeletions[former.origin] = .some(nil)
+    }
+    if let edits, edits.isDeletion { changedDeletions[edits.origin] = id }
+    changedEdits[id] = .some(edits)
+  }
+
+  /// Forgets the deletions of places of a data set.
+  mutating func forgetDeletions(ofSource source: String) {
+    var ids = Set(edits.deletions(ofSource: source))
+    for case (let origin, let id?) in changedDeletions where origin.source.hasSameBytes(as: source) { ids.insert(id) }
+    for id in ids where edits(of: id)?.isDeletion == true { setEdits(nil, of: id) }
+  }
+
   /// Applies the operations of a batch, and returns their results; see ``Points/PointStore/apply(_:)``.
-  mutating func apply(_ batch: PointBatch) -> [PointOperationResult] {
-    let former = batch.isAtomic ? self : nil
+  ///
+  /// - Throws: ``Points/PointStoreError/editsExhausted``; nothing was changed then.
+  mutating func apply(_ batch: PointBatch) throws(PointStoreError) -> [PointOperationResult] {
+    let former = self
     var results: [PointOperationResult] = []
     results.reserveCapacity(batch.operations.count)
     for operation in batch.operations {
-      let result = apply(operation, admitting: batch.admits)
+      let result: PointOperationResult
+      do throws(PointStoreError) {
+        result = try apply(operation, admitting: batch.admits, forgettingDeletions: batch.forgetsDeletions)
+      } catch {
+        self = former
+        throw error
+      }
       results.append(result)
-      if let former, result.isFailure {
+      if batch.isAtomic, result.isFailure {
         self = former
         return results
       }
@@ -150,8 +197,9 @@ struct WriteTransaction: PointTransaction, Sendable {
   mutating func nextVersion() -> Int64 { versions.next(at: now) }
 
   /// Applies the changes of an import, which must be the only write.
-  mutating func apply(_ changes: PointChanges) {
+  mutating func apply(_ changes: PointChanges, _ edits: EditChanges) {
     imported = changes
+    changedEdits = edits
     for id in changes.removals {
       if let source = snapshot.point(id: id)?.draft.origin { removedIDs[source] = id }
     }
@@ -159,7 +207,7 @@ struct WriteTransaction: PointTransaction, Sendable {
     if !changes.removals.isEmpty { _ = versions.next(at: now) }
   }
 
-  /// Removes a registered data set without places and areas.
+  /// Removes a registered data set without places and areas, and the deletions of its places.
   mutating func removeSource(named name: String) -> SourceRemoval {
     let isOwned = owners.contains { $1 != nil && $0.source.hasSameBytes(as: name) }
     let (ids, hasMore) = snapshot.ids(
@@ -169,6 +217,7 @@ struct WriteTransaction: PointTransaction, Sendable {
     else { return .hasPlaces }
     if areas.all.contains(where: { $0.draft.origin?.source.hasSameBytes(as: name) == true }) { return .hasAreas }
     removedSources.append(name)
+    forgetDeletions(ofSource: name)
     return .removed
   }
 
@@ -204,7 +253,7 @@ struct WriteTransaction: PointTransaction, Sendable {
     var results: [PointOperationResult] = []
     if let batch {
       if batch.isTooLarge({ point(id: $0) }) { throw .tooLarge }
-      results = apply(batch)
+      results = try PointWriteError.wrapping(try apply(batch))
       if let last = results.last, last.isFailure { return .failed(last) }
     }
     do throws(PointStoreError) {
@@ -260,7 +309,7 @@ struct WriteTransaction: PointTransaction, Sendable {
     JournalBatch(
       puts: changes.puts, putCount: changes.puts.count, removals: changes.removals, records: records, sources: sources,
       removedSources: removedSources,
-      formerIDs: removedIDs, areas: changedAreas, removedAreas: removedAreas,
+      formerIDs: removedIDs, edits: changedEdits, areas: changedAreas, removedAreas: removedAreas,
       featureRecords: changedFeatureRecords, highestVersion: versions.last, anchor: anchor)
   }
 }

@@ -47,9 +47,11 @@ enum BatchStatements {
   /// The statement that writes a wave, if the places that it depends on are as they were read. Values: the ids that were
   /// read and their versions, 0 for no place; the places to create or replace; the ids to delete; the key or null, the
   /// hash of the request, the texts of the results of all operations, and for each the number of the place whose version
-  /// follows, counted from 1, 0 for none.
+  /// follows, counted from 1, 0 for none; whether deletions are edits, the maximum number of edits, and the ids of places
+  /// whose edits were confirmed.
   ///
-  /// It returns whether the places were as they were read, and the versions of those that were created or replaced.
+  /// It returns whether the places were as they were read, whether there is room for the edits, and the versions of those
+  /// that were created or replaced.
   ///
   /// Creations under ids that may have existed before, and deletions, take the locks of ``VersionStatements``. A place
   /// that was created after it was looked for violates a constraint, so that the statement is rolled back and retried.
@@ -59,7 +61,8 @@ enum BatchStatements {
     WITH expected AS MATERIALIZED (
       SELECT id, version FROM unnest($1::uuid[], $2::int8[]) AS expected (id, version)
     ), puts AS MATERIALIZED (
-      SELECT *
+      SELECT id, lat, long, name, nullif(category, '') AS category, tags::json AS tags, nullif(source, '') AS source,
+        nullif(source_id, '') AS source_id
       FROM unnest(
         $3::uuid[], $4::float8[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[]
       ) AS puts (id, \(PointColumns.draft))
@@ -74,34 +77,91 @@ enum BatchStatements {
       SELECT count(\(VersionStatements.lock(of: "id"))::text)
       FROM (SELECT id FROM to_lock WHERE (SELECT count(*) FROM turn) >= 0 ORDER BY uuid_hash(id)) AS sorted
     ), old AS MATERIALIZED (
-      SELECT id, version, updated_at
+      SELECT id, version, updated_at, \(PointColumns.draft)
       FROM points
       WHERE id = ANY ($1::uuid[]) AND (SELECT count FROM locked) >= 0
       ORDER BY id
       FOR UPDATE
+    ), fields AS MATERIALIZED (
+      SELECT puts.id, puts.source, puts.source_id, difference.*
+      FROM puts JOIN old USING (id)
+      CROSS JOIN LATERAL (\(EditStatements.differences(of: "puts", from: "old"))) AS difference
+      WHERE (old.source, old.source_id) = (puts.source, puts.source_id)
+    ), deletions AS MATERIALIZED (
+      SELECT id, source, source_id FROM old WHERE $16::bool AND id = ANY ($11::uuid[]) AND source IS NOT NULL
     ), state AS MATERIALIZED (
-      SELECT NOT EXISTS (
-        SELECT FROM expected LEFT JOIN old USING (id) WHERE coalesce(old.version, 0) <> expected.version
-      ) AS is_current
+      SELECT is_current, has_room, may_note_deletions, is_current AND has_room AS may_write
+      FROM (
+        SELECT
+          NOT EXISTS (
+            SELECT FROM expected LEFT JOIN old USING (id) WHERE coalesce(old.version, 0) <> expected.version
+          ) AS is_current,
+          \(EditStatements.hasRoom(for: nil, "count", maximum: "$17::int8")) AS has_room,
+          \(EditStatements.hasRoom(for: nil, "(count + deletions)", maximum: "$17::int8")) AS may_note_deletions
+        FROM (
+          SELECT count(*) FILTER (WHERE NOT is_deletion) AS count, count(*) FILTER (WHERE is_deletion) AS deletions
+          FROM (SELECT id, false AS is_deletion FROM fields UNION ALL SELECT id, true FROM deletions) AS edited
+          WHERE NOT EXISTS (SELECT FROM edits WHERE edits.id = edited.id)
+        ) AS added
+      ) AS checked
     ), deleted AS (
       DELETE FROM points
       USING old CROSS JOIN state
-      WHERE points.id = old.id AND old.id = ANY ($11::uuid[]) AND is_current
+      WHERE points.id = old.id AND old.id = ANY ($11::uuid[]) AND may_write
     ), updated AS (
       UPDATE points
-      SET lat = puts.lat, long = puts.long, name = puts.name, category = nullif(puts.category, ''),
-        tags = puts.tags::json, source = nullif(puts.source, ''), source_id = nullif(puts.source_id, ''),
+      SET (\(PointColumns.draft)) = ROW (\(PointColumns.qualified(PointColumns.draft, by: "puts"))),
         version = \(VersionStatements.next(after: "old.version")), updated_at = greatest(now(), old.updated_at)
       FROM puts JOIN old USING (id) CROSS JOIN state
-      WHERE points.id = old.id AND is_current
+      WHERE points.id = old.id AND may_write
       RETURNING points.id, points.version
     ), inserted AS (
       INSERT INTO points (id, \(PointColumns.draft), version)
-      SELECT id, lat, long, name, nullif(category, ''), tags::json, nullif(source, ''), nullif(source_id, ''),
-        \(VersionStatements.next)
+      SELECT id, \(PointColumns.draft), \(VersionStatements.next)
       FROM puts CROSS JOIN state
-      WHERE is_current AND NOT EXISTS (SELECT FROM old WHERE old.id = puts.id)
+      WHERE may_write AND NOT EXISTS (SELECT FROM old WHERE old.id = puts.id)
       RETURNING id, version
+    ), undone AS (
+      -- Not an edit that an import has forgotten while the statement waited: the new value is an edit then.
+      DELETE FROM edits
+      USING fields CROSS JOIN state
+      WHERE edits.id = fields.id AND edits.field = fields.field AND may_write
+        AND \(EditStatements.isBase(of: "edits", "fields"))
+      RETURNING edits.id, edits.field
+    ), noted AS (
+      INSERT INTO edits (id, field, source, source_id, base, base_lat, base_long, since)
+      SELECT fields.id, fields.field, source, source_id, base, base_lat, base_long, now()
+      FROM fields CROSS JOIN state
+      WHERE may_write AND (id, field) NOT IN (SELECT id, field FROM undone)
+      ON CONFLICT (id, field) DO UPDATE SET since = excluded.since, is_conflict = false
+    ), noted_deletions AS (
+      \(WriteStatements.noteDeletions) SELECT id, \(EditStatements.deletion), source, source_id, now()
+      FROM deletions CROSS JOIN state
+      WHERE may_write AND (may_note_deletions OR EXISTS (SELECT FROM edits WHERE edits.id = deletions.id))
+      \(WriteStatements.replacingDeletions)
+    ), confirmed_edits AS (
+      UPDATE edits SET since = now(), is_conflict = false
+      FROM state
+      WHERE may_write AND id = ANY ($18::uuid[]) AND is_conflict
+    ), ended AS (
+      DELETE FROM edits
+      USING old CROSS JOIN state
+      WHERE edits.id = old.id AND may_write AND (
+        old.id = ANY ($11::uuid[]) AND (edits.field <> \(EditStatements.deletion) OR NOT $16::bool)
+        OR EXISTS (
+          SELECT FROM puts
+          WHERE puts.id = old.id AND (
+            edits.field = \(EditStatements.deletion)
+            OR (old.source, old.source_id) IS DISTINCT FROM (puts.source, puts.source_id))))
+    ), forgotten AS (
+      DELETE FROM edits
+      USING puts CROSS JOIN state
+      WHERE may_write AND edits.field = \(EditStatements.deletion)
+        AND edits.source = puts.source AND edits.source_id = puts.source_id
+    ), forgotten_of_ids AS (
+      DELETE FROM edits
+      USING puts CROSS JOIN state
+      WHERE may_write AND edits.id = puts.id AND NOT EXISTS (SELECT FROM old WHERE old.id = puts.id)
     ), written AS (
       SELECT id, version FROM updated UNION ALL SELECT id, version FROM inserted
     ), kept AS (
@@ -114,7 +174,7 @@ enum BatchStatements {
           LEFT JOIN written ON written.id = ($3::uuid[])[put]
         )
       FROM state
-      WHERE is_current AND $12::text IS NOT NULL
+      WHERE may_write AND $12::text IS NOT NULL
     ), greatest_version AS (
       SELECT coalesce(max(version), 0) AS version
       FROM old
@@ -122,7 +182,7 @@ enum BatchStatements {
     ), confirmed AS MATERIALIZED (
       \(WriteStatements.confirmation) WHERE NOT EXISTS (SELECT FROM old)
     )
-    SELECT is_current, written.id, written.version,
+    SELECT is_current, has_room, written.id, written.version,
       (SELECT (\(VersionStatements.pass("version"))) FROM greatest_version), (SELECT position FROM confirmed)
     FROM state LEFT JOIN written ON true
     """)
@@ -145,7 +205,7 @@ extension PostgresStore {
             throw PointWriteError.store(.keysExhausted)
           }
         }
-        var plan = BatchPlan(batch)
+        var plan = BatchPlan(batch, maximumEdits: maximumEdits)
         try await prepare(&plan) { try await self.read($0, $1) }
         if plan.isRefused { return plan.results }
         guard plan.reachesEnd else {
@@ -206,7 +266,7 @@ extension PostgresStore {
   ///
   /// - Returns: the results; `nil` if concurrent writes came between.
   func apply(_ batch: PointBatch, in session: Session) async throws -> [PointOperationResult]? {
-    var plan = BatchPlan(batch)
+    var plan = BatchPlan(batch, maximumEdits: maximumEdits)
     repeat {
       try await prepare(&plan) { try await session.run($0.sql, $1) }
       if plan.isRefused { return plan.results }
@@ -256,13 +316,15 @@ extension PostgresStore {
       }
       if plan.isJudged {
         // The judge evaluates filters and areas.
-        plan = await offThreadPool { [plan] in
-          var decided = plan
-          decided.decide()
-          return decided
-        }
+        plan = try await offThreadPool { [plan] in
+          Result { () throws(PointStoreError) -> BatchPlan in
+            var decided = plan
+            try decided.decide()
+            return decided
+          }
+        }.get()
       } else {
-        plan.decide()
+        try plan.decide()
       }
     } while plan.needsMore
   }
@@ -299,6 +361,9 @@ private struct BatchWave: PointTransaction {
 
   /// The ids of the places to delete.
   private(set) var removals: [PointID] = []
+
+  /// The ids of the places whose edits are confirmed.
+  private(set) var confirmations: [PointID] = []
 
   /// The versions of the places that were read, 0 for none.
   private(set) var expected: [PointID: Int64] = [:]
@@ -361,6 +426,22 @@ private struct BatchWave: PointTransaction {
     noteChange(of: point.id, nil)
   }
 
+  // The statement notes the edits, as it sees those that there are.
+
+  mutating func edits(of id: PointID) -> PlaceEdits? { nil }
+
+  mutating func deletion(of origin: SourceReference) -> PointID? { nil }
+
+  mutating func hasRoom(forEdits count: Int) -> Bool { true }
+
+  mutating func setEdits(_ edits: PlaceEdits?, of id: PointID) {}
+
+  mutating func confirm(_ point: PointOfInterest) {
+    guard !hasEnded, !needsMore else { return }
+    confirmations.append(point.id)
+    changedIDs.insert(point.id)
+  }
+
   private mutating func noteChange(of id: PointID, _ origin: SourceReference?) {
     changedIDs.insert(id)
     for origin in [(places.points[id] ?? nil)?.draft.origin, origin].compactMap(\.self) {
@@ -372,6 +453,7 @@ private struct BatchWave: PointTransaction {
 /// The decisions about the operations of a batch, wave by wave.
 private struct BatchPlan {
   private let batch: PointBatch
+  private let maximumEdits: Int
   private let now = SystemClock().now()
   private var places = BatchPlaces()
   private var wave: BatchWave
@@ -391,8 +473,9 @@ private struct BatchPlan {
   /// A Boolean value that indicates whether places were left out because all together are too large.
   private(set) var lacksPlaces = false
 
-  init(_ batch: PointBatch) {
+  init(_ batch: PointBatch, maximumEdits: Int) {
     self.batch = batch
+    self.maximumEdits = maximumEdits
     wave = BatchWave(places, now: now)
   }
 
@@ -447,13 +530,16 @@ private struct BatchPlan {
   }
 
   /// Decides the operations up to the first that depends on the effect of another one, or that fails an atomic batch.
-  mutating func decide() {
+  ///
+  /// - Throws: ``PointStoreError``.
+  mutating func decide() throws(PointStoreError) {
     wave = BatchWave(places, now: now)
     written = []
     results.removeSubrange(start...)
     for operation in batch.operations[start...] {
       let count = wave.puts.count
-      let result = wave.apply(operation, admitting: batch.admits)
+      let result = try wave.apply(
+        operation, admitting: batch.admits, forgettingDeletions: batch.forgetsDeletions)
       if wave.hasEnded { return }
       if wave.puts.count > count { written.append(results.count) }
       results.append(result)
@@ -491,6 +577,9 @@ private struct BatchPlan {
       $0.add(optional: (key?.requestHash).map { Int64(bitPattern: $0) })
       $0.add(texts)
       $0.add(puts)
+      $0.add(!batch.forgetsDeletions)
+      $0.add(Int64(maximumEdits))
+      $0.add(wave.confirmations)
     }
   }
 
@@ -500,8 +589,9 @@ private struct BatchPlan {
   /// - Throws: ``PointStoreError``.
   mutating func finishWave(_ result: QueryResult) throws -> Bool {
     guard let first = result.rows.first, try first.boolean(0) else { return false }
+    guard try first.boolean(1) else { throw PointStoreError.editsExhausted }
     var versions: [PointID: Int64] = [:]
-    for row in result.rows where !row.isNull(1) { versions[try row.id(1)] = try row.integer(2) }
+    for row in result.rows where !row.isNull(2) { versions[try row.id(2)] = try row.integer(3) }
     for id in wave.removals { noteRemoval(of: id) }
     for (index, put) in zip(written, wave.puts) {
       guard let version = versions[put.id] else {

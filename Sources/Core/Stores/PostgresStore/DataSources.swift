@@ -21,7 +21,7 @@ private enum SourceStatements {
   /// The same as a transaction of its own.
   static let registerOne = Statement("register_source", register)
 
-  /// The statement that removes a data set without places and areas. Value: the name. It returns whether the data set
+  /// The statement that removes a data set without places and areas, and forgets its deletions. Value: the name. It returns whether the data set
   /// was registered, whether it was removed, and whether it has places.
   static let remove = Statement(
     "remove_source",
@@ -33,6 +33,8 @@ private enum SourceStatements {
       RETURNING name
     ), import AS (
       DELETE FROM source_imports WHERE source IN (SELECT name FROM removed)
+    ), forgotten AS (
+      DELETE FROM edits USING removed WHERE edits.source = removed.name
     )
     SELECT EXISTS (SELECT FROM sources WHERE name = $1::text), EXISTS (SELECT FROM removed),
       EXISTS (SELECT FROM points WHERE source = $1::text)
@@ -125,9 +127,10 @@ extension PostgresStore {
     }
   }
 
-  /// Records the time of an import in its transaction, for the data sets of its staged rows and of its options.
-  func recordImport(_ options: ImportOptions, _ session: Session) async throws {
-    let named = options.namedSources.map(\.name)
+  /// Records the time of an import in its transaction, for the data sets of its staged rows and of its options, and for
+  /// those of rows that were left out because their places were deleted.
+  func recordImport(_ options: ImportOptions, sourcesOfLeftOut: [String], _ session: Session) async throws {
+    let named = options.namedSources.map(\.name) + sourcesOfLeftOut
     try await session.run(script: "SET LOCAL enable_hashagg = on")
     try await session.run(SourceStatements.recordImport, Parameters { $0.add(named) })
     try await session.run(script: "SET LOCAL enable_hashagg = off")

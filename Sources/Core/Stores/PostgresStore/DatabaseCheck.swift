@@ -295,7 +295,7 @@ enum MissingPrivileges {
     ("source_imports", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("former_ids", ["SELECT"]),
     ("areas", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("area_state", ["SELECT", "UPDATE"]),
     ("index_anchors", ["SELECT", "INSERT", "DELETE"]), ("change_anchors", ["SELECT", "INSERT", "DELETE"]),
-    ("records", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
+    ("records", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("edits", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
   ]
 
   /// The privileges for recording searches.

@@ -1,3 +1,4 @@
+import Basics
 import Geo
 package import Points
 import PostgresClient
@@ -15,17 +16,18 @@ import Synchronization
 ///
 /// Rows are staged in a temporary table as they arrive. Set operations then classify them against the existing places
 /// and against later rows.
-private enum ImportStatements {
+enum ImportStatements {
   /// The statement that serializes imports by an advisory lock with an arbitrary number.
   static let lock = "SELECT pg_advisory_xact_lock(8602447712365544707)"
 
-  /// The definition of the staging tables.
+  /// The definition of the staging tables: the rows, and the fields of those files that have not all fields.
   static let createStage = """
     CREATE TEMPORARY TABLE import_rows (
       row_number bigint NOT NULL,
       id uuid,
       new_id uuid,
       former_id uuid,
+      given integer,
       lat double precision NOT NULL,
       long double precision NOT NULL,
       name text COLLATE "C" NOT NULL,
@@ -33,10 +35,19 @@ private enum ImportStatements {
       tags json NOT NULL,
       source text COLLATE "C",
       source_id text COLLATE "C"
+    ) ON COMMIT DROP;
+    CREATE TEMPORARY TABLE import_given (
+      number integer NOT NULL,
+      has_category boolean NOT NULL,
+      tag_keys text[]
     ) ON COMMIT DROP
     """
 
   static let stage = "COPY import_rows (\(CopyRows.columns)) FROM STDIN (FORMAT binary)"
+
+  /// The statement that adds the fields of a file. Values: their number, whether there is a category, and the keys of
+  /// the tags, null for any.
+  static let addGiven = "INSERT INTO import_given VALUES ($1::int8, $2::boolean, $3::text[])"
 
   static let analyzeStage = "ANALYZE import_rows"
 
@@ -91,7 +102,7 @@ private enum ImportStatements {
     """
 
   /// The condition on a row `r` that it is not rejected yet.
-  private static let isNotRejected =
+  static let isNotRejected =
     "NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)"
 
   /// The query for the places as rows create or change them, each with the number of its row.
@@ -267,14 +278,20 @@ private enum ImportStatements {
     LIMIT $1::int8
     """
 
+  /// Returns the condition that a place has the values of a row `r`.
+  static func isUnchanged(_ place: String) -> String {
+    """
+    (\(place).lat, \(place).long, \(place).name, \(place).tags::text) = (r.lat, r.long, r.name, r.tags::text)
+      AND (\(place).category, \(place).source, \(place).source_id)
+        IS NOT DISTINCT FROM (r.category, r.source, r.source_id)
+    """
+  }
+
   /// Returns the statement that finds the rows that match an existing place, and whether the place is unchanged.
   static func findMatches(among places: String) -> String {
     """
     CREATE TEMPORARY TABLE import_matches ON COMMIT DROP AS
-    SELECT row_number, points.id AS target,
-      (points.lat, points.long, points.name, points.tags::text) = (r.lat, r.long, r.name, r.tags::text)
-      AND (points.category, points.source, points.source_id)
-        IS NOT DISTINCT FROM (r.category, r.source, r.source_id) AS is_unchanged
+    SELECT row_number, r.ctid AS row_tid, points.id AS target, points.version, \(isUnchanged("points")) AS is_unchanged
     FROM import_rows AS r
     LEFT JOIN import_owners USING (row_number)
     JOIN \(places) ON points.id = coalesce(r.id, owner)
@@ -282,6 +299,15 @@ private enum ImportStatements {
     ANALYZE import_matches
     """
   }
+
+  /// The statement that locks the places that rows change, and forgets the matches.
+  static let lockMatches = """
+    SELECT count(*)
+    FROM (
+      SELECT FROM points WHERE id IN (SELECT target FROM import_matches WHERE NOT is_unchanged) ORDER BY id FOR UPDATE
+    ) AS locked;
+    DROP TABLE import_matches
+    """
 
   static let countMatches = """
     SELECT count(*), count(*) FILTER (WHERE is_unchanged), (SELECT count(*) FROM import_rows)
@@ -292,9 +318,9 @@ private enum ImportStatements {
 
   static let lockOutAll = "LOCK TABLE points IN ACCESS EXCLUSIVE MODE"
 
-  /// The query that returns whether there are places, and whether the role may change the table.
+  /// The query that returns whether there are places or edits, and whether the role may change the table.
   static let canBeExclusive = """
-    SELECT EXISTS (SELECT FROM points), pg_has_role(relowner, 'USAGE')
+    SELECT EXISTS (SELECT FROM points) OR EXISTS (SELECT FROM edits), pg_has_role(relowner, 'USAGE')
     FROM pg_class
     WHERE oid = 'points'::regclass
     """
@@ -336,12 +362,16 @@ private enum ImportStatements {
   /// The statement that adds the places with some ids. Value: the ids.
   static let keepIDs = "INSERT INTO import_kept SELECT unnest($1::uuid[])"
 
-  /// The statement that adds the places of some origins. Values: the sources, and the source ids.
+  /// The statement that adds the places of some origins, also deleted ones. Values: the sources, and the source ids.
   static let keepOrigins = """
+    WITH origin AS MATERIALIZED (
+      SELECT source, source_id
+      FROM unnest($1::text[] COLLATE "C", $2::text[] COLLATE "C") AS origin (source, source_id)
+    )
     INSERT INTO import_kept
-    SELECT points.id
-    FROM unnest($1::text[], $2::text[]) AS origin (source, source_id)
-    JOIN points ON points.source = origin.source COLLATE "C" AND points.source_id = origin.source_id COLLATE "C"
+    SELECT points.id FROM origin JOIN points USING (source, source_id)
+    UNION ALL
+    SELECT edits.id FROM origin JOIN edits USING (source, source_id) WHERE field = \(EditStatements.deletion)
     """
 
   static let analyzeKept = "ANALYZE import_kept"
@@ -491,14 +521,42 @@ private enum ImportStatements {
     SELECT \(VersionStatements.next), pg_snapshot_xmin(pg_current_snapshot())::text
     """
 
+  /// Returns the statement that updates the matching places that still have the version with which they were compared.
   static func update(version: Int64) -> String {
+    update(version: version, where: "points.version = import_matches.version")
+  }
+
+  /// Returns the statement that updates the other matching places, which others have changed since.
+  static func updateOthers(version: Int64) -> String { update(version: version, where: isOther(version)) }
+
+  private static func update(version: Int64, where condition: String) -> String {
     """
     UPDATE points
     SET (\(PointColumns.draft)) = ROW (\(PointColumns.qualified(PointColumns.draft, by: "r"))),
       version = \(VersionStatements.next(after: "points.version", drawn: "\(version)")),
       updated_at = greatest(now(), points.updated_at)
     FROM import_rows AS r JOIN import_matches USING (row_number)
-    WHERE points.id = target AND NOT is_unchanged
+    WHERE points.id = target AND NOT is_unchanged AND \(condition)
+    """
+  }
+
+  /// Returns the condition that the import has not updated a place of a match yet: it has not the version that follows
+  /// the one with which it was compared.
+  private static func isOther(_ version: Int64) -> String {
+    "points.version <> \(VersionStatements.next(after: "import_matches.version", drawn: "\(version)"))"
+  }
+
+  /// Returns the statement that locks the matching places that the import has not updated yet.
+  static func lockOthers(version: Int64) -> String {
+    """
+    SELECT count(*)
+    FROM (
+      SELECT
+      FROM points JOIN import_matches ON points.id = target
+      WHERE NOT is_unchanged AND \(isOther(version))
+      ORDER BY points.id
+      FOR UPDATE OF points
+    ) AS locked
     """
   }
 
@@ -716,20 +774,21 @@ extension PostgresStore {
   /// Merges the staged rows, and registers the data sets unless nothing is imported.
   private func merge(_ options: ImportOptions, _ session: Session) async throws -> (report: ImportReport, isDone: Bool)
   {
-    if let removal = options.removal { try await stage(removal, session) }
+    if let removal = options.removal { try await stage(removal, options, session) }
     let isAtomic = options.mode == .atomic
-    let merge = ImportMerge(session: session, options: options)
-    let report = try await merge.report()
+    let merge = ImportMerge(session: session, options: options, maximumEdits: maximumEdits)
+    let (report, leftOut) = try await merge.report()
     let takesNothing = options.dryRun || (isAtomic && report.rejected > 0)
     if !takesNothing {
       if report.accepted > 0 { try await register(options.namedSources, session) }
-      try await recordImport(options, session)
+      try await recordImport(options, sourcesOfLeftOut: leftOut, session)
     }
     return (report, takesNothing)
   }
 
-  /// Stages the places to delete as far as they are known before the merge.
-  private func stage(_ removal: ImportRemoval, _ session: Session) async throws {
+  /// Stages the places to delete as far as they are known before the merge, and forgets the deletions of those that
+  /// clients have deleted already.
+  private func stage(_ removal: ImportRemoval, _ options: ImportOptions, _ session: Session) async throws {
     guard let sourceIDs = removal.sourceIDs else { return }
     let source = removal.source
     try await session.run(script: ImportStatements.createRemovals)
@@ -737,12 +796,14 @@ extension PostgresStore {
     while !rest.isEmpty {
       let part = Array(rest.prefix(10_000))
       rest = rest.dropFirst(part.count)
-      try await session.run(
-        ImportStatements.stageRemovals,
-        Parameters {
-          $0.add(source)
-          $0.add(part)
-        })
+      let parameters = Parameters {
+        $0.add(source)
+        $0.add(part)
+      }
+      try await session.run(ImportStatements.stageRemovals, parameters)
+      if options.admits == nil, !options.dryRun {
+        try await session.run(EditMergeStatements.forgetNamedDeletions, parameters)
+      }
     }
   }
 
@@ -764,6 +825,15 @@ extension PostgresStore {
     rows.appendEnd()
     try await session.put(copy: rows.bytes)
     try await session.endCopy()
+    for (number, fields) in rows.givenFields.enumerated() {
+      try await session.run(
+        ImportStatements.addGiven,
+        Parameters {
+          $0.add(Int64(number))
+          $0.add(fields.hasCategory)
+          if let keys = fields.tagKeys { $0.add(keys.map(\.text)) } else { $0.add(nil as String?) }
+        })
+    }
   }
 
   /// The number of bytes of rows that are sent at a time.
@@ -875,6 +945,7 @@ private final class UploadWait: Sendable {
 private struct ImportMerge {
   let session: Session
   let options: ImportOptions
+  let maximumEdits: Int
 
   private var removal: ImportRemoval? { options.removal }
 
@@ -892,14 +963,14 @@ private struct ImportMerge {
   /// The maximum number of rounds for chains of rows of which each shares a key with the next.
   private static let rounds = 100
 
-  /// Merges the rows and returns the report.
+  /// Merges the rows and returns the report, and the names of the data sets of rows that were left out.
   ///
   /// - Throws: ``PointStoreError/overloaded`` if each attempt conflicts with concurrent writes.
-  func report() async throws -> ImportReport {
+  func report() async throws -> (report: ImportReport, sourcesOfLeftOut: [String]) {
     for attempt in 1...Self.attempts {
       try await session.run(script: "SAVEPOINT merge")
       do {
-        return try await merge(isLast: attempt == Self.attempts)
+        return try await merge(isFirst: attempt == 1, isLast: attempt == Self.attempts)
       } catch DatabaseError.rejected(let error) where Self.isConflict(error) {
         try await session.run(script: "ROLLBACK TO SAVEPOINT merge")
       }
@@ -912,7 +983,12 @@ private struct ImportMerge {
     ["23505", "40P01", "40001"].contains(error.sqlState)
   }
 
-  private func merge(isLast: Bool) async throws -> ImportReport {
+  /// The error that has the merge attempted again.
+  private static func conflict(_ reason: String) -> DatabaseError {
+    .rejected(ServerError(sqlState: "40001", message: reason))
+  }
+
+  private func merge(isFirst: Bool, isLast: Bool) async throws -> (report: ImportReport, sourcesOfLeftOut: [String]) {
     try await session.run(script: ImportStatements.analyzeStage)
     if let admits = options.admits { try await judgePlaces(by: admits) }
     try await session.run(script: ImportStatements.findOwners(among: places))
@@ -936,29 +1012,41 @@ private struct ImportMerge {
         })
     }
     try await session.run(script: ImportStatements.findMatches(among: places))
+    if !isFirst {
+      // Places were changed by others since they were compared with their rows.
+      try await session.run(script: ImportStatements.lockMatches)
+      try await session.run(script: ImportStatements.findMatches(among: places))
+    }
+    let edits = try await EditMerge(session, options)
     if let admits = options.admits { try await judgeChanges(by: admits) }
     var report = try await rejections()
     guard let counts = try await session.run(ImportStatements.countMatches).rows.first else {
       throw PointStoreError.unexpected(reason: "a count returned no row")
     }
     let (matches, unchanged, all) = (try counts.integer(0), try counts.integer(1), try counts.integer(2))
-    report.unchanged = Int(unchanged) + duplicates
+    report.unchanged = Int(unchanged) + duplicates + edits.leftOut
     report.updated = Int(matches - unchanged)
     report.created = Int(all - matches) - report.rejected
     if options.mode == .atomic, report.rejected > 0 {
       report.takeNothing()
-      return report
+      return (report, [])
     }
+    let sourcesOfLeftOut = try await edits.sourcesOfLeftOut()
+    try await edits.count(in: &report, maximumEdits: maximumEdits)
     if let removal {
-      report.deleted = try await remove(removal, unknownRows: rejected?.unknown ?? 0, &report)
+      report.deleted = try await remove(
+        removal, unknownRows: rejected?.unknown ?? 0, sourcesOfLeftOut: sourcesOfLeftOut, &report)
     }
-    if options.dryRun { return report }
+    if options.dryRun { return (report, []) }
+    try await edits.apply()
     guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
       throw PointStoreError.unexpected(reason: "the query for the version returned no row")
     }
     let (version, oldestTransaction) = (try drawn.integer(0), try drawn.text(1))
     if report.updated > 0 {
-      report.updated = try await session.run(script: ImportStatements.update(version: version)).affectedRows
+      var updated = try await session.run(script: ImportStatements.update(version: version)).affectedRows
+      if updated < report.updated, !edits.hasEdits { updated += try await updateOthers(version: version) }
+      if updated < report.updated { throw Self.conflict("places were changed during the import") }
     }
     if report.created > 0 {
       // The caller may not have known the deleted places.
@@ -970,13 +1058,23 @@ private struct ImportMerge {
         try await session.run(ImportStatements.rejectSkipped(version: version), reason)
         var complete = try await rejections()
         (complete.updated, complete.unchanged, complete.deleted) = (report.updated, report.unchanged, report.deleted)
-        complete.kept = report.kept
+        (complete.kept, complete.keptEdits, complete.conflicts) = (report.kept, report.keptEdits, report.conflicts)
         report = complete
       }
       report.created = created
       try await session.run(script: ImportStatements.renewVersions(version, since: oldestTransaction))
     }
-    return report
+    try await edits.forgetDeletions(created: report.created, rejected: rejected)
+    return (report, sourcesOfLeftOut)
+  }
+
+  /// Updates the places that were changed by others since they were compared with their rows, and returns their number.
+  /// The rows count, unless a change was an edit: then no place is updated.
+  private func updateOthers(version: Int64) async throws -> Int {
+    try await session.run(script: ImportStatements.lockOthers(version: version))
+    // A later statement, which sees the edits that were committed before the locks were acquired.
+    if try await session.run(EditMergeStatements.kinds).rows.first?.boolean(0) != false { return 0 }
+    return try await session.run(script: ImportStatements.updateOthers(version: version)).affectedRows
   }
 
   /// Inserts the new places, and returns their number. An exclusive import logs a reset instead of them, and creates the
@@ -1002,16 +1100,20 @@ private struct ImportMerge {
   ///
   /// - Parameters:
   ///   - unknownRows: the number of rejected rows without an id.
+  ///   - sourcesOfLeftOut: the names of the data sets of rows that were left out.
   ///   - report: the other effects of the import, to which the number of kept places is added.
   /// - Throws: ``EmptyReplacement``, ``TooManyDeletions``, or the error of the database.
   private func remove(
-    _ removal: ImportRemoval, unknownRows: Int, _ report: inout ImportReport
+    _ removal: ImportRemoval, unknownRows: Int, sourcesOfLeftOut: [String], _ report: inout ImportReport
   ) async throws -> Int {
     let source = Parameters { $0.add(removal.source) }
     switch removal {
     case .others(_, let limit):
-      let found = try await session.run(ImportStatements.hasRowOfSource, source).rows.first?.boolean(0)
-      guard found == true else { throw EmptyReplacement(source: removal.source) }
+      if try await session.run(ImportStatements.hasRowOfSource, source).rows.first?.boolean(0) != true {
+        guard sourcesOfLeftOut.contains(where: { $0.hasSameBytes(as: removal.source) }) else {
+          throw EmptyReplacement(source: removal.source)
+        }
+      }
       try await session.run(script: ImportStatements.createRemovals)
       let staged = try await session.run(ImportStatements.stageOthers(among: places), source)
       let kept = try await session.run(ImportStatements.countKept(among: places), source)
@@ -1037,6 +1139,7 @@ private struct ImportMerge {
     }
     try await session.run(script: ImportStatements.passVersions)
     let removed = try await session.run(script: ImportStatements.remove).affectedRows
+    try await session.run(script: EditMergeStatements.forgetRemoved)
     // Those that no longer wait may have drawn a version before the deletion did.
     if !waiting.isEmpty { _ = try await awaitWriters(waiting) }
     return removed
@@ -1062,7 +1165,7 @@ private struct ImportMerge {
       if found.allSatisfy(\.isWaiting) { return found.map(\.transaction) }
       try await session.run(script: "SELECT pg_sleep(0.02)")
     }
-    throw DatabaseError.rejected(ServerError(sqlState: "40001", message: "earlier writes are still in progress"))
+    throw Self.conflict("earlier writes are still in progress")
   }
 
   /// Stages the places of rejected rows, which are not deleted.
@@ -1263,11 +1366,17 @@ private struct CopyRows {
   /// The encoded rows, preceded by the header in the first batch.
   private(set) var bytes: [UInt8] = []
 
+  /// The fields of those files that have not all fields. Rows have their indices.
+  private(set) var givenFields: [GivenFields] = []
+
+  // Those of the last row: the rows of a file share them.
+  private var lastFields = (fields: GivenFields.all, index: Int?.none)
+
   private let time: Timestamp
   private var generator = SystemRandomNumberGenerator()
 
   /// The columns of a row, in order.
-  static let columns = "row_number, id, new_id, " + PointColumns.draft
+  static let columns = "row_number, id, new_id, given, " + PointColumns.draft
   private static let columnCount = Int16(columns.split(separator: ",").count)
 
   /// Creates an empty list of rows.
@@ -1296,6 +1405,7 @@ private struct CopyRows {
     append(UInt64(row.number))
     append(row.id)
     append(row.id == nil ? PointID(at: time, using: &generator) : nil)
+    append(given: row.given)
     append(place.coordinate.latitude.bitPattern)
     append(place.coordinate.longitude.bitPattern)
     append(place.name)
@@ -1303,6 +1413,15 @@ private struct CopyRows {
     append(place.tags.json)
     append(place.origin?.source)
     append(place.origin?.sourceID)
+  }
+
+  private mutating func append(given fields: GivenFields) {
+    if fields != lastFields.fields {
+      lastFields = (fields, fields == .all ? nil : givenFields.firstIndex(of: fields) ?? givenFields.count)
+      if lastFields.index == givenFields.count { givenFields.append(fields) }
+    }
+    BinaryFormat.append(Int32(lastFields.index == nil ? -1 : 4), to: &bytes)
+    if let index = lastFields.index { BinaryFormat.append(Int32(index), to: &bytes) }
   }
 
   private mutating func append(_ number: UInt64) {

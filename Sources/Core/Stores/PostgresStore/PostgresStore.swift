@@ -18,21 +18,26 @@ package final class PostgresStore: Sendable {
   let keyShares = Mutex(KeyShares())
   private let migrations: [Migration]
   package let damagedRows: DamagedRows?
+  /// The maximum number of edits of fields and of deletions.
+  let maximumEdits: Int
 
   /// Creates a store, which connects on the first call.
   ///
   /// - Parameters:
   ///   - migrations: the migrations that the database must have run for the store to be ready.
   ///   - damagedRows: the log of rows that can't be decoded.
+  ///   - maximumEdits: the maximum number of edits. Concurrent writes may exceed it by the number of theirs.
   /// - Throws: ``PointStoreError`` when the system can't create a thread.
   package init(
-    configuration: PostgresConfiguration, migrations: [Migration], damagedRows: DamagedRows? = nil
+    configuration: PostgresConfiguration, migrations: [Migration], damagedRows: DamagedRows? = nil,
+    maximumEdits: Int = PlaceEdits.defaultMaximumCount
   ) throws(PointStoreError) {
     guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
     self.thread = thread
     self.configuration = configuration
     self.migrations = migrations
     self.damagedRows = damagedRows
+    self.maximumEdits = maximumEdits
     pool = ConnectionPool(
       on: thread, configuration, connections: configuration.poolSize, waiters: configuration.maximumWaiters)
     sharedCounts = SharedCounts(waitTimeout: .milliseconds(configuration.waitTimeoutMilliseconds))

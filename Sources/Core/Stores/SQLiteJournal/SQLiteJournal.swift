@@ -122,12 +122,14 @@ extension SQLiteJournal: PointJournal {
   package func load(after anchor: JournalAnchor?) async throws(PointStoreError) -> JournalContents {
     try await reportingErrors { [damagedRows] database in
       do {
+        // A full disk does not prevent a start.
+        try? await database.write { try EditRows.removeStale($0) }
         let contents = try await database.read { database in
           var contents = try Loading.contents(database, after: anchor)
           contents.featureRecords = try RecordRows.load(database, damagedRows)
           return contents
         }
-        // No removals are logged for index files that are not used. A full disk does not prevent a start.
+        // No removals are logged for index files that are not used.
         if contents.isComplete { try? await database.write { try Committing.removeAnchors($0) } }
         return contents
       } catch let error as DatabaseError where error.isDamage {
@@ -262,6 +264,7 @@ enum Committing {
     try run(putSource, database, batch.sources) { [$0.name, $0.licence, $0.attribution, $0.url] }
     try run(removeSource, database, batch.removedSources) { [$0] }
     try run(putFormerID, database, batch.formerIDs) { [$0.key.source, $0.key.sourceID, $0.value.bytes] }
+    try EditRows.commit(batch.edits, to: database)
     try run(updateCounter, database, CollectionOfOne(batch)) { [$0.highestVersion, $0.hasChanges] }
     if let time = batch.records.last?.time {
       try run(expireOutcomes, database, CollectionOfOne(IdempotencyKey.expiry(at: time))) {
@@ -419,6 +422,11 @@ struct Loading {
       } catch {
         note(error, in: "former_id", row: try? row.integer(3, "rowid"))
       }
+    }
+    try EditRows.load(database) {
+      contents.edits.append($0)
+    } onDamage: {
+      note($0, in: "edit", row: $1)
     }
     try StoredRow.forEach(database, Self.areas) { row in
       do throws(RowDamage) {

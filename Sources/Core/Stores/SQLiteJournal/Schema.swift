@@ -16,7 +16,10 @@ enum Schema {
   private static let applicationID: Int32 = 0x5779_6D6B
 
   /// The version of the schema, SQLite's user version.
-  private static let version: Int64 = 1
+  private static let version: Int64 = 2
+
+  /// The versions of files that can be opened. One of version 1 has no edits.
+  private static let readableVersions = 1...version
 
   private static let createTables = """
     CREATE TABLE place (
@@ -94,19 +97,23 @@ enum Schema {
     ) STRICT;
     """
 
-  /// Creates the tables of an empty file.
+  /// Creates the tables of an empty file, and those that a file of an older version lacks.
   ///
   /// - Throws: `DatabaseError`.
   static func create(in database: DatabaseQueue) throws {
     try database.write { database in
-      guard try Int64.fetchOne(database, sql: "PRAGMA application_id") == 0 else { return }
-      for statements in [createTables, RecordRows.createTable] { try database.execute(sql: statements) }
-      try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+      if try Int64.fetchOne(database, sql: "PRAGMA application_id") == 0 {
+        for statements in [createTables, RecordRows.createTable] { try database.execute(sql: statements) }
+        try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+      } else if try Int64.fetchOne(database, sql: "PRAGMA user_version") == version {
+        return
+      }
+      try database.execute(sql: EditRows.createTable)
       try database.execute(sql: "PRAGMA user_version = \(version)")
     }
   }
 
-  /// Checks that a file is a journal of this version.
+  /// Checks that a file is a journal of a version that can be opened.
   ///
   /// - Parameters:
   ///   - maybeEmpty: a Boolean value that indicates whether a file without tables is accepted too.
@@ -118,7 +125,7 @@ enum Schema {
     guard id == Int64(applicationID) else {
       throw PointStoreError.schemaMismatch(reason: "\(path) is a database of another kind")
     }
-    guard try number("PRAGMA user_version") == version else {
+    guard let found = try number("PRAGMA user_version"), readableVersions.contains(found) else {
       throw PointStoreError.schemaMismatch(reason: "\(path) has a schema version that this program does not know")
     }
   }

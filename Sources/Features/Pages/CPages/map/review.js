@@ -1,6 +1,7 @@
-// The review of suggested edits: a panel over the map with one suggestion at a time. Loaded when it is asked for.
+// The review of suggested edits, and of edits in conflict with a data set: a panel over the map with one at a time.
+// Loaded when it is asked for.
 
-import { access, askForKey, button, byId, call, element, json, locale, text } from "../pages/common.js";
+import { access, askForKey, button, byId, call, element, json, locale, Problem, text } from "../pages/common.js";
 import { closePopup, explanation, mayLeave } from "./place.js";
 import { setListOpen } from "./sheet.js";
 import { labelOf } from "./symbols.js";
@@ -28,7 +29,10 @@ await new Promise((resolve) => { style.onload = style.onerror = resolve; });
 byId("map").after(pins, panel);
 
 let actions;
-/** The open suggestions, the oldest first, whether there are more of them, and the index of the shown one. */
+/**
+ * The open suggestions, the oldest first, then the places with conflicts, which have `edits`; whether there are more, and
+ * the index of the shown one.
+ */
 let suggestions = [];
 let hasMore = false;
 let index = 0;
@@ -68,13 +72,21 @@ export function close() {
   (opener?.isConnected && opener !== document.body ? opener : byId("map")).focus();
 }
 
-/** Loads the open suggestions. Asks for a key where it needs another one; returns whether it succeeded. */
+/**
+ * Loads the open suggestions and the conflicts. Asks for a key where it needs another one; returns whether it succeeded.
+ */
 async function load() {
   for (;;) {
     try {
-      const response = await call("suggestions", { state: "open", limit: maximumLoaded });
-      suggestions = await response.json();
-      hasMore = response.headers.has("link");
+      const responses = [await call("suggestions", { state: "open", limit: maximumLoaded })];
+      try {
+        responses.push(await call("edits", { conflict: true, limit: maximumLoaded }));
+      } catch (problem) {
+        // A server without the calls of edits, or without an index where it needs one.
+        if (![404, 501].includes(problem.status)) throw problem;
+      }
+      suggestions = (await Promise.all(responses.map((response) => response.json()))).flat();
+      hasMore = responses.some((response) => response.headers.has("link"));
       index = 0;
       return true;
     } catch (problem) {
@@ -136,6 +148,7 @@ async function show(told = "") {
   place = undefined;
   const suggestion = current();
   if (!suggestion) return showEmpty(told);
+  if (suggestion.edits) return showConflict(suggestion, shown, told);
   const loaded = suggestion.place
     ? await json("locations/" + encodeURIComponent(suggestion.place)).catch(() => undefined) : undefined;
   if (shown !== turn) return;
@@ -156,6 +169,52 @@ async function show(told = "") {
         { class: "main", "aria-keyshortcuts": "a" }),
       button("review-reject", text("map.reject"), () => askForReason(suggestion, shown), { "aria-keyshortcuts": "r" })));
   showPositions(suggestion);
+}
+
+/** Shows a place with the fields that were edited and have another value in its data set by now. */
+function showConflict(edited, shown, told) {
+  place = edited;
+  const conflicts = edited.edits.filter(({ conflict }) => conflict);
+  const settling = (isTaken) => () => settle(edited, shown, conflicts, isTaken);
+  fill(told,
+    element("h3", { dir: "auto" }, edited.name || text("map.wasDeleted")),
+    element("p", { class: "note", dir: "auto" }, text("map.conflict", { source: edited.source })),
+    conflictTable(conflicts),
+    element("div", { role: "alert", class: "failed", id: "review-problem" }),
+    element("p", { class: "actions" },
+      // As of a suggestion: one key takes the new values, the other keeps those of the place.
+      button("review-accept", text("map.takeSource"), settling(true), { class: "main", "aria-keyshortcuts": "a" }),
+      button("review-reject", text("map.keepEdit"), settling(false), { "aria-keyshortcuts": "r" })));
+  showPositions({ difference: [] });
+}
+
+function conflictTable(conflicts) {
+  const heading = (name) => element("th", { scope: "col" }, text(name));
+  const shownValue = (value, field) => (value?.lat === undefined ? valueOf(value ?? null, field) : `${value.lat}, ${value.long}`);
+  return element("table", {},
+    element("thead", {}, element("tr", {}, heading("map.field"), heading("map.source"), heading("map.now"))),
+    element("tbody", {}, ...conflicts.map(({ field, source }) => {
+      const pointer = pointerOf(field);
+      const present = field === "position" ? { lat: place.lat, long: place.long } : presentValue(pointer);
+      return element("tr", {},
+        element("th", { scope: "row", dir: "auto" }, field === "position" ? text("map.position") : nameOf(pointer)),
+        ...[source, present].map((value) => element("td", { dir: "auto" }, shownValue(value, pointer))));
+    })));
+}
+
+/** Returns the pointer of a field of an edit. */
+const pointerOf = (field) => (field.startsWith("tags.")
+  ? "/tags/" + field.slice(5).replaceAll("~", "~0").replaceAll("/", "~1") : "/" + field);
+
+/** Returns the merge patch that gives fields the values of the data set. */
+function patchOf(conflicts) {
+  const patch = {};
+  for (const { field, source } of conflicts) {
+    if (field === "position") Object.assign(patch, source);
+    else if (field.startsWith("tags.")) patch.tags = { ...patch.tags, [field.slice(5)]: source };
+    else patch[field] = source;
+  }
+  return patch;
 }
 
 function showEmpty(told) {
@@ -228,6 +287,50 @@ export function movePins() {
 
 // MARK: Decisions
 
+/**
+ * Ends the conflicts of a place by a patch, which changes nothing where the edits are kept. An import may have changed the
+ * values of the source since they were shown, without a new version of the place.
+ */
+async function settle(edited, shown, conflicts, isTaken) {
+  if (isBusy || shown !== turn) return;
+  isBusy = true;
+  const path = "locations/" + encodeURIComponent(edited.id);
+  const values = (edits) => JSON.stringify(edits.filter(({ conflict }) => conflict).map(({ field, source }) => [field, source]));
+  try {
+    const { edits = [] } = await json(path, { view: "details" }, { cache: "no-store" });
+    if (values(edits) !== values(conflicts)) throw new Problem(412, { detail: text("map.sourceChanged") });
+    await call(path, {}, { method: "PATCH", body: JSON.stringify(isTaken ? patchOf(conflicts) : {}),
+      headers: { "Content-Type": "application/merge-patch+json", "If-Match": `"${edited.version}"` } });
+    await showNext(text(isTaken ? "map.sourceTaken" : "map.editKept"), isTaken);
+  } catch (problem) {
+    await explain(problem, edited.id);
+  }
+}
+
+/** Removes the shown element after a decision, and shows the next one. */
+async function showNext(told, hasChanged) {
+  suggestions.splice(index, 1);
+  if (!suggestions.length && hasMore) await load();
+  index = Math.max(0, Math.min(index, suggestions.length - 1));
+  isBusy = false;
+  await show(told);
+  if (hasChanged) actions.onChange(told);
+}
+
+/** Shows the problem of a decision, beside the present state if that has changed. */
+async function explain(problem, id) {
+  isBusy = false;
+  if (problem.status === undefined) throw problem;
+  // The place has changed by now, or what was shown is decided.
+  if ([404, 409, 412].includes(problem.status) && await load()) {
+    index = Math.max(0, suggestions.findIndex((suggestion) => suggestion.id === id));
+    await show();
+  }
+  const explained = byId("review-problem");
+  if (explained) explained.textContent = explanation(problem);
+  if (problem.status === 401) askForKey(explanation(problem));
+}
+
 function askForReason(suggestion, shown) {
   if (shown !== turn) return;
   const input = element("input", { id: "review-reason", maxlength: 1000, autocomplete: "off" });
@@ -254,23 +357,8 @@ async function decide(suggestion, shown, decision, reason, isForced) {
   if (isForced) headers["If-Match"] = `"${place.version}"`;
   try {
     await call(`suggestions/${id}/${decision}`, {}, { method: "POST", headers, body: JSON.stringify(reason ? { reason } : {}) });
-    suggestions.splice(index, 1);
-    if (!suggestions.length && hasMore) await load();
-    index = Math.max(0, Math.min(index, suggestions.length - 1));
-    const told = text(decision === "accept" ? "map.accepted" : "map.rejected");
-    isBusy = false;
-    await show(told);
-    if (decision === "accept") actions.onChange(told);
+    await showNext(text(decision === "accept" ? "map.accepted" : "map.rejected"), decision === "accept");
   } catch (problem) {
-    isBusy = false;
-    if (problem.status === undefined) throw problem;
-    // The place has changed by now, or the suggestion is closed.
-    if ([404, 409, 412].includes(problem.status) && await load()) {
-      index = Math.max(0, suggestions.findIndex((suggestion) => suggestion.id === id));
-      await show();
-    }
-    const explained = byId("review-problem");
-    if (explained) explained.textContent = explanation(problem);
-    if (problem.status === 401) askForKey(explanation(problem));
+    await explain(problem, id);
   }
 }

@@ -1,11 +1,12 @@
-public import Logging
+import Logging
+import Points
 import Synchronization
 
 /// Logs a summary of the searches once a minute, never a line for each.
 ///
 /// Searches wait in a bounded queue that drops the oldest and counts the drops; ``run()`` empties it. A minute without
 /// a search logs nothing.
-public final class LogAnalytics: BackgroundAnalytics {
+final class LogAnalytics: BackgroundAnalytics {
   private let queue: BoundedQueue<Search>
   private let logger: Logger
   private let minimumTextCount: Int?
@@ -28,7 +29,7 @@ public final class LogAnalytics: BackgroundAnalytics {
   ///     for never.
   ///   - capacity: the maximum number of searches in the queue.
   ///   - clock: the clock of the intervals.
-  public init(
+  init(
     logger: Logger, minimumTextCount: Int? = nil, capacity: Int = 65_536,
     clock: any Clock<Duration> = ContinuousClock()
   ) {
@@ -39,13 +40,13 @@ public final class LogAnalytics: BackgroundAnalytics {
   }
 
   /// The number of searches that were dropped, since the start.
-  public var dropped: Int { queue.dropped }
+  var dropped: Int { queue.dropped }
 
   /// Appends a search to the queue.
-  public func record(_ search: Search) { queue.append(search) }
+  func record(_ search: Search) { queue.append(search) }
 
   /// Summarises and logs until the task is cancelled; the rest is logged then.
-  public func run() async {
+  func run() async {
     var summary = SearchSummary()
     var isRunning = true
     while isRunning {

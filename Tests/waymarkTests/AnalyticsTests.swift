@@ -1,9 +1,10 @@
 import Geo
 import Logging
+import Points
 import Synchronization
 import Testing
 
-@testable import Points
+@testable import Hosting
 
 @Suite struct AnalyticsTests {
   @Test func fullQueueDropsAndCountsTheOldestElement() {

@@ -1,11 +1,12 @@
-public import Logging
+import Logging
+import Points
 import Synchronization
 
 /// Stores each search in a log, in the background.
 ///
 /// Searches wait in a bounded queue that drops the oldest and counts the drops; ``run()`` empties it once a second, in
 /// batches of a few thousand. While the log is unavailable they wait, as many as there is room for.
-public final class StoredAnalytics: BackgroundAnalytics {
+final class StoredAnalytics: BackgroundAnalytics {
   /// The interval at which the queue is emptied.
   static let drainInterval = Duration.seconds(1)
 
@@ -29,7 +30,7 @@ public final class StoredAnalytics: BackgroundAnalytics {
   ///   - logger: the log of the times at which the search log becomes unavailable, and available again.
   ///   - wallClock: the clock of the searches' times.
   ///   - clock: the clock of the intervals.
-  public init(
+  init(
     log: any SearchLog,
     capacity: Int = 65_536,
     drainTimeout: Duration,
@@ -47,15 +48,15 @@ public final class StoredAnalytics: BackgroundAnalytics {
   }
 
   /// The number of searches that were dropped, since the start.
-  public var dropped: Int { queue.dropped }
+  var dropped: Int { queue.dropped }
 
   /// Appends a search to the queue.
-  public func record(_ search: Search) {
+  func record(_ search: Search) {
     queue.append(TimedSearch(time: wallClock.now(), search: search))
   }
 
   /// Stores searches until the task is cancelled, and the rest of them then.
-  public func run() async {
+  func run() async {
     let gracePeriod = GracePeriod()
     let left = await withTaskCancellationHandler {
       var backlog = Backlog()

@@ -1,9 +1,10 @@
 import Geo
+import Points
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import Points
+@testable import Hosting
 
 @Suite(.timeLimit(.minutes(5))) struct StoredAnalyticsTests {
   private let log = RecordingLog()
